@@ -1,0 +1,52 @@
+use burn::tensor::{Bool, Tensor, activation::softmax};
+
+use crate::dropout::Dropout;
+use crate::random::Mode;
+
+/// What attention gives: the mixed values and the weights that mixed them.
+#[derive(Clone, Debug)]
+pub struct Attended {
+    /// `[batch, heads, query_len, d_v]`.
+    pub context: Tensor<4>,
+    /// `[batch, heads, query_len, key_len]`; each row sums to 1, or to 0 where the query sees no key.
+    pub weights: Tensor<4>,
+}
+
+/// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
+///
+/// `mask` is boolean, `true` hides, and broadcasts to the scores. A query that sees no key gets
+/// weights 0 and context 0, with finite gradients. `dropout` acts on the weights.
+///
+/// # Shapes
+/// - `query`: `[batch, heads, query_len, d_k]`
+/// - `key`: `[batch, heads, key_len, d_k]`, `value`: `[batch, heads, key_len, d_v]`
+/// - `mask`: `[batch or 1, heads or 1, query_len or 1, key_len]`
+pub fn scaled_dot_product_attention(
+    query: Tensor<4>,
+    key: Tensor<4>,
+    value: Tensor<4>,
+    mask: Option<Tensor<4, Bool>>,
+    dropout: &Dropout,
+    mode: Mode,
+) -> Attended {
+    let [batch, heads, query_len, d_k] = query.dims();
+    let key_len = key.dims()[2];
+    // Scaling the queries instead of the scores touches d_k numbers a position, not key_len.
+    let scores = (query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3));
+    let weights = match mask {
+        None => softmax(scores, 3),
+        Some(mask) => masked_softmax(scores, mask.expand([batch, heads, query_len, key_len])),
+    };
+    let context = dropout.forward(weights.clone(), mode).matmul(value);
+    Attended { context, weights }
+}
+
+/// Softmax over the last axis of the scores that `mask` leaves visible.
+///
+/// The fill is finite, so that a row without a visible key stays finite in both directions; its
+/// weights are then set to 0.
+fn masked_softmax(scores: Tensor<4>, mask: Tensor<4, Bool>) -> Tensor<4> {
+    let lowest = scores.dtype().finfo().map_or(-1e9, |f| f.min / 4.0).max(-1e9);
+    let weights = softmax(scores.mask_fill(mask.clone(), lowest), 3);
+    weights.mask_fill(mask, 0.0)
+}

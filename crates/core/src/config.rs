@@ -1,0 +1,272 @@
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+
+use crate::activation::Activation;
+use crate::random::RandomKey;
+use crate::transformer::Transformer;
+
+/// Where layer normalisation stands (paper §3.1 against its successors).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormPosition {
+    /// After each residual sum, as in the paper.
+    #[default]
+    Post,
+    /// Before each sub-layer, with a closing norm on each stack.
+    Pre,
+}
+
+/// How positions enter the model (paper §3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Positions {
+    /// Fixed sines and cosines, interleaved; any length.
+    #[default]
+    Sinusoidal,
+    /// A trained vector for each of `max_positions` places (Table 3, row E).
+    Learned,
+}
+
+/// Which of the two embeddings and the output projection are one matrix (paper §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmbeddingSharing {
+    /// Source, target and output share one matrix: the paper's choice, over a joint vocabulary.
+    #[default]
+    All,
+    /// Target and output share; the source has its own vocabulary.
+    Target,
+    /// Three matrices.
+    None,
+}
+
+/// Every choice that shapes a Transformer. Presets carry the paper's names; change a field with
+/// struct update syntax: `TransformerConfig { dropout: 0.3, ..TransformerConfig::base(37_000) }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransformerConfig {
+    /// Pieces in the source vocabulary.
+    pub source_vocab: usize,
+    /// Pieces in the target vocabulary; equal to `source_vocab` when embeddings share all.
+    pub target_vocab: usize,
+    /// Width of the model.
+    pub d_model: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Width of a head's queries and keys; the paper's is `d_model / heads`.
+    pub d_k: usize,
+    /// Width of a head's values; the paper's is `d_model / heads`.
+    pub d_v: usize,
+    /// Inner width of the feed-forward networks.
+    pub d_ff: usize,
+    /// Layers of the encoder.
+    pub encoder_layers: usize,
+    /// Layers of the decoder.
+    pub decoder_layers: usize,
+    /// Dropout on each sub-layer's output and on the embedded sums.
+    pub dropout: f64,
+    /// Dropout on attention weights; the paper has none.
+    pub attention_dropout: f64,
+    /// Dropout inside the feed-forward networks; the paper has none.
+    pub activation_dropout: f64,
+    /// Place of layer normalisation.
+    pub norm: NormPosition,
+    /// Added to the variance in layer normalisation.
+    pub layer_norm_eps: f64,
+    /// Nonlinearity of the feed-forward networks.
+    pub activation: Activation,
+    /// Fixed or learned positions.
+    pub positions: Positions,
+    /// Places that learned positions know; sinusoids have no such bound.
+    pub max_positions: usize,
+    /// Limits self-attention to |i − j| ≤ r (paper §4); `None` attends everywhere.
+    pub attention_window: Option<usize>,
+    /// Which embeddings are one matrix.
+    pub sharing: EmbeddingSharing,
+    /// Id of padding.
+    pub pad: u32,
+    /// Id that opens a target.
+    pub bos: u32,
+    /// Id that closes a sentence.
+    pub eos: u32,
+}
+
+/// A configuration that describes no model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// A size that must be positive is zero.
+    #[error("{field} is 0; it must be at least 1")]
+    Zero {
+        /// The field's name.
+        field: &'static str,
+    },
+    /// A dropout rate outside `[0, 1)`.
+    #[error("{field} is {value}; a rate must be at least 0 and below 1")]
+    Rate {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Embeddings are shared between vocabularies of different sizes.
+    #[error(
+        "embeddings are shared but source_vocab is {source_vocab} and target_vocab {target_vocab}; \
+         use one joint vocabulary or sharing = \"target\""
+    )]
+    SharedVocabularies {
+        /// Pieces on the source side.
+        source_vocab: usize,
+        /// Pieces on the target side.
+        target_vocab: usize,
+    },
+    /// Sinusoids come in pairs of sine and cosine.
+    #[error("d_model is {d_model}; sinusoidal positions need an even width")]
+    OddWidth {
+        /// The width given.
+        d_model: usize,
+    },
+    /// A special id lies outside the vocabulary, or two are the same.
+    #[error(
+        "special ids pad {pad}, bos {bos}, eos {eos} must differ and lie below both vocabulary sizes"
+    )]
+    SpecialIds {
+        /// Padding id.
+        pad: u32,
+        /// Opening id.
+        bos: u32,
+        /// Closing id.
+        eos: u32,
+    },
+    /// The norm's epsilon is not a positive number.
+    #[error("layer_norm_eps is {value}; it must be positive")]
+    Epsilon {
+        /// The value given.
+        value: f64,
+    },
+}
+
+impl TransformerConfig {
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names the first field that describes no model.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.validate_sizes()?;
+        self.validate_rates()?;
+        if self.sharing == EmbeddingSharing::All && self.source_vocab != self.target_vocab {
+            return Err(ConfigError::SharedVocabularies {
+                source_vocab: self.source_vocab,
+                target_vocab: self.target_vocab,
+            });
+        }
+        if self.positions == Positions::Sinusoidal && !self.d_model.is_multiple_of(2) {
+            return Err(ConfigError::OddWidth {
+                d_model: self.d_model,
+            });
+        }
+        let &Self { pad, bos, eos, .. } = self;
+        let vocab = self.source_vocab.min(self.target_vocab);
+        let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
+        if !inside || pad == bos || pad == eos || bos == eos {
+            return Err(ConfigError::SpecialIds { pad, bos, eos });
+        }
+        Ok(())
+    }
+
+    fn validate_sizes(&self) -> Result<(), ConfigError> {
+        let sizes = [
+            ("source_vocab", self.source_vocab),
+            ("target_vocab", self.target_vocab),
+            ("d_model", self.d_model),
+            ("heads", self.heads),
+            ("d_k", self.d_k),
+            ("d_v", self.d_v),
+            ("d_ff", self.d_ff),
+            ("encoder_layers", self.encoder_layers),
+            ("decoder_layers", self.decoder_layers),
+            ("max_positions", self.max_positions),
+        ];
+        match sizes.into_iter().find(|&(_, size)| size == 0) {
+            Some((field, _)) => Err(ConfigError::Zero { field }),
+            None => Ok(()),
+        }
+    }
+
+    fn validate_rates(&self) -> Result<(), ConfigError> {
+        let rates = [
+            ("dropout", self.dropout),
+            ("attention_dropout", self.attention_dropout),
+            ("activation_dropout", self.activation_dropout),
+        ];
+        for (field, value) in rates {
+            if !(0.0..1.0).contains(&value) {
+                return Err(ConfigError::Rate { field, value });
+            }
+        }
+        if self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0 {
+            let value = self.layer_norm_eps;
+            return Err(ConfigError::Epsilon { value });
+        }
+        Ok(())
+    }
+
+    /// Builds the model on `device` with Xavier-uniform weights and N(0, d_model^−½) embeddings,
+    /// all a function of `seed`. Pass `device.autodiff()` to train.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
+        self.validate()?;
+        Ok(Transformer::new(self, RandomKey::new(seed), device))
+    }
+
+    /// Trained numbers in the model, without building it.
+    pub fn parameter_count(&self) -> usize {
+        let d = self.d_model;
+        let linear = |input: usize, output: usize| input * output + output;
+        let attention = 2 * linear(d, self.heads * self.d_k)
+            + linear(d, self.heads * self.d_v)
+            + linear(self.heads * self.d_v, d);
+        let feed_forward = linear(d, self.d_ff) + linear(self.d_ff, d);
+        let norm = 2 * d;
+        let encoder = self.encoder_layers * (attention + feed_forward + 2 * norm);
+        let decoder = self.decoder_layers * (2 * attention + feed_forward + 3 * norm);
+        let closing = match self.norm {
+            NormPosition::Post => 0,
+            NormPosition::Pre => 2 * norm,
+        };
+        let positions = match self.positions {
+            Positions::Sinusoidal => 0,
+            Positions::Learned => 2 * self.max_positions * d,
+        };
+        let vocabulary = match self.sharing {
+            EmbeddingSharing::All => self.target_vocab,
+            EmbeddingSharing::Target => self.source_vocab + self.target_vocab,
+            EmbeddingSharing::None => self.source_vocab + 2 * self.target_vocab,
+        };
+        encoder + decoder + closing + positions + vocabulary * d
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(change: impl FnOnce(&mut TransformerConfig)) -> ConfigError {
+        let mut config = TransformerConfig::tiny(50);
+        change(&mut config);
+        config.validate().unwrap_err()
+    }
+
+    #[test]
+    fn every_error_is_provoked_and_named() {
+        assert_eq!(error(|c| c.heads = 0), ConfigError::Zero { field: "heads" });
+        let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
+        assert_eq!(error(|c| c.dropout = 1.0), rate);
+        assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
+        assert_eq!(error(|c| c.d_model = 33), ConfigError::OddWidth { d_model: 33 });
+        assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
+        assert!(matches!(error(|c| c.eos = c.bos), ConfigError::SpecialIds { .. }));
+        assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon { .. }));
+    }
+}

@@ -1,0 +1,203 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Int, Tensor};
+
+use crate::config::TransformerConfig;
+use crate::encoder::closing_norm;
+use crate::feed_forward::PositionWiseFeedForward;
+use crate::mask::{look_ahead_mask, window_mask};
+use crate::multi_head::{KeyValues, MultiHeadAttention};
+use crate::norm::LayerNorm;
+use crate::random::{Mode, RandomKey};
+use crate::residual::ResidualNorm;
+use crate::transformer::{AttentionMaps, Memory};
+
+/// One layer of the decoder (paper §3.1): masked self-attention, attention to the encoder's
+/// output, the feed-forward network.
+#[derive(Module, Debug)]
+pub struct DecoderLayer {
+    /// Attention over the target so far.
+    pub self_attention: MultiHeadAttention,
+    /// Norm around the self-attention.
+    pub self_attention_norm: LayerNorm,
+    /// Attention over the encoded source.
+    pub cross_attention: MultiHeadAttention,
+    /// Norm around the cross-attention.
+    pub cross_attention_norm: LayerNorm,
+    /// The feed-forward network.
+    pub feed_forward: PositionWiseFeedForward,
+    /// Norm around the feed-forward network.
+    pub feed_forward_norm: LayerNorm,
+    residual: ResidualNorm,
+}
+
+/// What one decoder layer remembers between steps.
+#[derive(Clone, Debug)]
+pub struct LayerCache {
+    /// Keys and values of the target so far, `[rows, heads, len, d]`; none before the first step.
+    pub target: Option<KeyValues>,
+    /// Keys and values of the source, `[sentences, heads, source_len, d]`.
+    pub source: KeyValues,
+}
+
+/// Keys and values of everything decoded so far, so that each position is computed once.
+///
+/// A batch of `sentences` may carry several hypotheses each: rows are sentence-major, and the
+/// source's keys and values are held once a sentence, whatever the number of hypotheses.
+#[derive(Clone, Debug)]
+pub struct DecoderCache {
+    pub(crate) layers: Vec<LayerCache>,
+    pub(crate) source_padding: Tensor<4, Bool>,
+    pub(crate) len: usize,
+}
+
+impl DecoderCache {
+    /// Target positions decoded so far.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing has been decoded yet.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Continues from the hypotheses `rows` (`[new_rows]`): beam search's reordering.
+    ///
+    /// The new rows must again be sentence-major, the same number for each sentence.
+    pub fn select_rows(&mut self, rows: &Tensor<1, Int>) {
+        for layer in &mut self.layers {
+            layer.target = layer.target.take().map(|target| target.select(rows));
+        }
+    }
+
+    /// Keeps the sentences `indices` (`[new_sentences]`); rows must be selected to match.
+    pub fn select_sentences(&mut self, indices: &Tensor<1, Int>) {
+        self.source_padding = self.source_padding.clone().select(0, indices.clone());
+        for layer in &mut self.layers {
+            layer.source = layer.source.clone().select(indices);
+        }
+    }
+}
+
+impl DecoderLayer {
+    /// A layer of `config`.
+    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
+        Self {
+            self_attention: MultiHeadAttention::new(config, key.fold(0), device),
+            self_attention_norm: norm(),
+            cross_attention: MultiHeadAttention::new(config, key.fold(1), device),
+            cross_attention_norm: norm(),
+            feed_forward: PositionWiseFeedForward::new(config, key.fold(2), device),
+            feed_forward_norm: norm(),
+            residual: ResidualNorm::new(config.norm, config.dropout),
+        }
+    }
+
+    /// Continues the targets by the positions of `x` (`[rows, new_len, d_model]` → the same),
+    /// remembering them in `cache`. Training is the case of an empty cache and a whole target.
+    ///
+    /// - `self_mask`: `[1, 1, new_len, past + new_len]`
+    /// - `source_padding`: `[sentences, 1, 1, source_len]`
+    fn forward(
+        &self,
+        x: Tensor<3>,
+        cache: &mut LayerCache,
+        self_mask: &Option<Tensor<4, Bool>>,
+        source_padding: &Tensor<4, Bool>,
+        mode: Mode,
+        mut maps: Option<&mut AttentionMaps>,
+    ) -> Tensor<3> {
+        let [rows, new_len, d_model] = x.dims();
+        let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
+            let new = self.self_attention.key_values(x.clone());
+            let all = match cache.target.take() {
+                Some(past) => past.append(new),
+                None => new,
+            };
+            cache.target = Some(all.clone());
+            let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
+            self.self_attention.attend(x, all, self_mask.clone(), mode.fold(1), record)
+        });
+        let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
+            // The hypotheses of a sentence attend together, as further queries to one memory.
+            let sentences = source_padding.dims()[0];
+            let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
+            let (memory, mask) = (cache.source.clone(), Some(source_padding.clone()));
+            let record = maps.map(|maps| &mut maps.cross);
+            let y = self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record);
+            y.reshape([rows, new_len, d_model])
+        });
+        self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
+            self.feed_forward.forward(x, mode.fold(5))
+        })
+    }
+}
+
+/// The stack of decoder layers, closed by a norm when norms come first.
+#[derive(Module, Debug)]
+pub struct Decoder {
+    /// The layers, in order.
+    pub layers: Vec<DecoderLayer>,
+    /// The closing norm of a pre-norm stack.
+    pub norm: Option<LayerNorm>,
+    window: Option<usize>,
+}
+
+impl Decoder {
+    /// The decoder of `config`.
+    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let layers = 0..config.decoder_layers as u64;
+        Self {
+            layers: layers.map(|n| DecoderLayer::new(config, key.fold(n), device)).collect(),
+            norm: closing_norm(config, device),
+            window: config.attention_window,
+        }
+    }
+
+    /// A cache over `memory` with nothing decoded: projects the source's keys and values, once.
+    pub fn start(&self, memory: &Memory) -> DecoderCache {
+        let start = |layer: &DecoderLayer| LayerCache {
+            target: None,
+            source: layer.cross_attention.key_values(memory.states.clone()),
+        };
+        DecoderCache {
+            layers: self.layers.iter().map(start).collect(),
+            source_padding: memory.padding.clone(),
+            len: 0,
+        }
+    }
+
+    /// Decodes the embedded positions `x` (`[rows, new_len, d_model]` → the same) after those in
+    /// `cache`, adding them to it. Pushes attention weights onto `maps` if there are any.
+    pub fn forward(
+        &self,
+        mut x: Tensor<3>,
+        cache: &mut DecoderCache,
+        mode: Mode,
+        mut maps: Option<&mut AttentionMaps>,
+    ) -> Tensor<3> {
+        let new_len = x.dims()[1];
+        let mask = self.mask(cache.len, new_len, &x.device());
+        for (n, layer) in self.layers.iter().enumerate() {
+            let maps = maps.as_deref_mut();
+            let (past, padding) = (&mut cache.layers[n], &cache.source_padding);
+            x = layer.forward(x, past, &mask, padding, mode.fold(n as u64), maps);
+        }
+        cache.len += new_len;
+        match &self.norm {
+            Some(norm) => norm.forward(x),
+            None => x,
+        }
+    }
+
+    /// A single new position without a window sees all there is and needs no mask.
+    fn mask(&self, past: usize, new_len: usize, device: &Device) -> Option<Tensor<4, Bool>> {
+        let later = (new_len > 1).then(|| look_ahead_mask(past, new_len, device));
+        let far = self.window.map(|window| window_mask(past, new_len, window, device));
+        match (later, far) {
+            (Some(later), Some(far)) => Some(later.bool_or(far)),
+            (later, far) => later.or(far),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use burn::module::Module;
+use burn::tensor::{Tensor, TensorData};
+
+use crate::random::Mode;
+
+/// Dropout (paper §5.4): zeroes each element with probability `rate` and scales the rest by
+/// `1 / (1 - rate)`, drawing from the key in the [`Mode`] it is handed.
+#[derive(Module, Debug)]
+pub struct Dropout {
+    rate: f64,
+}
+
+impl Dropout {
+    /// Dropout with probability `rate` in `[0, 1)`.
+    pub fn new(rate: f64) -> Self {
+        assert!((0.0..1.0).contains(&rate), "dropout rate {rate} is not in [0, 1)");
+        Self { rate }
+    }
+
+    /// Drops elements of `x` (any shape) when training; returns `x` as it is otherwise.
+    pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
+        let Mode::Training(key) = mode else { return x };
+        if self.rate == 0.0 {
+            return x;
+        }
+        let mut mask = vec![0.0; x.shape().num_elements()];
+        key.dropout_mask(self.rate, (1.0 / (1.0 - self.rate)) as f32, &mut mask);
+        let mask = Tensor::from_data(TensorData::new(mask, x.shape()), &x.device());
+        x * mask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn inference_drops_nothing_and_training_keeps_the_mean() {
+        let x = Tensor::<2>::ones([64, 1024], &Device::default());
+        let dropout = Dropout::new(0.25);
+        let same = dropout.forward(x.clone(), Mode::Inference);
+        same.into_data().assert_eq(&x.to_data(), true);
+        let mean: f32 = dropout.forward(x, Mode::training(1, 1)).mean().into_scalar();
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,36 @@
+use burn::module::{Module, Param};
+use burn::tensor::{Device, Int, Tensor, module::embedding};
+
+use crate::init;
+use crate::linear::project;
+use crate::random::RandomKey;
+
+/// Token embedding, scaled by √d_model, whose matrix can also serve as the output projection
+/// (paper §3.4).
+#[derive(Module, Debug)]
+pub struct TokenEmbedding {
+    /// `[vocab, d_model]`, starts as N(0, d_model^−½).
+    pub weight: Param<Tensor<2>>,
+}
+
+impl TokenEmbedding {
+    /// An embedding of `vocab` pieces in `d_model` features.
+    pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
+        let std = (d_model as f64).powf(-0.5);
+        Self {
+            weight: init::normal([vocab, d_model], std, key, device),
+        }
+    }
+
+    /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.
+    pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
+        let weight = self.weight.val();
+        let scale = (weight.dims()[1] as f64).sqrt();
+        embedding(weight, ids) * scale
+    }
+
+    /// The tied output projection, x·Eᵀ: `[batch, len, d_model]` → `[batch, len, vocab]`.
+    pub fn logits(&self, x: Tensor<3>) -> Tensor<3> {
+        project(x, self.weight.val(), None)
+    }
+}

@@ -1,0 +1,124 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Tensor};
+
+use crate::config::{NormPosition, TransformerConfig};
+use crate::feed_forward::PositionWiseFeedForward;
+use crate::mask::window_mask;
+use crate::multi_head::MultiHeadAttention;
+use crate::norm::LayerNorm;
+use crate::random::{Mode, RandomKey};
+use crate::residual::ResidualNorm;
+
+/// One layer of the encoder (paper §3.1): self-attention, then the feed-forward network.
+#[derive(Module, Debug)]
+pub struct EncoderLayer {
+    /// Attention over all positions of the source.
+    pub self_attention: MultiHeadAttention,
+    /// Norm around the self-attention.
+    pub self_attention_norm: LayerNorm,
+    /// The feed-forward network.
+    pub feed_forward: PositionWiseFeedForward,
+    /// Norm around the feed-forward network.
+    pub feed_forward_norm: LayerNorm,
+    residual: ResidualNorm,
+}
+
+impl EncoderLayer {
+    /// A layer of `config`.
+    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
+        Self {
+            self_attention: MultiHeadAttention::new(config, key.fold(0), device),
+            self_attention_norm: norm(),
+            feed_forward: PositionWiseFeedForward::new(config, key.fold(1), device),
+            feed_forward_norm: norm(),
+            residual: ResidualNorm::new(config.norm, config.dropout),
+        }
+    }
+
+    /// # Shapes
+    /// - `x`: `[batch, len, d_model]` → the same
+    /// - `mask`: `[batch, 1, 1 or len, len]`, `true` hides
+    ///
+    /// Pushes the attention weights onto `record` if there is one.
+    pub fn forward(
+        &self,
+        x: Tensor<3>,
+        mask: &Tensor<4, Bool>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
+            let memory = self.self_attention.key_values(x.clone());
+            let mask = Some(mask.clone());
+            self.self_attention.attend(x, memory, mask, mode.fold(1), record)
+        });
+        self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
+            self.feed_forward.forward(x, mode.fold(3))
+        })
+    }
+}
+
+/// The stack of encoder layers, closed by a norm when norms come first.
+#[derive(Module, Debug)]
+pub struct Encoder {
+    /// The layers, in order.
+    pub layers: Vec<EncoderLayer>,
+    /// The closing norm of a pre-norm stack.
+    pub norm: Option<LayerNorm>,
+    window: Option<usize>,
+}
+
+impl Encoder {
+    /// The encoder of `config`.
+    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let layers = 0..config.encoder_layers as u64;
+        Self {
+            layers: layers.map(|n| EncoderLayer::new(config, key.fold(n), device)).collect(),
+            norm: closing_norm(config, device),
+            window: config.attention_window,
+        }
+    }
+
+    /// Encodes embedded positions.
+    ///
+    /// # Shapes
+    /// - `x`: `[batch, len, d_model]` → the same
+    /// - `padding`: `[batch, 1, 1, len]`, `true` hides
+    ///
+    /// Pushes each layer's attention weights onto `record` if there is one.
+    pub fn forward(
+        &self,
+        mut x: Tensor<3>,
+        padding: &Tensor<4, Bool>,
+        mode: Mode,
+        mut record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        let mask = self.mask(padding, &x);
+        for (n, layer) in self.layers.iter().enumerate() {
+            x = layer.forward(x, &mask, mode.fold(n as u64), record.as_deref_mut());
+        }
+        match &self.norm {
+            Some(norm) => norm.forward(x),
+            None => x,
+        }
+    }
+
+    fn mask(&self, padding: &Tensor<4, Bool>, x: &Tensor<3>) -> Tensor<4, Bool> {
+        match self.window {
+            None => padding.clone(),
+            Some(window) => {
+                let near = window_mask(0, x.dims()[1], window, &padding.device());
+                padding.clone().bool_or(near)
+            }
+        }
+    }
+}
+
+/// The norm that ends a pre-norm stack.
+pub(crate) fn closing_norm(config: &TransformerConfig, device: &Device) -> Option<LayerNorm> {
+    match config.norm {
+        NormPosition::Post => None,
+        NormPosition::Pre => Some(LayerNorm::new(config.d_model, config.layer_norm_eps, device)),
+    }
+}

@@ -1,0 +1,76 @@
+//! The Transformer of *Attention Is All You Need* (Vaswani et al., 2017) as Burn modules.
+//!
+//! This crate holds the layers, the masks, the model and its directory on disk. It knows nothing
+//! of text, of training loops or of search: a program that embeds it gets layers and nothing else.
+//! The trade-off taken: every type is one idea of the paper, configured by a plain struct and built
+//! on whatever [`Device`](burn::tensor::Device) the caller passes. No backend is named here, no state is hidden in a
+//! module (dropout takes its randomness as an argument, decoding its cache), and weights live in
+//! memory as they do in files, in PyTorch's `[out, in]` layout.
+//!
+//! | paper | type |
+//! |---|---|
+//! | §3.1 stacks | [`Encoder`], [`Decoder`], [`ResidualNorm`] |
+//! | §3.2.1 scaled dot-product attention | [`scaled_dot_product_attention`] |
+//! | §3.2.2 multi-head attention | [`MultiHeadAttention`] |
+//! | §3.2.3 masks | [`padding_mask`], [`look_ahead_mask`], [`window_mask`] |
+//! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
+//! | §3.4 embeddings | [`TokenEmbedding`] |
+//! | §3.5 positions | [`PositionalEncoding`] |
+//! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
+//!
+//! # Example
+//!
+//! ```
+//! use burn::tensor::{Device, Int, Tensor};
+//! use burnformer_core::{Mode, TransformerConfig};
+//!
+//! let device = Device::default();
+//! let model = TransformerConfig::tiny(100).init(0, &device)?;
+//! let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
+//! let target = Tensor::<2, Int>::from_ints([[1, 9, 8]], &device);
+//! let logits = model.forward(source, target, Mode::Inference);
+//! assert_eq!(logits.dims(), [1, 3, 100]);
+//! # Ok::<(), burnformer_core::ConfigError>(())
+//! ```
+
+mod activation;
+mod attention;
+mod config;
+mod decoder;
+mod dropout;
+mod embedding;
+mod encoder;
+mod feed_forward;
+mod init;
+mod linear;
+mod loss;
+mod mask;
+mod multi_head;
+mod norm;
+mod parameters;
+mod position;
+mod presets;
+mod random;
+mod residual;
+mod transformer;
+
+pub mod model_dir;
+
+pub use activation::Activation;
+pub use attention::{Attended, scaled_dot_product_attention};
+pub use config::{ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
+pub use dropout::Dropout;
+pub use embedding::TokenEmbedding;
+pub use encoder::{Encoder, EncoderLayer};
+pub use feed_forward::PositionWiseFeedForward;
+pub use linear::Linear;
+pub use loss::{LossSums, label_smoothed_cross_entropy};
+pub use mask::{look_ahead_mask, padding_mask, window_mask};
+pub use multi_head::{KeyValues, MultiHeadAttention};
+pub use norm::LayerNorm;
+pub use parameters::{LoadError, named_gradients, named_parameters, with_parameters};
+pub use position::{PositionalEncoding, sinusoid};
+pub use random::{Mode, RandomKey};
+pub use residual::ResidualNorm;
+pub use transformer::{AttentionMaps, Memory, Transformer};

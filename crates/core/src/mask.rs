@@ -1,0 +1,75 @@
+//! Boolean masks over attention scores; `true` hides (paper §3.2.3).
+//!
+//! Masks have shape `[batch or 1, 1, query_len or 1, key_len]` and combine with `bool_or`.
+
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+
+/// Hides the padding of `ids`: `[batch, len]` → `[batch, 1, 1, len]`.
+pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
+    let [batch, len] = ids.dims();
+    ids.clone().equal_scalar(pad as i64).reshape([batch, 1, 1, len])
+}
+
+/// Hides later positions: `[1, 1, query_len, past + query_len]`, where the first query stands at
+/// position `past`, after `past` keys that are already known.
+pub fn look_ahead_mask(past: usize, query_len: usize, device: &Device) -> Tensor<4, Bool> {
+    position_mask(past, query_len, device, |query, key| key > query)
+}
+
+/// Hides positions further than `window` away, |i − j| > window (paper §4, restricted
+/// self-attention): `[1, 1, query_len, past + query_len]`.
+pub fn window_mask(
+    past: usize,
+    query_len: usize,
+    window: usize,
+    device: &Device,
+) -> Tensor<4, Bool> {
+    position_mask(past, query_len, device, |query, key| query.abs_diff(key) > window)
+}
+
+fn position_mask(
+    past: usize,
+    query_len: usize,
+    device: &Device,
+    hidden: impl Fn(usize, usize) -> bool,
+) -> Tensor<4, Bool> {
+    let key_len = past + query_len;
+    let mut values = Vec::with_capacity(query_len * key_len);
+    for query in past..key_len {
+        values.extend((0..key_len).map(|key| hidden(query, key)));
+    }
+    Tensor::from_data(TensorData::new(values, [1, 1, query_len, key_len]), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(mask: Tensor<4, Bool>) -> Vec<bool> {
+        mask.into_data().iter::<bool>().collect()
+    }
+
+    #[test]
+    fn padding_is_hidden() {
+        let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [5, 6, 2]], &Device::default());
+        assert_eq!(bits(padding_mask(&ids, 0)), [false, false, true, false, false, false]);
+    }
+
+    #[test]
+    fn later_positions_are_hidden_also_with_a_past() {
+        let device = Device::default();
+        assert_eq!(bits(look_ahead_mask(0, 2, &device)), [false, true, false, false]);
+        assert_eq!(
+            bits(look_ahead_mask(1, 2, &device)),
+            [false, false, true, false, false, false]
+        );
+    }
+
+    #[test]
+    fn a_window_hides_what_is_far() {
+        let mask = bits(window_mask(0, 4, 1, &Device::default()));
+        let near: Vec<bool> = mask.iter().map(|hidden| !hidden).collect();
+        let expected = [1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1].map(|x| x == 1);
+        assert_eq!(near, expected);
+    }
+}

@@ -1,0 +1,103 @@
+//! The model directory: a model on disk, readable from any language.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config.json` | format version, architecture, every field of [`TransformerConfig`] |
+//! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`] |
+//! | `manifest.json` | size and SHA-256 of every other file, written last |
+//!
+//! Whoever adds files of their own (tokenisers, search settings) does so between
+//! [`save`] and [`seal`]. Nothing is executed on loading, and every hash is checked.
+
+mod error;
+mod manifest;
+mod weights;
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+
+pub use error::ModelDirError;
+pub use manifest::{seal, verify};
+pub use weights::{read_tensors, write_tensors};
+
+use crate::config::TransformerConfig;
+use crate::parameters::{named_parameters, with_parameters};
+use crate::transformer::Transformer;
+use manifest::{read_checked, write_atomically};
+
+/// Version of the layout that this crate writes and reads.
+pub const FORMAT_VERSION: u32 = 1;
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+
+#[derive(Serialize, Deserialize)]
+struct ConfigFile {
+    format_version: u32,
+    arch: String,
+    model: TransformerConfig,
+}
+
+/// Writes `config.json` and `model.safetensors` into `dir`, which is made if need be.
+///
+/// The directory is complete only after [`seal`].
+///
+/// # Errors
+/// [`ModelDirError::Io`] if a file cannot be written.
+pub fn save(
+    dir: &Path,
+    config: &TransformerConfig,
+    model: &Transformer,
+) -> Result<(), ModelDirError> {
+    std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
+    let file = ConfigFile {
+        format_version: FORMAT_VERSION,
+        arch: "transformer".into(),
+        model: config.clone(),
+    };
+    let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
+    write_atomically(&dir.join(CONFIG), &json)?;
+    write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
+}
+
+/// Reads the configuration in `dir`.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn load_config(dir: &Path) -> Result<TransformerConfig, ModelDirError> {
+    let path = dir.join(CONFIG);
+    let bytes = read_checked(dir, CONFIG)?;
+    let json = |e: serde_json::Error| ModelDirError::Json { path: path.clone(), message: e.to_string() };
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(json)?;
+    let found = value["format_version"].as_u64().unwrap_or(0);
+    if found != u64::from(FORMAT_VERSION) {
+        return Err(ModelDirError::Version { path, found });
+    }
+    let file: ConfigFile = serde_json::from_value(value).map_err(json)?;
+    if file.arch != "transformer" {
+        return Err(ModelDirError::Architecture { path, found: file.arch });
+    }
+    let invalid = |source| ModelDirError::Config { path, source };
+    file.model.validate().map_err(invalid)?;
+    Ok(file.model)
+}
+
+/// Loads the model in `dir` onto `device`.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn load(dir: &Path, device: &Device) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+    let config = load_config(dir)?;
+    let path = dir.join(WEIGHTS);
+    let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;
+    let model = config
+        .init(0, device)
+        .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
+    let model = with_parameters(model, values)
+        .map_err(|source| ModelDirError::Parameters { path, source })?;
+    Ok((config, model))
+}
+
+#[cfg(test)]
+mod tests;

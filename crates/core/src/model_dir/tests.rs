@@ -1,0 +1,112 @@
+use std::fs;
+use std::path::PathBuf;
+
+use super::*;
+use crate::random::Mode;
+use burn::tensor::{Int, Tensor};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with_model() -> Self {
+        let folder = Self(tempfile::tempdir().expect("a temporary folder"));
+        let config = TransformerConfig::tiny(20);
+        let model = config.init(3, &Device::default()).expect("a preset is valid");
+        save(folder.0.path(), &config, &model).expect("saves");
+        seal(folder.0.path()).expect("seals");
+        folder
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn load(&self) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+        load(self.path(), &Device::default())
+    }
+
+    fn replace(&self, name: &str, from: &str, to: &str) {
+        let text = fs::read_to_string(self.file(name)).expect("text");
+        assert!(text.contains(from), "{text}");
+        fs::write(self.file(name), text.replace(from, to)).expect("writes");
+        seal(self.path()).expect("seals");
+    }
+}
+
+#[test]
+fn a_saved_model_loads_with_the_same_outputs() {
+    let device = Device::default();
+    let config = TransformerConfig::tiny(20);
+    let model = config.init(3, &device).expect("a preset is valid");
+    let (loaded_config, loaded) = Folder::with_model().load().expect("loads");
+    assert_eq!(loaded_config, config);
+    let source = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
+    let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
+    let logits = |m: &Transformer| m.forward(source.clone(), target.clone(), Mode::Inference);
+    logits(&loaded).into_data().assert_eq(&logits(&model).into_data(), true);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = Folder::with_model();
+    fs::remove_file(folder.file("model.safetensors")).expect("removes");
+    let error = folder.load().unwrap_err();
+    assert!(matches!(error, ModelDirError::Io { .. }));
+    assert!(error.to_string().contains("model.safetensors"), "{error}");
+}
+
+#[test]
+fn truncation_and_tampering_are_noticed() {
+    let folder = Folder::with_model();
+    let path = folder.file("model.safetensors");
+    let mut bytes = fs::read(&path).expect("reads");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&path, &bytes).expect("writes");
+    let tampered = folder.load().unwrap_err();
+    assert!(matches!(tampered, ModelDirError::Tampered { what: "hash", .. }));
+    fs::write(&path, &bytes[..last]).expect("writes");
+    let truncated = folder.load().unwrap_err();
+    assert!(matches!(truncated, ModelDirError::Tampered { what: "size", .. }));
+}
+
+#[test]
+fn an_unlisted_file_is_refused() {
+    let folder = Folder::with_model();
+    fs::write(folder.file("manifest.json"), "{\"files\":{}}").expect("writes");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Unlisted { .. }));
+}
+
+#[test]
+fn another_version_architecture_or_configuration_is_refused() {
+    let folder = Folder::with_model();
+    folder.replace("config.json", "\"format_version\": 1", "\"format_version\": 9");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Version { found: 9, .. }));
+    folder.replace("config.json", "\"format_version\": 9", "\"format_version\": 1");
+    folder.replace("config.json", "\"transformer\"", "\"lstm\"");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Architecture { .. }));
+    folder.replace("config.json", "\"lstm\"", "\"transformer\"");
+    folder.replace("config.json", "\"heads\": 4", "\"heads\": 0");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Config { .. }));
+    folder.replace("config.json", "\"heads\": 0", "\"heads\": 8");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Parameters { .. }));
+    folder.replace("config.json", "\"heads\": 8", "\"heads\": \"x\"");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Json { .. }));
+}
+
+#[test]
+fn hostile_safetensors_headers_are_refused() {
+    let path = Path::new("model.safetensors");
+    let huge = [&u64::MAX.to_le_bytes()[..], b"{}"].concat();
+    let header = br#"{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}}"#;
+    let overlap = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 24]].concat();
+    let half = br#"{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}"#;
+    let half = [&(half.len() as u64).to_le_bytes()[..], half, &[0; 4]].concat();
+    for bytes in [huge, overlap, half, vec![], vec![1; 7]] {
+        assert!(matches!(read_tensors(path, &bytes), Err(ModelDirError::Tensors { .. })));
+    }
+}

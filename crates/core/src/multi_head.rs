@@ -1,0 +1,147 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Int, Tensor};
+
+use crate::attention::scaled_dot_product_attention;
+use crate::config::TransformerConfig;
+use crate::dropout::Dropout;
+use crate::linear::Linear;
+use crate::random::{Mode, RandomKey};
+
+/// Multi-head attention (paper §3.2.2): h attentions over projected queries, keys and values,
+/// concatenated and projected back. `d_k` and `d_v` are free of `d_model / heads`.
+#[derive(Module, Debug)]
+pub struct MultiHeadAttention {
+    /// `d_model → heads·d_k`.
+    pub query: Linear,
+    /// `d_model → heads·d_k`.
+    pub key: Linear,
+    /// `d_model → heads·d_v`.
+    pub value: Linear,
+    /// `heads·d_v → d_model`.
+    pub output: Linear,
+    dropout: Dropout,
+    heads: usize,
+}
+
+/// Projected keys and values, split into heads: computed once, attended to by every later query.
+#[derive(Clone, Debug)]
+pub struct KeyValues {
+    /// `[batch, heads, key_len, d_k]`.
+    pub key: Tensor<4>,
+    /// `[batch, heads, key_len, d_v]`.
+    pub value: Tensor<4>,
+}
+
+impl KeyValues {
+    /// These positions followed by `next`.
+    pub fn append(self, next: Self) -> Self {
+        Self {
+            key: Tensor::cat(vec![self.key, next.key], 2),
+            value: Tensor::cat(vec![self.value, next.value], 2),
+        }
+    }
+
+    /// The rows `indices` (`[rows]`) of the batch, in that order.
+    pub fn select(self, indices: &Tensor<1, Int>) -> Self {
+        Self {
+            key: self.key.select(0, indices.clone()),
+            value: self.value.select(0, indices.clone()),
+        }
+    }
+
+    /// Positions held.
+    pub fn len(&self) -> usize {
+        self.key.dims()[2]
+    }
+
+    /// Whether no position is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl MultiHeadAttention {
+    /// Attention of `config`'s `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout`.
+    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let &TransformerConfig { d_model, heads, d_k, d_v, .. } = config;
+        Self {
+            query: Linear::new(d_model, heads * d_k, key.fold(0), device),
+            key: Linear::new(d_model, heads * d_k, key.fold(1), device),
+            value: Linear::new(d_model, heads * d_v, key.fold(2), device),
+            output: Linear::new(heads * d_v, d_model, key.fold(3), device),
+            dropout: Dropout::new(config.attention_dropout),
+            heads,
+        }
+    }
+
+    /// Attends from `query` to `memory` (the same tensor for self-attention).
+    ///
+    /// # Shapes
+    /// - `query`: `[batch, query_len, d_model]` → the same
+    /// - `memory`: `[batch, key_len, d_model]`
+    /// - `mask`: `[batch or 1, 1, query_len or 1, key_len]`, `true` hides
+    pub fn forward(
+        &self,
+        query: Tensor<3>,
+        memory: Tensor<3>,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        let memory = self.key_values(memory);
+        self.attend(query, memory, mask, mode, None)
+    }
+
+    /// As [`forward`](Self::forward), and the weights `[batch, heads, query_len, key_len]`.
+    pub fn forward_with_weights(
+        &self,
+        query: Tensor<3>,
+        memory: Tensor<3>,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> (Tensor<3>, Tensor<4>) {
+        let mut weights = Vec::with_capacity(1);
+        let memory = self.key_values(memory);
+        let output = self.attend(query, memory, mask, mode, Some(&mut weights));
+        (output, weights.remove(0))
+    }
+
+    /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
+    pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
+        KeyValues {
+            key: self.split_heads(self.key.forward(memory.clone())),
+            value: self.split_heads(self.value.forward(memory)),
+        }
+    }
+
+    /// Attends from `query` to keys and values that are already projected; pushes the weights onto
+    /// `record` if there is one.
+    pub fn attend(
+        &self,
+        query: Tensor<3>,
+        memory: KeyValues,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        let query = self.split_heads(self.query.forward(query));
+        let KeyValues { key, value } = memory;
+        let attended =
+            scaled_dot_product_attention(query, key, value, mask, &self.dropout, mode);
+        if let Some(record) = record {
+            record.push(attended.weights);
+        }
+        self.output.forward(merge_heads(attended.context))
+    }
+
+    /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.
+    fn split_heads(&self, x: Tensor<3>) -> Tensor<4> {
+        let [batch, len, width] = x.dims();
+        x.reshape([batch, len, self.heads, width / self.heads]).swap_dims(1, 2)
+    }
+}
+
+/// `[batch, heads, len, d]` → `[batch, len, heads·d]`.
+fn merge_heads(x: Tensor<4>) -> Tensor<3> {
+    let [batch, heads, len, d] = x.dims();
+    x.swap_dims(1, 2).reshape([batch, len, heads * d])
+}

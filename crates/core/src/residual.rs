@@ -1,0 +1,50 @@
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use crate::config::NormPosition;
+use crate::dropout::Dropout;
+use crate::norm::LayerNorm;
+use crate::random::Mode;
+
+/// The wiring around every sub-layer (paper §3.1): residual connection, dropout, normalisation.
+///
+/// `post`: `norm(x + dropout(f(x)))`, the paper's; `pre`: `x + dropout(f(norm(x)))`.
+#[derive(Module, Debug)]
+pub struct ResidualNorm {
+    dropout: Dropout,
+    #[module(skip)]
+    position: NormPosition,
+}
+
+impl ResidualNorm {
+    /// Wiring with the given place of the norm and dropout rate.
+    pub fn new(position: NormPosition, dropout: f64) -> Self {
+        Self {
+            dropout: Dropout::new(dropout),
+            position,
+        }
+    }
+
+    /// Runs `sublayer` inside the wiring.
+    ///
+    /// # Shapes
+    /// `x`: `[batch, len, d_model]` → the same.
+    pub fn forward(
+        &self,
+        x: Tensor<3>,
+        norm: &LayerNorm,
+        mode: Mode,
+        sublayer: impl FnOnce(Tensor<3>) -> Tensor<3>,
+    ) -> Tensor<3> {
+        match self.position {
+            NormPosition::Post => {
+                let y = self.dropout.forward(sublayer(x.clone()), mode);
+                norm.forward(x + y)
+            }
+            NormPosition::Pre => {
+                let y = sublayer(norm.forward(x.clone()));
+                x + self.dropout.forward(y, mode)
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Int, Tensor};
+
+use crate::config::{EmbeddingSharing, TransformerConfig};
+use crate::decoder::{Decoder, DecoderCache};
+use crate::dropout::Dropout;
+use crate::embedding::TokenEmbedding;
+use crate::encoder::Encoder;
+use crate::linear::Linear;
+use crate::mask::padding_mask;
+use crate::position::PositionalEncoding;
+use crate::random::{Mode, RandomKey};
+
+/// The encoder-decoder Transformer (paper §3, Figure 1).
+#[derive(Module, Debug)]
+pub struct Transformer {
+    /// The one matrix of source, target and output, when all share.
+    pub embedding: Option<TokenEmbedding>,
+    /// The source's own embedding.
+    pub source_embedding: Option<TokenEmbedding>,
+    /// The target's own embedding.
+    pub target_embedding: Option<TokenEmbedding>,
+    /// The output's own projection, without bias.
+    pub generator: Option<Linear>,
+    /// Positions of the source.
+    pub source_position: PositionalEncoding,
+    /// Positions of the target.
+    pub target_position: PositionalEncoding,
+    /// The encoder stack.
+    pub encoder: Encoder,
+    /// The decoder stack.
+    pub decoder: Decoder,
+    dropout: Dropout,
+    pad: u32,
+}
+
+/// The encoded source.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// `[batch, source_len, d_model]`.
+    pub states: Tensor<3>,
+    /// `[batch, 1, 1, source_len]`, `true` where the source is padding.
+    pub padding: Tensor<4, Bool>,
+}
+
+/// Attention weights of every layer, each `[batch, heads, query_len, key_len]`.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionMaps {
+    /// Source positions attending to the source.
+    pub encoder_self: Vec<Tensor<4>>,
+    /// Target positions attending to the target.
+    pub decoder_self: Vec<Tensor<4>>,
+    /// Target positions attending to the source.
+    pub cross: Vec<Tensor<4>>,
+}
+
+impl Transformer {
+    pub(crate) fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
+        let embed = |vocab, place| TokenEmbedding::new(vocab, d_model, key.fold(place), device);
+        let shared = sharing == EmbeddingSharing::All;
+        let untied = sharing == EmbeddingSharing::None;
+        Self {
+            embedding: shared.then(|| embed(target_vocab, 0)),
+            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
+            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
+            generator: untied
+                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
+            source_position: PositionalEncoding::new(config, key.fold(4), device),
+            target_position: PositionalEncoding::new(config, key.fold(5), device),
+            encoder: Encoder::new(config, key.fold(6), device),
+            decoder: Decoder::new(config, key.fold(7), device),
+            dropout: Dropout::new(config.dropout),
+            pad: config.pad,
+        }
+    }
+
+    /// Logits of every target position, given the source and the target before it.
+    ///
+    /// # Shapes
+    /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
+    /// - output: `[batch, target_len, target_vocab]`
+    pub fn forward(
+        &self,
+        source: Tensor<2, Int>,
+        target_input: Tensor<2, Int>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        let memory = self.encode(source, mode);
+        self.logits(self.decode(target_input, &memory, mode))
+    }
+
+    /// Encodes source ids (`[batch, source_len]`).
+    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> Memory {
+        self.encode_recording(source, mode, None)
+    }
+
+    /// Decodes whole targets (`[batch, target_len]` ids) → states `[batch, target_len, d_model]`.
+    pub fn decode(&self, target_input: Tensor<2, Int>, memory: &Memory, mode: Mode) -> Tensor<3> {
+        self.decode_cached(target_input, &mut self.start_decoding(memory), mode, None)
+    }
+
+    /// A cache for [`decode_step`](Self::decode_step) over `memory`.
+    pub fn start_decoding(&self, memory: &Memory) -> DecoderCache {
+        self.decoder.start(memory)
+    }
+
+    /// Continues each row of `cache` by `tokens` (`[rows, new_len]`, usually one each) and gives the
+    /// logits after the last of them, `[rows, target_vocab]`.
+    pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<2> {
+        let states = self.decode_cached(tokens, cache, Mode::Inference, None);
+        let [rows, len, d_model] = states.dims();
+        let last = states.slice([0..rows, len - 1..len, 0..d_model]);
+        let logits = self.logits(last);
+        let vocab = logits.dims()[2];
+        logits.reshape([rows, vocab])
+    }
+
+    /// Projects decoder states to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
+    pub fn logits(&self, states: Tensor<3>) -> Tensor<3> {
+        match &self.generator {
+            Some(generator) => generator.forward(states),
+            None => self.target_embedding().logits(states),
+        }
+    }
+
+    /// Attention weights of every layer and head over `source` and `target_input`.
+    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
+        let mut maps = AttentionMaps::default();
+        let memory =
+            self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
+        let mut cache = self.start_decoding(&memory);
+        self.decode_cached(target_input, &mut cache, Mode::Inference, Some(&mut maps));
+        maps
+    }
+
+    /// The longest sequence that either side accepts; `None` where positions have no end.
+    pub fn max_positions(&self) -> Option<usize> {
+        self.source_position.limit()
+    }
+
+    fn encode_recording(
+        &self,
+        source: Tensor<2, Int>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Memory {
+        let padding = padding_mask(&source, self.pad);
+        let x = self.source_position.forward(self.source_embedding().forward(source), 0);
+        let x = self.dropout.forward(x, mode.fold(0));
+        let states = self.encoder.forward(x, &padding, mode.fold(1), record);
+        Memory { states, padding }
+    }
+
+    fn decode_cached(
+        &self,
+        tokens: Tensor<2, Int>,
+        cache: &mut DecoderCache,
+        mode: Mode,
+        maps: Option<&mut AttentionMaps>,
+    ) -> Tensor<3> {
+        let embedded = self.target_embedding().forward(tokens);
+        let x = self.target_position.forward(embedded, cache.len());
+        let x = self.dropout.forward(x, mode.fold(2));
+        self.decoder.forward(x, cache, mode.fold(3), maps)
+    }
+
+    fn source_embedding(&self) -> &TokenEmbedding {
+        self.source_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
+    }
+
+    fn target_embedding(&self) -> &TokenEmbedding {
+        self.target_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
+    }
+}

@@ -1,0 +1,144 @@
+//! What the paper states about its parts, checked by that name.
+
+use burn::tensor::module::conv1d;
+use burn::tensor::ops::ConvOptions;
+use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
+use burnformer_core::{
+    Activation, Dropout, Mode, MultiHeadAttention, PositionWiseFeedForward, RandomKey,
+    TransformerConfig, scaled_dot_product_attention,
+};
+
+fn random<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
+    let values = RandomKey::new(seed).normal(shape.iter().product());
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+fn worst<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> f32 {
+    (a - b).abs().max().into_scalar()
+}
+
+/// §3.2.1, footnote 4: q·k of d_k independent unit-variance components has variance d_k.
+#[test]
+fn scaling_by_root_d_k_keeps_the_variance_of_scores_near_1() {
+    let device = Device::default();
+    for d_k in [16, 64, 256] {
+        let (query, key) = (random([64, d_k], 1, &device), random([512, d_k], 2, &device));
+        let scores = query.matmul(key.transpose()) / (d_k as f64).sqrt();
+        let variance: f32 = (scores.clone() * scores).mean().into_scalar();
+        assert!((variance - 1.0).abs() < 0.1, "d_k {d_k}: {variance}");
+    }
+}
+
+/// §3.3: "Another way of describing this is as two convolutions with kernel size 1."
+#[test]
+fn the_feed_forward_network_equals_two_convolutions_of_kernel_1() {
+    let device = Device::default();
+    for activation in [Activation::Relu, Activation::Gelu, Activation::Silu] {
+        let config = TransformerConfig { activation, ..TransformerConfig::tiny(10) };
+        let network = PositionWiseFeedForward::new(&config, RandomKey::new(3), &device);
+        let x = random([2, 7, config.d_model], 4, &device);
+        let convolve = |x: Tensor<3>, layer: &burnformer_core::Linear| {
+            let weight = layer.weight.val().unsqueeze_dim::<3>(2);
+            let bias = layer.bias.as_ref().map(|b| b.val());
+            conv1d(x, weight, bias, ConvOptions::new([1], [0], [1], 1))
+        };
+        let inner = activation.forward(convolve(x.clone().swap_dims(1, 2), &network.inner));
+        let expected = convolve(inner, &network.outer).swap_dims(1, 2);
+        assert!(worst(network.forward(x, Mode::Inference), expected) < 1e-4);
+    }
+}
+
+/// §3.5: sinusoids "may allow the model to extrapolate to sequence lengths longer than the ones
+/// encountered during training".
+#[test]
+fn longer_sequences_than_those_trained_on_are_accepted() {
+    let device = Device::default();
+    let model = TransformerConfig::tiny(30).init(0, &device).unwrap();
+    assert_eq!(model.max_positions(), None);
+    let long = Tensor::<2, Int>::ones([1, 1500], &device);
+    let logits = model.forward(long.clone(), long, Mode::Inference);
+    assert_eq!(logits.dims(), [1, 1500, 30]);
+    assert!(logits.sum().into_scalar::<f32>().is_finite());
+}
+
+/// §3.2.2: with d_k = d_v = d_model / h, the cost does not depend on the number of heads.
+#[test]
+fn the_number_of_heads_does_not_change_the_number_of_parameters() {
+    let counts = [1, 2, 4, 8].map(|h| TransformerConfig::tiny(10).with_width(128, h).parameter_count());
+    assert!(counts.iter().all(|&c| c == counts[0]));
+}
+
+#[test]
+fn the_parameter_count_is_that_of_the_built_model() {
+    use burn::module::Module;
+    use burnformer_core::{EmbeddingSharing, NormPosition, Positions};
+    let device = Device::default();
+    let base = TransformerConfig::tiny(40);
+    let configs = [
+        base.clone(),
+        TransformerConfig { d_k: 7, d_v: 9, norm: NormPosition::Pre, ..base.clone() },
+        TransformerConfig { positions: Positions::Learned, max_positions: 33, ..base.clone() },
+        TransformerConfig { sharing: EmbeddingSharing::Target, source_vocab: 50, ..base.clone() },
+        TransformerConfig { sharing: EmbeddingSharing::None, target_vocab: 60, ..base },
+    ];
+    for config in configs {
+        let built = config.init(0, &device).unwrap().num_params();
+        assert_eq!(built, config.parameter_count(), "{config:?}");
+    }
+}
+
+#[test]
+fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
+    let device = Device::default().autodiff();
+    let make = |seed| random([1, 1, 3, 4], seed, &device).require_grad();
+    let (query, key, value) = (make(1), make(2), make(3));
+    let hidden = [[[[false, true, true], [true, true, true], [false, false, false]]]];
+    let mask = Tensor::<4, Bool>::from_data(TensorData::from(hidden), &device);
+    let attended = scaled_dot_product_attention(
+        query.clone(),
+        key.clone(),
+        value.clone(),
+        Some(mask),
+        &Dropout::new(0.0),
+        Mode::Inference,
+    );
+    let row = |t: &Tensor<4>| t.clone().slice([0..1, 0..1, 1..2]).abs().max().into_scalar::<f32>();
+    assert_eq!(row(&attended.weights), 0.0);
+    assert_eq!(row(&attended.context), 0.0);
+    let sums = attended.weights.sum_dim(3).into_data();
+    let sums: Vec<f32> = sums.iter::<f32>().collect();
+    assert!((sums[0] - 1.0).abs() < 1e-6 && (sums[2] - 1.0).abs() < 1e-6);
+    let gradients = attended.context.sum().backward();
+    for leaf in [query, key, value] {
+        let gradient = leaf.grad(&gradients).unwrap();
+        let all_finite = gradient.into_data().iter::<f32>().all(f32::is_finite);
+        assert!(all_finite);
+    }
+}
+
+#[test]
+fn weights_on_request_are_those_that_made_the_output() {
+    let device = Device::default();
+    let config = TransformerConfig::tiny(10);
+    let attention = MultiHeadAttention::new(&config, RandomKey::new(1), &device);
+    let x = random([2, 5, config.d_model], 2, &device);
+    let plain = attention.forward(x.clone(), x.clone(), None, Mode::Inference);
+    let (output, weights) = attention.forward_with_weights(x.clone(), x, None, Mode::Inference);
+    assert_eq!(weights.dims(), [2, config.heads, 5, 5]);
+    assert!(worst(output, plain) < 1e-6);
+}
+
+#[test]
+fn dropout_is_a_function_of_seed_update_and_place() {
+    let device = Device::default();
+    let config = TransformerConfig { dropout: 0.3, ..TransformerConfig::tiny(30) };
+    let model = config.init(0, &device).unwrap();
+    let ids = Tensor::<2, Int>::ones([2, 6], &device);
+    let run = |mode| model.forward(ids.clone(), ids.clone(), mode);
+    let one = run(Mode::training(5, 1));
+    // Other random draws in between change nothing.
+    let _ = Tensor::<1>::random([9], Distribution::Default, &device);
+    assert_eq!(worst(one.clone(), run(Mode::training(5, 1))), 0.0);
+    assert!(worst(one.clone(), run(Mode::training(5, 2))) > 0.0);
+    assert!(worst(one, run(Mode::Inference)) > 0.0);
+}

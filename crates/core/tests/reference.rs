@@ -1,0 +1,328 @@
+//! The model against numbers of an independent PyTorch program in float64
+//! (`tests/reference/README.md`): values, gradients, ten updates, and what padding must not change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::model_dir::read_tensors;
+use burnformer_core::{
+    Activation, EmbeddingSharing, LossSums, Mode, NormPosition, Positions, Transformer,
+    TransformerConfig, label_smoothed_cross_entropy, named_gradients, named_parameters,
+    with_parameters,
+};
+
+const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
+
+type Tensors = BTreeMap<String, TensorData>;
+
+struct Case {
+    name: &'static str,
+    config: TransformerConfig,
+    init: Tensors,
+    case: Tensors,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
+}
+
+fn tensors(file: &str) -> Tensors {
+    let path = folder().join(file);
+    let bytes = std::fs::read(&path).unwrap();
+    let safe = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let integers = safe.tensors().into_iter().filter(|(_, v)| v.dtype() == safetensors::Dtype::I64);
+    let integers: Vec<_> = integers.collect();
+    if integers.is_empty() {
+        return read_tensors(&path, &bytes).unwrap();
+    }
+    safe.tensors().into_iter().map(|(name, view)| (name, to_data(&view))).collect()
+}
+
+fn to_data(view: &safetensors::tensor::TensorView) -> TensorData {
+    let shape = view.shape().to_vec();
+    match view.dtype() {
+        safetensors::Dtype::I64 => {
+            let values = view.data().chunks_exact(8);
+            let values = values.map(|b| i64::from_le_bytes(b.try_into().unwrap()));
+            TensorData::new::<i64, _>(values.collect(), shape)
+        }
+        safetensors::Dtype::F32 => {
+            let values = view.data().chunks_exact(4);
+            let values = values.map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+            TensorData::new::<f32, _>(values.collect(), shape)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+impl Case {
+    fn load(name: &'static str) -> Self {
+        let json = std::fs::read(folder().join(format!("{name}.json"))).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let size = |key: &str| json[key].as_u64().unwrap() as usize;
+        let init = tensors(&format!("{name}.init.safetensors"));
+        let text = |key: &str| json[key].as_str().unwrap();
+        let max_positions = init.get("source_position.weight").map_or(1, |t| t.shape()[0]);
+        let config = TransformerConfig {
+            d_model: size("d_model"),
+            heads: size("heads"),
+            d_k: size("d_k"),
+            d_v: size("d_v"),
+            d_ff: size("d_ff"),
+            encoder_layers: size("encoder_layers"),
+            decoder_layers: size("decoder_layers"),
+            dropout: 0.0,
+            norm: if text("norm") == "pre" { NormPosition::Pre } else { NormPosition::Post },
+            layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap(),
+            activation: if text("activation") == "gelu" { Activation::Gelu } else { Activation::Relu },
+            positions: match text("position") {
+                "learned" => Positions::Learned,
+                _ => Positions::Sinusoidal,
+            },
+            max_positions,
+            attention_window: json["attention_window"].as_u64().map(|r| r as usize),
+            sharing: match json["tied"].as_bool().unwrap() {
+                true => EmbeddingSharing::All,
+                false => EmbeddingSharing::None,
+            },
+            ..TransformerConfig::base(size("vocab_size"))
+        };
+        let case = tensors(&format!("{name}.case.safetensors"));
+        Self { name, config, init, case }
+    }
+
+    fn model(&self, device: &Device) -> Transformer {
+        let model = self.config.init(0, device).unwrap();
+        with_parameters(model, self.init.clone()).unwrap()
+    }
+
+    fn ids(&self, key: &str, device: &Device) -> Tensor<2, Int> {
+        Tensor::from_data(self.case[key].clone(), device)
+    }
+
+    fn logits(&self, model: &Transformer, device: &Device) -> Tensor<3> {
+        let (source, target) = (self.ids("source", device), self.ids("target_input", device));
+        model.forward(source, target, Mode::training(0, 0))
+    }
+
+    fn loss(&self, model: &Transformer, device: &Device) -> LossSums {
+        let targets = self.ids("target_output", device);
+        label_smoothed_cross_entropy(self.logits(model, device), targets, self.config.pad, 0.1)
+    }
+
+    /// Real target tokens.
+    fn tokens(&self) -> f64 {
+        self.case["target_output"].iter::<i64>().filter(|&t| t != 0).count() as f64
+    }
+
+    fn scalar(&self, key: &str) -> f64 {
+        self.case[key].iter::<f64>().next().unwrap()
+    }
+
+    /// Largest difference at positions that are not padding in `ids_key`; `axis` holds positions.
+    fn distance(&self, key: &str, own: TensorData, ids_key: &str, axis: usize) -> f64 {
+        let expected = &self.case[key];
+        assert_eq!(own.shape(), expected.shape(), "{} {key}", self.name);
+        let ids: Vec<i64> = self.case[ids_key].iter::<i64>().collect();
+        let shape = expected.shape().to_vec();
+        let inner: usize = shape[axis + 1..].iter().product();
+        let outer: usize = shape[1..axis].iter().product();
+        let len = shape[axis];
+        let real = |index: usize| {
+            let position = index / inner % len;
+            let row = index / (inner * len * outer);
+            ids[row * len + position] != 0
+        };
+        let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
+        let distances = pairs.filter(|&(i, _)| real(i)).map(|(_, (a, b))| (a - b).abs());
+        distances.fold(0.0, f64::max)
+    }
+}
+
+fn scalar(tensor: &Tensor<1>) -> f64 {
+    f64::from(tensor.clone().into_scalar::<f32>())
+}
+
+#[test]
+fn memory_logits_and_attention_are_the_references() {
+    let device = Device::default();
+    for case in NAMES.map(Case::load) {
+        let model = case.model(&device);
+        let source = case.ids("source", &device);
+        let target = case.ids("target_input", &device);
+        let memory = model.encode(source.clone(), Mode::Inference);
+        let memory = case.distance("memory", memory.states.into_data(), "source", 1);
+        assert!(memory < 1e-4, "{} memory {memory}", case.name);
+        let logits = case.logits(&model, &device).into_data();
+        let logits = case.distance("logits", logits, "target_output", 1);
+        assert!(logits < 1e-4, "{} logits {logits}", case.name);
+        let maps = model.attention(source, target);
+        let kinds = [
+            ("encoder", "self", "source", &maps.encoder_self),
+            ("decoder", "self", "target_output", &maps.decoder_self),
+            ("decoder", "cross", "target_output", &maps.cross),
+        ];
+        for (stack, kind, ids, layers) in kinds {
+            for (n, weights) in layers.iter().enumerate() {
+                let suffix = format!("{stack}.layers.{n}.{kind}_attention");
+                let key = case.case.keys().find(|k| k.starts_with("attention.") && k.contains(&suffix));
+                let key = key.unwrap_or_else(|| panic!("no {suffix} in {:?}", case.case.keys()));
+                let distance = case.distance(key, weights.to_data(), ids, 2);
+                assert!(distance < 1e-4, "{} {key} {distance}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn losses_and_gradients_are_the_references() {
+    let device = Device::default().autodiff();
+    for case in NAMES.map(Case::load) {
+        let model = case.model(&device);
+        let sums = case.loss(&model, &device);
+        let smoothed = scalar(&sums.smoothed) / case.tokens();
+        let nll = scalar(&sums.nll) / case.tokens();
+        assert!((smoothed - case.scalar("loss_smoothed")).abs() < 1e-5, "{}", case.name);
+        assert!((nll - case.scalar("nll")).abs() < 1e-5, "{}", case.name);
+        let gradients = (sums.smoothed / case.tokens()).backward();
+        let gradients = named_gradients(&model, &gradients);
+        assert_eq!(gradients.len(), case.init.len(), "{}", case.name);
+        for (name, own) in &gradients {
+            let expected = case.case[&format!("grad.{name}")].iter::<f64>();
+            let worst = own.iter::<f64>().zip(expected).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, f64::max);
+            assert!(worst < 1e-4, "{} grad.{name} {worst}", case.name);
+        }
+    }
+}
+
+/// Adam as the reference runs it, on plain numbers: lr = 0.1·d^−½·min(t^−½, t·4^−3/2).
+#[test]
+fn ten_updates_follow_the_references_trajectory() {
+    let device = Device::default().autodiff();
+    for case in NAMES.map(Case::load) {
+        let mut model = case.model(&device);
+        let mut moments: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        let expected: Vec<f64> = case.case["trajectory_loss"].iter::<f64>().collect();
+        for (step, expected) in expected.into_iter().enumerate() {
+            let loss = case.loss(&model, &device).smoothed / case.tokens();
+            let own = scalar(&loss);
+            assert!((own - expected).abs() < 1e-4, "{} {step}: {own} {expected}", case.name);
+            let gradients = named_gradients(&model, &loss.backward());
+            let values = named_parameters(&model);
+            let values = adam(values, &gradients, &mut moments, step + 1, case.config.d_model);
+            model = with_parameters(model, values).unwrap();
+        }
+    }
+}
+
+fn adam(
+    values: Tensors,
+    gradients: &Tensors,
+    moments: &mut BTreeMap<String, Vec<(f64, f64)>>,
+    t: usize,
+    d_model: usize,
+) -> Tensors {
+    let t = t as f64;
+    let lr = 0.1 * (d_model as f64).powf(-0.5) * t.powf(-0.5).min(t * 4f64.powf(-1.5));
+    let step = |(name, value): (String, TensorData)| {
+        let moments = moments
+            .entry(name.clone())
+            .or_insert_with(|| vec![(0.0, 0.0); value.num_elements()]);
+        let gradient = gradients[&name].iter::<f64>();
+        let next = value.iter::<f64>().zip(gradient).zip(moments);
+        let next = next.map(|((x, g), (m, v))| {
+            *m = 0.9 * *m + 0.1 * g;
+            *v = 0.98 * *v + 0.02 * g * g;
+            let (m, v) = (*m / (1.0 - 0.9f64.powf(t)), *v / (1.0 - 0.98f64.powf(t)));
+            (x - lr * m / (v.sqrt() + 1e-9)) as f32
+        });
+        (name, TensorData::new::<f32, _>(next.collect(), value.shape().to_vec()))
+    };
+    values.into_iter().map(step).collect()
+}
+
+#[test]
+fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
+    let device = Device::default();
+    for case in NAMES.map(Case::load) {
+        let model = case.model(&device);
+        let memory = model.encode(case.ids("source", &device), Mode::Inference);
+        let target = case.ids("target_input", &device);
+        let [rows, len] = target.dims();
+        let states = model.decode(target.clone(), &memory, Mode::Inference);
+        let whole = model.logits(states);
+        for chunk in [1, 2] {
+            let mut cache = model.start_decoding(&memory);
+            for start in (0..len).step_by(chunk) {
+                let end = (start + chunk).min(len);
+                let tokens = target.clone().slice([0..rows, start..end]);
+                let step = model.decode_step(tokens, &mut cache);
+                let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
+                let worst: f32 = (step - expected).abs().max().into_scalar();
+                assert!(worst < 1e-5, "{} {start} {worst}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
+    let device = Device::default();
+    let case = Case::load("paper");
+    let model = case.model(&device);
+    let memory = model.encode(case.ids("source", &device), Mode::Inference);
+    let mut cache = model.start_decoding(&memory);
+    let sentences = memory.states.dims()[0];
+    // Two hypotheses a sentence, the second with another first token.
+    let first: Vec<i64> = (0..2 * sentences).map(|row| if row % 2 == 0 { 1 } else { 5 }).collect();
+    let first = Tensor::<2, Int>::from_data(TensorData::new(first, [2 * sentences, 1]), &device);
+    model.decode_step(first, &mut cache);
+    // Sentence 1 alone, its hypotheses swapped.
+    cache.select_rows(&Tensor::from_ints([3, 2], &device));
+    cache.select_sentences(&Tensor::from_ints([1], &device));
+    let next = Tensor::<2, Int>::from_ints([[7], [8]], &device);
+    let logits = model.decode_step(next, &mut cache);
+    let source = case.ids("source", &device);
+    let alone = model.encode(source.clone().slice([1..2, 0..source.dims()[1]]), Mode::Inference);
+    for (row, target) in [[5, 7], [1, 8]].into_iter().enumerate() {
+        let mut cache = model.start_decoding(&alone);
+        let expected = model.decode_step(Tensor::from_ints([target], &device), &mut cache);
+        let own = logits.clone().slice([row..row + 1, 0..24]);
+        let worst: f32 = (own - expected).abs().max().into_scalar();
+        assert!(worst < 1e-5, "{row} {worst}");
+    }
+}
+
+#[test]
+fn padded_keys_do_not_change_the_output() {
+    let device = Device::default();
+    for case in NAMES.map(Case::load) {
+        let model = case.model(&device);
+        let short = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
+        let padded = Tensor::<2, Int>::from_ints([[7, 9, 4, 2, 0, 0, 0]], &device);
+        let target = Tensor::<2, Int>::from_ints([[1, 6, 3]], &device);
+        let own = model.forward(short, target.clone(), Mode::Inference);
+        let other = model.forward(padded, target, Mode::Inference);
+        let worst: f32 = (own - other).abs().max().into_scalar();
+        assert!(worst < 1e-5, "{} {worst}", case.name);
+    }
+}
+
+#[test]
+fn no_position_sees_a_later_one() {
+    let device = Device::default();
+    for case in NAMES.map(Case::load) {
+        let model = case.model(&device);
+        let source = Tensor::<2, Int>::from_ints([[7, 9, 4, 2]], &device);
+        let logits = |target: [i64; 5]| {
+            let target = Tensor::<2, Int>::from_ints([target], &device);
+            model.forward(source.clone(), target, Mode::Inference)
+        };
+        let difference = (logits([1, 6, 3, 8, 9]) - logits([1, 6, 3, 5, 4])).abs();
+        let before: f32 = difference.clone().slice([0..1, 0..3]).max().into_scalar();
+        let after: f32 = difference.slice([0..1, 3..5]).max().into_scalar();
+        assert!(before == 0.0 && after > 0.0, "{} {before} {after}", case.name);
+    }
+}
