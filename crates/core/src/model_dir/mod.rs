@@ -13,6 +13,7 @@ mod error;
 mod manifest;
 mod weights;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::Device;
@@ -97,6 +98,15 @@ pub fn load(dir: &Path, device: &Device) -> Result<(TransformerConfig, Transform
     let model = with_parameters(model, values)
         .map_err(|source| ModelDirError::Parameters { path, source })?;
     Ok((config, model))
+}
+
+/// Name and shape of every tensor in `dir`'s weights.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
+    let tensors = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
+    Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,10 @@
+//! One file a command.
+
+pub mod average;
+pub mod devices;
+pub mod eval_bleu;
+pub mod inspect;
+pub mod score;
+mod token_ids;
+pub mod train;
+pub mod translate;

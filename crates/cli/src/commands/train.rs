@@ -1,0 +1,190 @@
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use burn::tensor::Device;
+use burnformer_core::TransformerConfig;
+use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
+use burnformer_infer::{LengthPenalty, Translator};
+use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
+use burnformer_train::config::corpus_paths;
+use burnformer_train::{Corpora, Learner, TrainConfig, user_cache, worst_batch_bytes};
+
+use crate::device::DeviceName;
+use crate::embedded;
+
+/// Arguments of `train`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Start from this preset: tiny, small, base, big or multi30k [default: tiny]
+    #[arg(long, short)]
+    preset: Option<String>,
+    /// A TOML file over the preset; a run's config.toml repeats that run
+    #[arg(long, short)]
+    config: Option<PathBuf>,
+    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    train: Vec<PathBuf>,
+    /// Validation text, likewise
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    valid: Vec<PathBuf>,
+    /// Test text, likewise, scored after training
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    test: Vec<PathBuf>,
+    /// Change one setting; may be repeated: --set model.dropout=0.3
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Where to compute
+    #[arg(long, default_value = "auto")]
+    device: DeviceName,
+    /// The run's folder [default: runs/PRESET, numbered if taken]
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// Continue the run in --out, or the newest under runs/
+    #[arg(long)]
+    resume: bool,
+    /// Print the configuration, the number of parameters and the memory of the worst batch, and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// No log lines on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Trains, then scores the test text with the best model.
+pub fn run(args: Args) -> Result<()> {
+    let folder = run_folder(&args)?;
+    let config = configuration(&args, &folder)?;
+    if args.dry_run {
+        return dry_run(&config);
+    }
+    let device = args.device.open();
+    let corpora = Corpora::prepare(&config, &mut progress(args.quiet))?;
+    if !args.quiet {
+        let cached = if corpora.reused { " (from the cache)" } else { "" };
+        eprintln!("{}{cached}", corpora.report);
+        eprintln!("run: {}", folder.display());
+    }
+    let learner =
+        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &device)?;
+    learner.train()?;
+    if !config.data.test.is_empty() {
+        test(&config, &folder.join("best"), &device)?;
+    }
+    Ok(())
+}
+
+/// `--out`; else `runs/NAME`, the next free number, or, resuming, the newest.
+fn run_folder(args: &Args) -> Result<PathBuf> {
+    if let Some(out) = &args.out {
+        return Ok(out.clone());
+    }
+    let stem = args.config.as_ref().and_then(|path| path.file_stem()?.to_str());
+    let name = args.preset.as_deref().or(stem).unwrap_or("tiny");
+    let candidate = |n: usize| match n {
+        1 => Path::new("runs").join(name),
+        n => Path::new("runs").join(format!("{name}-{n}")),
+    };
+    let free = (1..).find(|&n| !candidate(n).exists()).expect("some number is free");
+    match (args.resume, free) {
+        (true, 1) => bail!("no run under runs/{name} to resume; name its folder with --out"),
+        (true, n) => Ok(candidate(n - 1)),
+        (false, n) => Ok(candidate(n)),
+    }
+}
+
+/// A resumed run keeps its configuration; a new one has the embedded corpus unless told otherwise.
+fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
+    let own = folder.join("config.toml");
+    let file = match (&args.config, args.resume && own.exists()) {
+        (None, true) => Some(own.as_path()),
+        (file, _) => file.as_deref(),
+    };
+    let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &args.set)?;
+    let overrides = [
+        (&args.train, &mut config.data.train),
+        (&args.valid, &mut config.data.valid),
+        (&args.test, &mut config.data.test),
+    ];
+    for (given, key) in overrides {
+        if !given.is_empty() {
+            key.clone_from(given);
+        }
+    }
+    if config.data.train.is_empty() {
+        let corpus = embedded::unpack(&user_cache())?;
+        config.data.train = corpus.train;
+        if config.data.valid.is_empty() {
+            config.data.valid = corpus.valid;
+        }
+        if config.data.test.is_empty() {
+            config.data.test = corpus.test;
+        }
+    }
+    Ok(config)
+}
+
+fn dry_run(config: &TrainConfig) -> Result<()> {
+    let vocab = config.tokenizer.train.vocab_size;
+    let shape: TransformerConfig = config.model.over(vocab, vocab);
+    shape.validate()?;
+    let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
+    let bytes = worst_batch_bytes(&shape, config.training.budget, longest);
+    print!("{}", config.to_toml());
+    println!();
+    println!("# parameters: {}", shape.parameter_count());
+    println!("# memory of the worst batch (estimate): {:.2} GB", bytes as f64 / 1e9);
+    if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
+        println!("# with a vocabulary of {vocab}; tokenizer.files decides the real one");
+    }
+    Ok(())
+}
+
+/// A line on stderr at each stage; on a terminal also how far it is.
+fn progress(quiet: bool) -> impl FnMut(Progress) {
+    let terminal = std::io::stderr().is_terminal();
+    let mut stage: Option<Stage> = None;
+    move |now: Progress| {
+        if quiet {
+            return;
+        }
+        let label = match now.stage {
+            Stage::ReadText => "reading text",
+            Stage::TrainTokenizer => "training the tokeniser",
+            Stage::Tokenize => "tokenising",
+        };
+        if stage != Some(now.stage) {
+            stage = Some(now.stage);
+            eprintln!("{label}");
+        } else if terminal && now.lines > 0 {
+            eprint!("\r{label}: {} lines\r", now.lines);
+        }
+    }
+}
+
+/// BLEU of the test text, then a dozen translations beside their references.
+fn test(config: &TrainConfig, model: &Path, device: &Device) -> Result<()> {
+    let corpus = corpus_paths("data.test", &config.data.test)?;
+    let pairs = ParallelReader::open(&corpus, config.data.utf8)?;
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let (source, references): (Vec<_>, Vec<_>) =
+        pairs.into_iter().map(|pair| (pair.source, pair.target)).unzip();
+    let translator = Translator::load(model, device)?;
+    let mut options = translator.options();
+    options.search.beam_size = config.validation.test_beam;
+    options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
+    let translations = translator.translate(&source, &options)?;
+    let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
+    let streams = [as_strs(&references)];
+    let score = Bleu::default().evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
+    let step = source.len().div_ceil(12).max(1);
+    for i in (0..source.len()).step_by(step) {
+        println!("source      {}", source[i]);
+        println!("translation {}", hypotheses[i]);
+        println!("reference   {}", references[i]);
+        println!();
+    }
+    println!("{score}");
+    println!("model: {}", model.display());
+    Ok(())
+}

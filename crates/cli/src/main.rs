@@ -1,0 +1,65 @@
+//! `burnformer`: train, score and run translation models from one binary.
+//!
+//! The only crate that picks backends: every command takes `--device`, and the libraries below it
+//! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
+//! 0 done, 1 failed, 2 wrong usage.
+
+mod commands;
+mod device;
+mod embedded;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Train, score and run translation models: the Transformer of "Attention Is All You Need".
+#[derive(Parser)]
+#[command(name = "burnformer", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train a model on parallel text (without arguments: the embedded German–English corpus).
+    Train(commands::train::Args),
+    /// Translate text, one sentence a line, from standard input to standard output.
+    Translate(commands::translate::Args),
+    /// Score translations by BLEU, chrF or TER, of a model or of a file.
+    EvalBleu(commands::eval_bleu::Args),
+    /// Score given translations by a model's log-probability.
+    Score(commands::score::Args),
+    /// Average the parameters of several models.
+    Average(commands::average::Args),
+    /// Describe a model directory.
+    Inspect(commands::inspect::Args),
+    /// List the devices of this build and this machine.
+    Devices(commands::devices::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Train(args) => commands::train::run(args),
+        Command::Translate(args) => commands::translate::run(args),
+        Command::EvalBleu(args) => commands::eval_bleu::run(args),
+        Command::Score(args) => commands::score::run(args),
+        Command::Average(args) => commands::average::run(args),
+        Command::Inspect(args) => commands::inspect::run(args),
+        Command::Devices(args) => commands::devices::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whoever reads our output may stop early, as `head` does; that is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

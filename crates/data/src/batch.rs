@@ -1,0 +1,119 @@
+//! A padded batch of sentence pairs as plain arrays.
+
+use crate::special::{BOS, EOS, PAD};
+
+/// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are row-major.
+///
+/// The target is shifted once, here: `target_input` is `<s> a b c`, `target_output` is `a b c </s>`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Rows.
+    pub batch: usize,
+    /// Columns of `source`: the longest source sentence with its `</s>`.
+    pub source_len: usize,
+    /// Columns of `target_input` and `target_output`: the longest target sentence and one.
+    pub target_len: usize,
+    /// Source ids ending in `</s>`, padded with 0: `[batch, source_len]`.
+    pub source: Vec<u32>,
+    /// Decoder input, starting with `<s>`, padded with 0: `[batch, target_len]`.
+    pub target_input: Vec<u32>,
+    /// What the decoder has to predict, ending in `</s>`, padded with 0: `[batch, target_len]`.
+    pub target_output: Vec<u32>,
+    /// Real tokens of each source row, `</s>` included: `[batch]`.
+    pub source_lengths: Vec<u32>,
+    /// Real tokens of each target row, `</s>` included: `[batch]`.
+    pub target_lengths: Vec<u32>,
+    /// Real source tokens, `</s>` included.
+    pub source_tokens: usize,
+    /// Real target tokens, `</s>` included: what a loss is averaged over.
+    pub target_tokens: usize,
+    /// Indexes of the pairs in the corpus: `[batch]`.
+    pub pairs: Vec<u32>,
+}
+
+impl Batch {
+    /// A batch of `(source, target)` ids without special tokens; `pairs` are their indexes in the corpus.
+    ///
+    /// # Panics
+    /// If there are not as many indexes as pairs.
+    pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
+        assert_eq!(pairs.len(), rows.len(), "a batch needs one index a pair");
+        let source_lengths: Vec<u32> =
+            rows.iter().map(|row| row.0.as_ref().len() as u32 + 1).collect();
+        let target_lengths: Vec<u32> =
+            rows.iter().map(|row| row.1.as_ref().len() as u32 + 1).collect();
+        let longest = |lengths: &[u32]| lengths.iter().copied().max().unwrap_or(0) as usize;
+        let (source_len, target_len) = (longest(&source_lengths), longest(&target_lengths));
+        Self {
+            batch: rows.len(),
+            source_len,
+            target_len,
+            source: padded(
+                rows.iter().map(|row| (None, row.0.as_ref(), Some(EOS))),
+                rows.len(),
+                source_len,
+            ),
+            target_input: padded(
+                rows.iter().map(|row| (Some(BOS), row.1.as_ref(), None)),
+                rows.len(),
+                target_len,
+            ),
+            target_output: padded(
+                rows.iter().map(|row| (None, row.1.as_ref(), Some(EOS))),
+                rows.len(),
+                target_len,
+            ),
+            source_tokens: total(&source_lengths),
+            target_tokens: total(&target_lengths),
+            source_lengths,
+            target_lengths,
+            pairs,
+        }
+    }
+
+    /// `true` where the source is padding: `[batch, source_len]`. In attention, `true` hides.
+    pub fn source_padding(&self) -> Vec<bool> {
+        padding(&self.source_lengths, self.source_len)
+    }
+
+    /// `true` where the target is padding: `[batch, target_len]`, the same for input and output.
+    pub fn target_padding(&self) -> Vec<bool> {
+        padding(&self.target_lengths, self.target_len)
+    }
+
+    /// Positions of both sides, padding included: `batch · (source_len + target_len)`.
+    pub fn positions(&self) -> usize {
+        self.batch * (self.source_len + self.target_len)
+    }
+
+    /// Padded positions of both sides as a share of all, in `[0, 1)`.
+    pub fn padding_share(&self) -> f64 {
+        let padded = self.positions() - self.source_tokens - self.target_tokens;
+        padded as f64 / self.positions().max(1) as f64
+    }
+}
+
+fn total(lengths: &[u32]) -> usize {
+    lengths.iter().map(|&length| length as usize).sum()
+}
+
+/// Rows of an optional first token, ids and an optional last token, each filled to `columns` with padding.
+fn padded<'a>(
+    rows: impl Iterator<Item = (Option<u32>, &'a [u32], Option<u32>)>,
+    count: usize,
+    columns: usize,
+) -> Vec<u32> {
+    let mut out = Vec::with_capacity(count * columns);
+    for (row, (first, ids, last)) in rows.enumerate() {
+        out.extend(first.into_iter().chain(ids.iter().copied()).chain(last));
+        out.resize((row + 1) * columns, PAD);
+    }
+    out
+}
+
+fn padding(lengths: &[u32], columns: usize) -> Vec<bool> {
+    lengths
+        .iter()
+        .flat_map(|&length| (0..columns).map(move |column| column >= length as usize))
+        .collect()
+}

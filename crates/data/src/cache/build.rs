@@ -1,0 +1,173 @@
+//! Building a cache file in bounded memory.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use super::file::{commit, temporary, unwritable};
+use super::header::{HEADER_BYTES, Header};
+use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
+use crate::corpus::{LinePair, ParallelReader};
+use crate::error::{DataError, Result};
+use crate::hash::Key;
+use crate::tokenizer::Tokenizers;
+
+/// Pairs tokenised at a time; with [`CHUNK_BYTES`], what bounds the memory.
+const CHUNK_PAIRS: usize = 8192;
+/// Bytes of text tokenised at a time.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// Reads, tokenises and cleans `corpus` into a cache file at `path`; `progress` is told the lines done.
+///
+/// # Errors
+/// Any bad line; [`DataError::NothingLeft`] if no pair is kept; [`DataError::Unwritable`].
+pub(crate) fn build(
+    path: &Path,
+    key: &Key,
+    mut corpus: ParallelReader,
+    tokenizers: &Tokenizers,
+    cleaning: &CleaningSettings,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let largest = tokenizers.source.vocab_size().max(tokenizers.target.vocab_size());
+    let width = if largest <= 1 << 16 { 2 } else { 4 };
+    let mut writer = Writer::create(temporary(path)?, width).map_err(unwritable(path))?;
+    let mut cleaner = Cleaner::new(cleaning);
+    loop {
+        let chunk = next_chunk(&mut corpus)?;
+        if chunk.is_empty() {
+            break;
+        }
+        append(&mut writer, &mut cleaner, tokenizers, &chunk).map_err(unwritable(path))?;
+        progress(cleaner.report().read);
+    }
+    if cleaner.report().kept == 0 {
+        return Err(DataError::NothingLeft { report: Box::new(cleaner.report().clone()) });
+    }
+    let file = writer.finish(key, cleaner.report()).map_err(unwritable(path))?;
+    commit(file, path)
+}
+
+fn next_chunk(corpus: &mut ParallelReader) -> Result<Vec<LinePair>> {
+    let (mut chunk, mut bytes) = (Vec::new(), 0);
+    while chunk.len() < CHUNK_PAIRS && bytes < CHUNK_BYTES {
+        let Some(pair) = corpus.next_pair()? else {
+            break;
+        };
+        bytes += pair.source.len() + pair.target.len();
+        chunk.push(pair);
+    }
+    Ok(chunk)
+}
+
+/// Tokenises a chunk in parallel, then judges and writes its pairs in order.
+fn append(
+    writer: &mut Writer,
+    cleaner: &mut Cleaner,
+    tokenizers: &Tokenizers,
+    chunk: &[LinePair],
+) -> io::Result<()> {
+    let sides = |side: fn(&LinePair) -> &str| chunk.iter().map(side).collect::<Vec<_>>();
+    let sources = tokenizers.source.encode_batch(&sides(|pair| &pair.source));
+    let targets = tokenizers.target.encode_batch(&sides(|pair| &pair.target));
+    for ((pair, source), target) in chunk.iter().zip(&sources).zip(&targets) {
+        if cleaner.keeps(pair, source.len(), target.len()) {
+            writer.push(source)?;
+            writer.push(target)?;
+        }
+    }
+    Ok(())
+}
+
+/// A cache file in the making: tokens go to it, offsets to a file beside it until the tokens are complete.
+struct Writer {
+    file: BufWriter<NamedTempFile>,
+    offsets: BufWriter<File>,
+    body: Sha256,
+    width: u64,
+    sentences: u64,
+    tokens: u64,
+    scratch: Vec<u8>,
+}
+
+impl Writer {
+    fn create(file: NamedTempFile, width: u64) -> io::Result<Self> {
+        let folder = file.path().parent().unwrap_or(Path::new(".")).to_path_buf();
+        let mut file = BufWriter::with_capacity(1 << 18, file);
+        file.write_all(&[0; HEADER_BYTES])?;
+        let offsets = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder)?);
+        Ok(Self {
+            file,
+            offsets,
+            body: Sha256::new(),
+            width,
+            sentences: 0,
+            tokens: 0,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Appends one sentence.
+    fn push(&mut self, ids: &[u32]) -> io::Result<()> {
+        self.scratch.clear();
+        if self.width == 2 {
+            // `width` is 2 only where every id is below 65,536.
+            ids.iter().for_each(|&id| self.scratch.extend((id as u16).to_ne_bytes()));
+        } else {
+            ids.iter().for_each(|&id| self.scratch.extend(id.to_ne_bytes()));
+        }
+        self.body.update(&self.scratch);
+        self.file.write_all(&self.scratch)?;
+        self.offsets.write_all(&self.tokens.to_ne_bytes())?;
+        self.tokens += ids.len() as u64;
+        self.sentences += 1;
+        Ok(())
+    }
+
+    fn write_body(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.body.update(bytes);
+        self.file.write_all(bytes)
+    }
+
+    /// Appends offsets and report, and fills in the header.
+    fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<NamedTempFile> {
+        let padding = (HEADER_BYTES as u64 + self.tokens * self.width).next_multiple_of(8);
+        self.write_body(&vec![
+            0;
+            (padding - HEADER_BYTES as u64 - self.tokens * self.width) as usize
+        ])?;
+        self.append_offsets()?;
+        let report = serde_json::to_vec(report)?;
+        self.write_body(&report)?;
+        let hash = self.body.finalize().into();
+        let header = Header::new(
+            self.width,
+            self.sentences / 2,
+            self.tokens,
+            report.len() as u64,
+            *key,
+            hash,
+        );
+        let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(bytemuck::bytes_of(&header))?;
+        Ok(file)
+    }
+
+    fn append_offsets(&mut self) -> io::Result<()> {
+        self.offsets.write_all(&self.tokens.to_ne_bytes())?;
+        self.offsets.flush()?;
+        self.offsets.get_mut().seek(SeekFrom::Start(0))?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let read = self.offsets.get_mut().read(&mut buffer)?;
+            if read == 0 {
+                return Ok(());
+            }
+            self.write_body(&buffer[..read])?;
+        }
+    }
+}

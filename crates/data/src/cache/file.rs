@@ -1,0 +1,57 @@
+//! Writing files whole or not at all.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::error::{DataError, Result};
+
+/// The typed error for a failed write to `path`.
+pub(super) fn unwritable(path: &Path) -> impl Fn(io::Error) -> DataError + '_ {
+    |cause| DataError::Unwritable { path: path.into(), cause }
+}
+
+/// Creates a folder and its parents.
+pub(crate) fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(unwritable(path))
+}
+
+/// Writes `bytes` to a temporary file beside `path` and renames it.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = temporary(path)?;
+    file.write_all(bytes).map_err(unwritable(path))?;
+    commit(file, path)
+}
+
+/// A temporary file in the folder of `path`, which a rename can turn into `path`.
+pub(super) fn temporary(path: &Path) -> Result<NamedTempFile> {
+    NamedTempFile::new_in(folder(path)).map_err(unwritable(path))
+}
+
+/// Flushes `file` to the disk, renames it to `path`, and flushes the folder's entry too.
+pub(super) fn commit(file: NamedTempFile, path: &Path) -> Result<()> {
+    readable_by_all(&file).map_err(unwritable(path))?;
+    file.as_file().sync_all().map_err(unwritable(path))?;
+    file.persist(path).map_err(|error| unwritable(path)(error.error))?;
+    // Not every file system lets a folder be flushed; the rename itself is done.
+    let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Temporary files are private; what they become is an ordinary file.
+#[cfg(unix)]
+fn readable_by_all(file: &NamedTempFile) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_: &NamedTempFile) -> io::Result<()> {
+    Ok(())
+}

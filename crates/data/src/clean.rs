@@ -1,0 +1,287 @@
+//! Which pairs are kept, and a count of why the others were not.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::{LinePair, Utf8Policy};
+use crate::error::{DataError, Result};
+use crate::hash::key_of;
+
+/// What to drop. Lengths are in tokens, without `</s>`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CleaningSettings {
+    /// Longest source sentence kept.
+    pub max_source_len: usize,
+    /// Longest target sentence kept.
+    pub max_target_len: usize,
+    /// Drop pairs of which one side is more than this many times as long as the other; `None` keeps them.
+    pub max_length_ratio: Option<f64>,
+    /// Drop every pair whose two texts occurred before. Costs 16 bytes of memory a pair.
+    pub drop_duplicates: bool,
+    /// What to do with a line that is not UTF-8.
+    pub utf8: Utf8Policy,
+    /// The token budget of the batches to come: a pair that alone exceeds it is dropped.
+    pub budget: Option<usize>,
+}
+
+impl Default for CleaningSettings {
+    fn default() -> Self {
+        Self {
+            max_source_len: 256,
+            max_target_len: 256,
+            max_length_ratio: Some(9.0),
+            drop_duplicates: false,
+            utf8: Utf8Policy::Error,
+            budget: None,
+        }
+    }
+}
+
+impl CleaningSettings {
+    /// Checks every setting's range.
+    ///
+    /// # Errors
+    /// [`DataError::InvalidSetting`].
+    pub fn validate(&self) -> Result<()> {
+        let invalid = |name, value: String, remedy: &str| DataError::InvalidSetting {
+            name,
+            value,
+            remedy: remedy.into(),
+        };
+        for (name, value) in
+            [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)]
+        {
+            if value == 0 {
+                return Err(invalid(
+                    name,
+                    value.to_string(),
+                    "choose at least 1; the default is 256",
+                ));
+            }
+        }
+        match self.max_length_ratio {
+            Some(ratio) if ratio.is_nan() || ratio < 1.0 => Err(invalid(
+                "max_length_ratio",
+                ratio.to_string(),
+                "choose at least 1, or leave it out to keep all",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same limits with the budget folded in, where it is the smaller: what a cache is keyed by. A budget that
+    /// drops nothing does not change the key.
+    pub(crate) fn effective(&self) -> Self {
+        let longest = self.max_source_len.max(self.max_target_len);
+        Self { budget: self.budget.filter(|&budget| budget <= longest), ..self.clone() }
+    }
+}
+
+/// How many pairs were read, kept, and dropped for which reason. A pair counts under the first reason that applies, in
+/// the order of the fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CleaningReport {
+    /// Pairs in the corpus.
+    pub read: u64,
+    /// Pairs kept.
+    pub kept: u64,
+    /// A side is not UTF-8, and the policy is to skip.
+    pub invalid_utf8: u64,
+    /// A side is empty or holds nothing but white space and control characters.
+    pub empty: u64,
+    /// The source has more tokens than allowed.
+    pub source_too_long: u64,
+    /// The target has more tokens than allowed.
+    pub target_too_long: u64,
+    /// The pair alone exceeds the token budget.
+    pub over_budget: u64,
+    /// One side is too many times as long as the other.
+    pub length_ratio: u64,
+    /// Both texts occurred before.
+    pub duplicate: u64,
+}
+
+impl CleaningReport {
+    /// Pairs dropped for any reason.
+    pub fn dropped(&self) -> u64 {
+        self.read - self.kept
+    }
+
+    fn count(&mut self, fate: Fate) {
+        self.read += 1;
+        *match fate {
+            Fate::Kept => &mut self.kept,
+            Fate::InvalidUtf8 => &mut self.invalid_utf8,
+            Fate::Empty => &mut self.empty,
+            Fate::SourceTooLong => &mut self.source_too_long,
+            Fate::TargetTooLong => &mut self.target_too_long,
+            Fate::OverBudget => &mut self.over_budget,
+            Fate::LengthRatio => &mut self.length_ratio,
+            Fate::Duplicate => &mut self.duplicate,
+        } += 1;
+    }
+}
+
+impl fmt::Display for CleaningReport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} pairs read, {} kept, {} dropped", self.read, self.kept, self.dropped())?;
+        let reasons = [
+            (self.invalid_utf8, "invalid UTF-8"),
+            (self.empty, "empty side"),
+            (self.source_too_long, "source too long"),
+            (self.target_too_long, "target too long"),
+            (self.over_budget, "over the token budget"),
+            (self.length_ratio, "length ratio"),
+            (self.duplicate, "duplicate"),
+        ];
+        let mut separator = ": ";
+        for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+            write!(out, "{separator}{count} {reason}")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}
+
+/// What became of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Kept,
+    InvalidUtf8,
+    Empty,
+    SourceTooLong,
+    TargetTooLong,
+    OverBudget,
+    LengthRatio,
+    Duplicate,
+}
+
+/// Judges pairs one after another and keeps the count.
+pub(crate) struct Cleaner {
+    settings: CleaningSettings,
+    seen: HashSet<[u8; 16]>,
+    report: CleaningReport,
+}
+
+impl Cleaner {
+    pub fn new(settings: &CleaningSettings) -> Self {
+        Self { settings: settings.clone(), seen: HashSet::new(), report: CleaningReport::default() }
+    }
+
+    /// Whether the pair, with `source` and `target` tokens, is kept.
+    pub fn keeps(&mut self, pair: &LinePair, source: usize, target: usize) -> bool {
+        let fate = self.fate(pair, source, target);
+        self.report.count(fate);
+        fate == Fate::Kept
+    }
+
+    pub fn report(&self) -> &CleaningReport {
+        &self.report
+    }
+
+    fn fate(&mut self, pair: &LinePair, source: usize, target: usize) -> Fate {
+        let limits = &self.settings;
+        if !pair.valid {
+            Fate::InvalidUtf8
+        } else if source == 0 || target == 0 {
+            Fate::Empty
+        } else if source > limits.max_source_len {
+            Fate::SourceTooLong
+        } else if target > limits.max_target_len {
+            Fate::TargetTooLong
+        } else if limits.budget.is_some_and(|budget| source.max(target) + 1 > budget) {
+            Fate::OverBudget
+        } else if limits.max_length_ratio.is_some_and(|most| length_ratio(source, target) > most) {
+            Fate::LengthRatio
+        } else if limits.drop_duplicates && !self.seen.insert(fingerprint(pair)) {
+            Fate::Duplicate
+        } else {
+            Fate::Kept
+        }
+    }
+}
+
+/// How many times as long the longer side is; both lengths are at least 1.
+fn length_ratio(source: usize, target: usize) -> f64 {
+    source.max(target) as f64 / source.min(target) as f64
+}
+
+/// Half a SHA-256: two of 10¹² different pairs agree by chance with a probability below 10⁻¹⁴.
+fn fingerprint(pair: &LinePair) -> [u8; 16] {
+    let key = key_of(&[pair.source.as_bytes(), pair.target.as_bytes()]);
+    std::array::from_fn(|i| key[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(source: &str, target: &str) -> LinePair {
+        LinePair { line: 1, source: source.into(), target: target.into(), valid: true }
+    }
+
+    #[test]
+    fn every_reason_is_counted_once_and_in_order() {
+        let settings = CleaningSettings {
+            max_source_len: 10,
+            max_target_len: 8,
+            max_length_ratio: Some(3.0),
+            drop_duplicates: true,
+            budget: Some(8),
+            ..Default::default()
+        };
+        let mut cleaner = Cleaner::new(&settings);
+        assert!(cleaner.keeps(&pair("a", "b"), 2, 6));
+        assert!(!cleaner.keeps(&LinePair { valid: false, ..pair("", "") }, 0, 0));
+        assert!(!cleaner.keeps(&pair("", "b"), 0, 3));
+        assert!(!cleaner.keeps(&pair("c", "b"), 11, 3));
+        assert!(!cleaner.keeps(&pair("c", "b"), 3, 9));
+        assert!(!cleaner.keeps(&pair("c", "b"), 8, 8));
+        assert!(!cleaner.keeps(&pair("c", "b"), 2, 7));
+        assert!(!cleaner.keeps(&pair("a", "b"), 2, 6));
+        let expected = CleaningReport {
+            read: 8,
+            kept: 1,
+            invalid_utf8: 1,
+            empty: 1,
+            source_too_long: 1,
+            target_too_long: 1,
+            over_budget: 1,
+            length_ratio: 1,
+            duplicate: 1,
+        };
+        assert_eq!(cleaner.report(), &expected);
+        assert_eq!(expected.dropped(), 7);
+    }
+
+    #[test]
+    fn the_report_reads_as_a_sentence_that_names_only_what_happened() {
+        let report =
+            CleaningReport { read: 10, kept: 7, empty: 2, duplicate: 1, ..Default::default() };
+        assert_eq!(
+            report.to_string(),
+            "10 pairs read, 7 kept, 3 dropped: 2 empty side, 1 duplicate"
+        );
+    }
+
+    #[test]
+    fn a_budget_that_drops_nothing_does_not_change_the_cache_key() {
+        let with = |budget| CleaningSettings { budget, ..Default::default() }.effective();
+        assert_eq!(with(None), with(Some(4096)));
+        assert_ne!(with(None), with(Some(256)));
+    }
+
+    #[test]
+    fn out_of_range_limits_are_refused() {
+        let ratio = CleaningSettings { max_length_ratio: Some(0.5), ..Default::default() }
+            .validate()
+            .unwrap_err();
+        assert!(matches!(ratio, DataError::InvalidSetting { name: "max_length_ratio", .. }));
+        let length =
+            CleaningSettings { max_target_len: 0, ..Default::default() }.validate().unwrap_err();
+        assert!(matches!(length, DataError::InvalidSetting { name: "max_target_len", .. }));
+    }
+}

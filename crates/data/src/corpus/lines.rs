@@ -1,0 +1,165 @@
+//! One side of a corpus, line by line.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use super::open::{Opened, decompress, open};
+use super::{Utf8Policy, is_standard_input};
+use crate::error::{DataError, Result};
+
+/// The longest line read, in bytes. Longer ones are not sentences, and would let a damaged file fill the memory.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// A line of text without its line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// 1-based line number.
+    pub number: u64,
+    /// The text, without `\n` or `\r\n`, and without a byte-order mark on line 1.
+    pub text: String,
+    /// `false` if the line was not UTF-8 and the policy is [`Utf8Policy::Skip`]; `text` is then empty.
+    pub valid: bool,
+}
+
+/// A streaming reader of lines: exactly one [`Line`] for every line of the input.
+pub struct LineReader {
+    path: PathBuf,
+    input: Opened,
+    policy: Utf8Policy,
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+impl LineReader {
+    /// Opens `path` (`-` is standard input), decompressing gzip and zstd.
+    ///
+    /// # Errors
+    /// A missing or unreadable file, or a name that promises a compression the content has not.
+    pub fn open(path: &Path, policy: Utf8Policy) -> Result<Self> {
+        Ok(Self::over(path, open(path)?, policy))
+    }
+
+    /// Reads lines from any reader; `name` is what error messages call it.
+    ///
+    /// # Errors
+    /// As [`LineReader::open`].
+    pub fn from_reader(
+        name: &str,
+        reader: impl Read + Send + 'static,
+        policy: Utf8Policy,
+    ) -> Result<Self> {
+        Ok(Self::over(Path::new(name), decompress(Path::new(name), Box::new(reader))?, policy))
+    }
+
+    fn over(path: &Path, input: Opened, policy: Utf8Policy) -> Self {
+        let path =
+            if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() };
+        Self { path, input, policy, number: 0, bytes: Vec::new() }
+    }
+
+    /// The file's name as messages show it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lines read so far.
+    pub fn lines_read(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line, or `None` at the end.
+    ///
+    /// # Errors
+    /// Invalid UTF-8 (by policy), damaged compression, a line beyond [`MAX_LINE_BYTES`], a read failure.
+    pub fn next_line(&mut self) -> Result<Option<Line>> {
+        if !self.read_bytes()? {
+            return Ok(None);
+        }
+        self.number += 1;
+        let (text, valid) = self.decode()?;
+        Ok(Some(Line { number: self.number, text, valid }))
+    }
+
+    /// Reads to the end and returns how many lines there were in all, without decoding them.
+    ///
+    /// # Errors
+    /// As [`LineReader::next_line`], except for UTF-8.
+    pub fn count_rest(&mut self) -> Result<u64> {
+        while self.read_bytes()? {
+            self.number += 1;
+        }
+        Ok(self.number)
+    }
+
+    /// Fills `bytes` with the next line, trimmed of its end; `false` at the end of the input.
+    fn read_bytes(&mut self) -> Result<bool> {
+        self.bytes.clear();
+        let limit = MAX_LINE_BYTES as u64 + 2;
+        let read = (&mut self.input.reader).take(limit).read_until(b'\n', &mut self.bytes);
+        read.map_err(|cause| self.failed(cause))?;
+        if self.bytes.is_empty() {
+            return Ok(false);
+        }
+        trim_end(&mut self.bytes);
+        if self.bytes.len() > MAX_LINE_BYTES {
+            return Err(DataError::LineTooLong {
+                path: self.path.clone(),
+                line: self.number + 1,
+                limit: MAX_LINE_BYTES,
+            });
+        }
+        if self.number == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) {
+            self.bytes.drain(..3);
+        }
+        Ok(true)
+    }
+
+    fn failed(&self, cause: std::io::Error) -> DataError {
+        let path = self.path.clone();
+        if self.input.compressed {
+            DataError::DamagedCompression { path, line: self.number, cause }
+        } else {
+            DataError::Unreadable { path, cause }
+        }
+    }
+
+    fn decode(&self) -> Result<(String, bool)> {
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => Ok((text.to_owned(), true)),
+            Err(error) => match self.policy {
+                Utf8Policy::Error => Err(self.invalid(error.valid_up_to())),
+                Utf8Policy::Replace => {
+                    Ok((String::from_utf8_lossy(&self.bytes).into_owned(), true))
+                }
+                Utf8Policy::Skip => Ok((String::new(), false)),
+            },
+        }
+    }
+
+    fn invalid(&self, at: usize) -> DataError {
+        DataError::InvalidUtf8 {
+            path: self.path.clone(),
+            line: self.number,
+            column: at + 1,
+            byte: self.bytes[at],
+        }
+    }
+}
+
+impl Iterator for LineReader {
+    type Item = Result<Line>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_line().transpose()
+    }
+}
+
+/// Removes `\n` or `\r\n` from the end.
+fn trim_end(bytes: &mut Vec<u8>) {
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    if bytes.last() == Some(&b'\r') {
+        bytes.pop();
+    }
+}

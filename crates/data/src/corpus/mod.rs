@@ -1,0 +1,79 @@
+//! Corpora as files: one sentence a line, plain, gzip or zstd, or standard input.
+//!
+//! Text is streamed; what is held in memory is one line a side. A byte-order mark at the start and a carriage return at
+//! the end of a line are removed. Other control characters (NUL among them) stay in the line and are removed by the
+//! tokeniser's normaliser, so that line numbers and untouched text agree with the file.
+
+mod lines;
+mod open;
+mod parallel;
+mod zstd;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use lines::{Line, LineReader, MAX_LINE_BYTES};
+pub(crate) use open::open_error;
+pub use parallel::{LinePair, ParallelReader};
+
+/// What to do with a line that is not valid UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Utf8Policy {
+    /// Stop with [`DataError::InvalidUtf8`](crate::DataError::InvalidUtf8).
+    #[default]
+    Error,
+    /// Put U+FFFD in place of the invalid bytes.
+    Replace,
+    /// Give the line out as empty and marked invalid, so that cleaning drops and counts the pair.
+    Skip,
+}
+
+/// Where the two sides of a parallel corpus are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CorpusPaths {
+    /// Two files, line by line translations of each other.
+    Pair {
+        /// The source side.
+        source: PathBuf,
+        /// The target side.
+        target: PathBuf,
+    },
+    /// One file of `source<TAB>target` lines.
+    Tsv {
+        /// The file.
+        tsv: PathBuf,
+    },
+}
+
+impl CorpusPaths {
+    /// Two files, line by line translations of each other.
+    pub fn pair(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        Self::Pair { source: source.into(), target: target.into() }
+    }
+
+    /// One file of `source<TAB>target` lines.
+    pub fn tsv(path: impl Into<PathBuf>) -> Self {
+        Self::Tsv { tsv: path.into() }
+    }
+
+    /// The files, source first.
+    pub fn files(&self) -> Vec<&Path> {
+        match self {
+            Self::Pair { source, target } => vec![source, target],
+            Self::Tsv { tsv } => vec![tsv],
+        }
+    }
+
+    /// Whether a side is standard input, which can be read only once.
+    pub fn reads_standard_input(&self) -> bool {
+        self.files().into_iter().any(is_standard_input)
+    }
+}
+
+/// Whether `path` is `-`, which stands for standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

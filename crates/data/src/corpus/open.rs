@@ -1,0 +1,84 @@
+//! Opening a file whatever its compression, told by its first bytes and not by its name.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::is_standard_input;
+use super::zstd::ZstdReader;
+use crate::error::{DataError, Result};
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const BUFFER: usize = 1 << 16;
+
+/// An opened text and whether it is being decompressed on the way.
+pub(super) struct Opened {
+    pub reader: Box<dyn BufRead + Send>,
+    pub compressed: bool,
+}
+
+/// Opens `path`, or standard input for `-`.
+pub(super) fn open(path: &Path) -> Result<Opened> {
+    if is_standard_input(path) {
+        return decompress(path, Box::new(io::stdin()));
+    }
+    let file = File::open(path).map_err(|cause| open_error(path, cause))?;
+    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Err(open_error(
+            path,
+            io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"),
+        ));
+    }
+    decompress(path, Box::new(file))
+}
+
+/// Wraps `raw` in the decoder that its first bytes call for.
+pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
+    let mut head = Vec::with_capacity(4);
+    (&mut raw)
+        .take(4)
+        .read_to_end(&mut head)
+        .map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
+    check_name(path, &head, gzip, zstd)?;
+    let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(raw);
+    let reader: Box<dyn BufRead + Send> = if gzip {
+        Box::new(BufReader::with_capacity(
+            BUFFER,
+            MultiGzDecoder::new(BufReader::with_capacity(BUFFER, whole)),
+        ))
+    } else if zstd {
+        Box::new(BufReader::with_capacity(
+            BUFFER,
+            ZstdReader::new(BufReader::with_capacity(BUFFER, whole)),
+        ))
+    } else {
+        Box::new(BufReader::with_capacity(BUFFER, whole))
+    };
+    Ok(Opened { reader, compressed: gzip || zstd })
+}
+
+/// A name that promises compression over content that is not compressed is an error, unless the file is empty.
+fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
+    let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
+    let expected = match extension {
+        "gz" if !gzip => "gzip",
+        "zst" if !zstd => "zstd",
+        _ => return Ok(()),
+    };
+    if head.is_empty() {
+        return Err(DataError::Empty { path: path.into() });
+    }
+    Err(DataError::NotCompressed { path: path.into(), expected })
+}
+
+/// The typed error for a failed `open`.
+pub(crate) fn open_error(path: &Path, cause: io::Error) -> DataError {
+    match cause.kind() {
+        io::ErrorKind::NotFound => DataError::NotFound { path: path.into() },
+        _ => DataError::Unreadable { path: path.into(), cause },
+    }
+}

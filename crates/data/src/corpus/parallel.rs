@@ -1,0 +1,138 @@
+//! Both sides of a corpus, in step.
+
+use std::path::Path;
+
+use super::{CorpusPaths, LineReader, Utf8Policy, is_standard_input};
+use crate::error::{DataError, Result};
+
+/// A sentence and its translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinePair {
+    /// 1-based line number, the same on both sides.
+    pub line: u64,
+    /// The source sentence.
+    pub source: String,
+    /// The target sentence.
+    pub target: String,
+    /// `false` if a side was not UTF-8 and such lines are to be skipped.
+    pub valid: bool,
+}
+
+enum Input {
+    Pair(LineReader, LineReader),
+    Tsv(LineReader),
+}
+
+/// A streaming reader of sentence pairs.
+pub struct ParallelReader {
+    input: Input,
+    started: bool,
+}
+
+impl ParallelReader {
+    /// Opens both sides.
+    ///
+    /// # Errors
+    /// As [`LineReader::open`]; [`DataError::StandardInputTwice`] if both sides are `-`.
+    pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
+        let input = match paths {
+            CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
+            CorpusPaths::Tsv { tsv } => Input::Tsv(LineReader::open(tsv, policy)?),
+        };
+        Ok(Self { input, started: false })
+    }
+
+    /// The next pair, or `None` at the end.
+    ///
+    /// # Errors
+    /// As [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line without exactly two columns.
+    pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
+        let pair = match &mut self.input {
+            Input::Pair(source, target) => next_of_two(source, target)?,
+            Input::Tsv(tsv) => next_of_tsv(tsv)?,
+        };
+        if pair.is_none() && !self.started {
+            return Err(DataError::Empty { path: self.first_path().into() });
+        }
+        self.started = true;
+        Ok(pair)
+    }
+
+    fn first_path(&self) -> &Path {
+        match &self.input {
+            Input::Pair(source, _) => source.path(),
+            Input::Tsv(tsv) => tsv.path(),
+        }
+    }
+}
+
+impl Iterator for ParallelReader {
+    type Item = Result<LinePair>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_pair().transpose()
+    }
+}
+
+fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {
+    if is_standard_input(source) && is_standard_input(target) {
+        return Err(DataError::StandardInputTwice);
+    }
+    Ok(Input::Pair(LineReader::open(source, policy)?, LineReader::open(target, policy)?))
+}
+
+fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Option<LinePair>> {
+    match (source.next_line()?, target.next_line()?) {
+        (Some(s), Some(t)) => Ok(Some(LinePair {
+            line: s.number,
+            source: s.text,
+            target: t.text,
+            valid: s.valid && t.valid,
+        })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(mismatch(target, source)?),
+        (None, Some(_)) => Err(mismatch(source, target)?),
+    }
+}
+
+/// The error for sides of unequal length; an empty side is reported as empty.
+fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<DataError> {
+    if shorter.lines_read() == 0 {
+        return Ok(DataError::Empty { path: shorter.path().into() });
+    }
+    Ok(DataError::LineCountMismatch {
+        shorter: shorter.path().into(),
+        shorter_lines: shorter.lines_read(),
+        longer_lines: longer.count_rest()?,
+        longer: longer.path().into(),
+    })
+}
+
+fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
+    let Some(line) = tsv.next_line()? else {
+        return Ok(None);
+    };
+    if !line.valid {
+        return Ok(Some(LinePair {
+            line: line.number,
+            source: String::new(),
+            target: String::new(),
+            valid: false,
+        }));
+    }
+    let columns = line.text.split('\t').count();
+    match line.text.split_once('\t') {
+        Some((source, target)) if columns == 2 => Ok(Some(LinePair {
+            line: line.number,
+            source: source.into(),
+            target: target.into(),
+            valid: true,
+        })),
+        _ => Err(DataError::NotTwoColumns {
+            path: tsv.path().into(),
+            line: line.number,
+            columns,
+            excerpt: line.text.chars().take(60).collect(),
+        }),
+    }
+}

@@ -1,0 +1,228 @@
+//! From paths to a tokenised corpus, reusing what an earlier call left in the cache folder.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
+use crate::clean::{CleaningReport, CleaningSettings};
+use crate::corpus::{CorpusPaths, LinePair, ParallelReader};
+use crate::error::{DataError, Result};
+use crate::hash::{Key, file_key, hex, key_of};
+use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
+
+/// Raised whenever training a tokeniser or tokenising changes meaning, so that old caches are not reused.
+const RECIPE: &[u8] = b"burnformer-data recipe 1";
+
+/// Where the tokenisers come from.
+#[derive(Clone, Debug)]
+pub enum TokenizerSource {
+    /// Train on the corpus, or reuse what was trained on the same text with the same settings.
+    Train(TokenizerSettings),
+    /// Load `tokenizer.json` files; without `target`, one for both sides.
+    Load {
+        /// The source side's, or both sides'.
+        source: PathBuf,
+        /// The target side's.
+        target: Option<PathBuf>,
+    },
+    /// Use these, for instance those of the training corpus on validation text.
+    Given(Tokenizers),
+}
+
+/// What to prepare.
+#[derive(Clone, Debug)]
+pub struct PrepareSettings {
+    /// The corpus.
+    pub corpus: CorpusPaths,
+    /// The tokenisers.
+    pub tokenizer: TokenizerSource,
+    /// What to drop.
+    pub cleaning: CleaningSettings,
+    /// The folder that keeps trained tokenisers and tokenised corpora; created if missing.
+    pub cache_dir: PathBuf,
+}
+
+/// What [`prepare`] is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Reading the corpus for the tokeniser's training.
+    ReadText,
+    /// Training the tokeniser (no line count).
+    TrainTokenizer,
+    /// Tokenising and cleaning.
+    Tokenize,
+}
+
+/// How far [`prepare`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What it is doing.
+    pub stage: Stage,
+    /// Lines of the corpus done in this stage.
+    pub lines: u64,
+}
+
+/// A corpus ready for batches.
+pub struct Prepared {
+    /// The tokenisers.
+    pub tokenizers: Tokenizers,
+    /// The tokenised corpus.
+    pub corpus: TokenizedCorpus,
+    /// What was dropped, and why.
+    pub report: CleaningReport,
+    /// Whether the tokenisers were there already (loaded, given or cached).
+    pub tokenizer_reused: bool,
+    /// Whether the tokenised corpus was there already.
+    pub corpus_reused: bool,
+}
+
+/// Tokenises a corpus, training the tokeniser if asked to; a second call with the same text and settings reads both from
+/// the cache folder. `progress` is called every few thousand lines.
+///
+/// # Errors
+/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are no error: they are rebuilt.
+pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
+    settings.cleaning.validate()?;
+    if settings.corpus.reads_standard_input() {
+        return Err(DataError::StandardInputNotRepeatable);
+    }
+    make_folder(&settings.cache_dir)?;
+    let text = text_key(&settings.corpus)?;
+    let (tokenizers, tokenizer_reused) = tokenizers(settings, &text, progress)?;
+    let (corpus, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
+    let report = corpus.report().clone();
+    Ok(Prepared { tokenizers, corpus, report, tokenizer_reused, corpus_reused })
+}
+
+/// A key of the corpus' bytes and of how its files are read, not of their names.
+fn text_key(corpus: &CorpusPaths) -> Result<Key> {
+    let kind: &[u8] = match corpus {
+        CorpusPaths::Pair { .. } => b"pair",
+        CorpusPaths::Tsv { .. } => b"tsv",
+    };
+    let keys = corpus.files().into_iter().map(file_key).collect::<Result<Vec<_>>>()?;
+    Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
+}
+
+/// The settings as JSON: what a key is made of.
+fn json(settings: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(settings).expect("settings are plain data")
+}
+
+fn tokenizers(
+    settings: &PrepareSettings,
+    text: &Key,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Tokenizers, bool)> {
+    match &settings.tokenizer {
+        TokenizerSource::Given(tokenizers) => Ok((tokenizers.clone(), true)),
+        TokenizerSource::Load { source, target: None } => {
+            Ok((Tokenizers::joint(Tokenizer::load(source)?), true))
+        }
+        TokenizerSource::Load { source, target: Some(target) } => {
+            Ok((Tokenizers::separate(Tokenizer::load(source)?, Tokenizer::load(target)?), true))
+        }
+        TokenizerSource::Train(training) => {
+            training.validate()?;
+            let key =
+                key_of(&[b"tokenizer", text, &json(training), &json(&settings.cleaning.utf8)]);
+            let base = settings.cache_dir.join(format!("tokenizer-{}", &hex(&key)[..16]));
+            if let Some(found) = cached_tokenizers(&base, training.joint) {
+                return Ok((found, true));
+            }
+            let trained = train(settings, training, progress)?;
+            save_tokenizers(&base, &trained)?;
+            Ok((trained, false))
+        }
+    }
+}
+
+/// The cached files: one, or one a side.
+fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
+    let names: &[&str] = if joint { &["json"] } else { &["source.json", "target.json"] };
+    names.iter().map(|name| base.with_extension(name)).collect()
+}
+
+/// What is cached and undamaged; anything else counts as absent.
+fn cached_tokenizers(base: &Path, joint: bool) -> Option<Tokenizers> {
+    let mut found = sides(base, joint).into_iter().map(|path| {
+        let bytes = std::fs::read(&path).ok()?;
+        let expected = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
+        (hex(&key_of(&[&bytes])) == expected).then(|| Tokenizer::from_bytes(&path, &bytes).ok())?
+    });
+    let source = found.next()??;
+    match found.next() {
+        None => Some(Tokenizers::joint(source)),
+        Some(target) => Some(Tokenizers::separate(source, target?)),
+    }
+}
+
+fn save_tokenizers(base: &Path, tokenizers: &Tokenizers) -> Result<()> {
+    let both = [&tokenizers.source, &tokenizers.target];
+    for (path, tokenizer) in sides(base, tokenizers.is_joint()).iter().zip(both) {
+        let bytes = tokenizer.to_bytes();
+        write_atomically(path, &bytes)?;
+        write_atomically(&path.with_extension("sha256"), hex(&key_of(&[&bytes])).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn train(
+    settings: &PrepareSettings,
+    training: &TokenizerSettings,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Tokenizers> {
+    let trainer = || TokenizerTrainer::new(training.clone());
+    if training.joint {
+        let mut joint = trainer()?;
+        read_text(settings, progress, |pair| {
+            joint.feed(&pair.source);
+            joint.feed(&pair.target);
+        })?;
+        return Ok(Tokenizers::joint(joint.train()?));
+    }
+    let (mut source, mut target) = (trainer()?, trainer()?);
+    read_text(settings, progress, |pair| {
+        source.feed(&pair.source);
+        target.feed(&pair.target);
+    })?;
+    Ok(Tokenizers::separate(source.train()?, target.train()?))
+}
+
+fn read_text(
+    settings: &PrepareSettings,
+    progress: &mut dyn FnMut(Progress),
+    mut each: impl FnMut(&LinePair),
+) -> Result<()> {
+    let mut lines = 0;
+    for pair in ParallelReader::open(&settings.corpus, settings.cleaning.utf8)? {
+        each(&pair?);
+        lines += 1;
+        if lines % 8192 == 0 {
+            progress(Progress { stage: Stage::ReadText, lines });
+        }
+    }
+    progress(Progress { stage: Stage::ReadText, lines });
+    progress(Progress { stage: Stage::TrainTokenizer, lines: 0 });
+    Ok(())
+}
+
+fn tokenized(
+    settings: &PrepareSettings,
+    text: &Key,
+    tokenizers: &Tokenizers,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(TokenizedCorpus, bool)> {
+    let hashes = [tokenizers.source.hash(), tokenizers.target.hash()].concat();
+    let key = key_of(&[b"tokens", text, hashes.as_bytes(), &json(&settings.cleaning.effective())]);
+    let path = settings.cache_dir.join(format!("corpus-{}.tokens", &hex(&key)[..16]));
+    if let Ok(corpus) = TokenizedCorpus::open(&path, &key) {
+        return Ok((corpus, true));
+    }
+    let reader = ParallelReader::open(&settings.corpus, settings.cleaning.utf8)?;
+    let mut lines_done = |lines| progress(Progress { stage: Stage::Tokenize, lines });
+    build(&path, &key, reader, tokenizers, &settings.cleaning, &mut lines_done)?;
+    Ok((TokenizedCorpus::open(&path, &key)?, false))
+}

@@ -1,0 +1,290 @@
+//! Which pairs form a batch, and in which order the batches come.
+//!
+//! Pairs are shuffled, stably sorted by shape and cut greedily where the next pair would exceed the budget; then the
+//! batches are shuffled. All of it is a pure function of (corpus, settings, seed, epoch): equal shapes meet other
+//! neighbours each epoch, and a run resumes from a [`SamplerState`] of three integers.
+//! The plan of an epoch costs some 20 bytes of memory a pair; the text itself stays on the disk.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::cache::TokenizedCorpus;
+use crate::error::{DataError, Result};
+use crate::random::{generator, shuffle};
+
+/// How large a batch may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SamplerSettings {
+    /// Most padded tokens a side: rows × max(longest source, longest target), each with its `</s>`, stays within it.
+    pub budget: usize,
+    /// Most rows of a batch, whatever their length.
+    pub max_sentences: Option<usize>,
+    /// What the order of batches is drawn from, with the epoch.
+    pub seed: u64,
+}
+
+impl Default for SamplerSettings {
+    fn default() -> Self {
+        Self { budget: 4096, max_sentences: None, seed: 1 }
+    }
+}
+
+/// A position between two batches: all that is needed to resume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SamplerState {
+    /// The seed.
+    pub seed: u64,
+    /// The epoch, from 0.
+    pub epoch: u64,
+    /// The batch of that epoch that comes next, from 0.
+    pub next_batch: u64,
+}
+
+/// The batches of one epoch, in order, as indexes into the corpus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpochPlan {
+    batches: Vec<Vec<u32>>,
+    real: usize,
+    padded: usize,
+}
+
+impl EpochPlan {
+    /// Number of batches.
+    pub fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Whether there is no batch.
+    pub fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    /// The batches, each a list of pairs.
+    pub fn batches(&self) -> &[Vec<u32>] {
+        &self.batches
+    }
+
+    /// Padded positions of both sides as a share of all positions of the epoch, in `[0, 1)`.
+    pub fn padding_share(&self) -> f64 {
+        self.padded as f64 / (self.real + self.padded).max(1) as f64
+    }
+}
+
+/// Cuts a corpus into batches. Cheap to clone.
+#[derive(Clone)]
+pub struct BatchSampler {
+    corpus: Arc<TokenizedCorpus>,
+    /// Pairs that fit the budget, in the order of the corpus.
+    fitting: Arc<Vec<u32>>,
+    settings: SamplerSettings,
+}
+
+impl BatchSampler {
+    /// A sampler over `corpus`. Pairs that alone exceed the budget are left out; see [`BatchSampler::over_budget`].
+    ///
+    /// # Errors
+    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of 0 rows.
+    pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
+        if settings.max_sentences == Some(0) {
+            let remedy = "choose at least 1, or leave it out".to_owned();
+            return Err(DataError::InvalidSetting {
+                name: "max_sentences",
+                value: "0".to_owned(),
+                remedy,
+            });
+        }
+        let all = 0..corpus.len() as u32;
+        let fitting: Vec<u32> =
+            all.clone().filter(|&i| cost(&corpus, i) <= settings.budget).collect();
+        if fitting.is_empty() {
+            let shortest = all.map(|i| cost(&corpus, i)).min().unwrap_or(0);
+            return Err(DataError::BudgetTooSmall { budget: settings.budget, shortest });
+        }
+        Ok(Self { corpus, fitting: Arc::new(fitting), settings })
+    }
+
+    /// The corpus.
+    pub fn corpus(&self) -> &Arc<TokenizedCorpus> {
+        &self.corpus
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &SamplerSettings {
+        &self.settings
+    }
+
+    /// Pairs left out because they alone exceed the budget.
+    pub fn over_budget(&self) -> usize {
+        self.corpus.len() - self.fitting.len()
+    }
+
+    /// The position before the first batch of the first epoch.
+    pub fn start(&self) -> SamplerState {
+        SamplerState { seed: self.settings.seed, epoch: 0, next_batch: 0 }
+    }
+
+    /// The plan of an epoch: a pure function of the corpus, the limits, `seed` and `epoch`.
+    pub fn plan(&self, seed: u64, epoch: u64) -> EpochPlan {
+        let mut order = self.fitting.to_vec();
+        shuffle(&mut generator("pairs", seed, epoch), &mut order);
+        let mut plan = self.cut(order);
+        shuffle(&mut generator("batches", seed, epoch), &mut plan.batches);
+        plan
+    }
+
+    /// The batches of an epoch under the sampler's own seed.
+    pub fn batches(&self, epoch: u64) -> Vec<Vec<u32>> {
+        self.plan(self.settings.seed, epoch).batches
+    }
+
+    /// Every pair once, by length, without chance: for validation and scoring.
+    pub fn ordered(&self) -> EpochPlan {
+        self.cut(self.fitting.to_vec())
+    }
+
+    /// The arrays of one planned batch.
+    ///
+    /// # Panics
+    /// If an index is not below the corpus' length.
+    pub fn batch(&self, pairs: &[u32]) -> Batch {
+        let rows: Vec<_> = pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect();
+        Batch::new(pairs.to_vec(), &rows)
+    }
+
+    /// Batches from `state` on, without end: epoch follows epoch.
+    ///
+    /// # Errors
+    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches.
+    pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
+        let plan = self.plan(state.seed, state.epoch);
+        let batches = plan.len() as u64;
+        if state.next_batch > batches {
+            return Err(DataError::StalePosition {
+                next_batch: state.next_batch,
+                epoch: state.epoch,
+                batches,
+            });
+        }
+        Ok(BatchStream {
+            sampler: self.clone(),
+            queue: plan.batches.into_iter().skip(state.next_batch as usize).collect(),
+            batches,
+            state,
+        })
+    }
+
+    /// Sorts by length, keeping the given order among equals, and cuts greedily.
+    fn cut(&self, mut order: Vec<u32>) -> EpochPlan {
+        order.sort_by_cached_key(|&i| shape(&self.corpus, i));
+        let mut plan = EpochPlan { batches: Vec::new(), real: 0, padded: 0 };
+        let (mut rows, mut longest) = (Vec::new(), 0);
+        for i in order {
+            let cost = cost(&self.corpus, i);
+            if !self.fits(rows.len() + 1, longest.max(cost)) {
+                self.close(&mut plan, std::mem::take(&mut rows));
+                longest = 0;
+            }
+            rows.push(i);
+            longest = longest.max(cost);
+        }
+        self.close(&mut plan, rows);
+        plan
+    }
+
+    fn fits(&self, rows: usize, longest: usize) -> bool {
+        rows * longest <= self.settings.budget
+            && self.settings.max_sentences.is_none_or(|most| rows <= most)
+    }
+
+    /// Adds a batch to the plan and counts its positions.
+    fn close(&self, plan: &mut EpochPlan, rows: Vec<u32>) {
+        let lengths = |side: fn(&TokenizedCorpus, usize) -> usize| {
+            let all = rows.iter().map(move |&i| side(&self.corpus, i as usize) + 1);
+            (all.clone().sum::<usize>(), all.max().unwrap_or(0) * rows.len())
+        };
+        for (real, all) in
+            [lengths(TokenizedCorpus::source_len), lengths(TokenizedCorpus::target_len)]
+        {
+            plan.real += real;
+            plan.padded += all - real;
+        }
+        plan.batches.push(rows);
+    }
+}
+
+/// Columns that a pair needs on its longer side, `</s>` included.
+fn cost(corpus: &TokenizedCorpus, i: u32) -> usize {
+    corpus.source_len(i as usize).max(corpus.target_len(i as usize)) + 1
+}
+
+/// The longer side, which is what the budget counts, then how much longer it is: a batch then holds pairs of one shape.
+/// The difference runs upwards at one length and downwards at the next, so that a batch that spans two lengths still
+/// holds one shape. Sorting by (target, source) instead pads 4.6 % where this pads 3.3 % (Multi30k, budget 4096).
+fn shape(corpus: &TokenizedCorpus, i: u32) -> (usize, isize) {
+    let cost = cost(corpus, i);
+    let difference =
+        corpus.source_len(i as usize) as isize - corpus.target_len(i as usize) as isize;
+    (cost, if cost.is_multiple_of(2) { difference } else { -difference })
+}
+
+/// A batch and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedBatch {
+    /// The arrays.
+    pub batch: Batch,
+    /// The epoch this batch belongs to, from 0.
+    pub epoch: u64,
+    /// Its number within the epoch, from 0.
+    pub index: u64,
+    /// Batches in this epoch.
+    pub batches: u64,
+    /// The position after this batch: save it, and a run resumes with the next one.
+    pub next: SamplerState,
+}
+
+impl PlannedBatch {
+    /// Whether this is the last batch of its epoch.
+    pub fn ends_epoch(&self) -> bool {
+        self.index + 1 == self.batches
+    }
+}
+
+/// An endless iterator of batches. Every item is `Ok`; the type is what [`Prefetch`](crate::Prefetch) takes.
+pub struct BatchStream {
+    sampler: BatchSampler,
+    queue: VecDeque<Vec<u32>>,
+    batches: u64,
+    state: SamplerState,
+}
+
+impl BatchStream {
+    /// The position of the next batch.
+    pub fn state(&self) -> SamplerState {
+        self.state
+    }
+
+    fn turn_epoch(&mut self) {
+        self.state = SamplerState { epoch: self.state.epoch + 1, next_batch: 0, ..self.state };
+        self.queue = self.sampler.plan(self.state.seed, self.state.epoch).batches.into();
+        self.batches = self.queue.len() as u64;
+    }
+}
+
+impl Iterator for BatchStream {
+    type Item = Result<PlannedBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.queue.is_empty() {
+            self.turn_epoch();
+        }
+        let pairs = self.queue.pop_front()?;
+        let SamplerState { epoch, next_batch: index, .. } = self.state;
+        self.state.next_batch += 1;
+        let batch = self.sampler.batch(&pairs);
+        Some(Ok(PlannedBatch { batch, epoch, index, batches: self.batches, next: self.state }))
+    }
+}

@@ -1,0 +1,22 @@
+//! The four tokens every vocabulary starts with, at fixed ids.
+
+/// Id of [`PAD_TOKEN`], which fills the short rows of a batch and is never read or predicted.
+pub const PAD: u32 = 0;
+/// Id of [`BOS_TOKEN`], the decoder's first input.
+pub const BOS: u32 = 1;
+/// Id of [`EOS_TOKEN`], the last token of every source and of every target output.
+pub const EOS: u32 = 2;
+/// Id of [`UNK_TOKEN`]; with byte fallback no text needs it.
+pub const UNK: u32 = 3;
+
+/// The text of the padding token.
+pub const PAD_TOKEN: &str = "<pad>";
+/// The text of the start-of-sentence token.
+pub const BOS_TOKEN: &str = "<s>";
+/// The text of the end-of-sentence token.
+pub const EOS_TOKEN: &str = "</s>";
+/// The text of the unknown token.
+pub const UNK_TOKEN: &str = "<unk>";
+
+/// The special tokens in the order of their ids.
+pub const TOKENS: [&str; 4] = [PAD_TOKEN, BOS_TOKEN, EOS_TOKEN, UNK_TOKEN];

@@ -1,0 +1,76 @@
+//! What surrounds the subword model in a `tokenizer.json`: normaliser, splitting into words, decoder, special tokens.
+//!
+//! The text of a sentence becomes words as SentencePiece would have it: NFC, control characters removed, white space
+//! collapsed and stripped, `▁` before each word. A piece never crosses a word, and never mixes letters, digits and
+//! punctuation, so that `house`, `house,` and `house.` share a token. An apostrophe stays with the letters before it
+//! (`l'`, `don'`), as translators' tokenisers cut French and English. NFKC is left out on purpose: it would lose what the
+//! target side has to produce (`…`, `½`, full-width forms).
+
+use serde_json::{Value, json};
+
+use super::settings::TokenizerSettings;
+use crate::special;
+
+/// Control and format characters that carry no text: C0 and C1 except white space, and the byte-order mark.
+const CONTROL: &str = r"[\x{0}-\x{8}\x{e}-\x{1f}\x{7f}-\x{84}\x{86}-\x{9f}\x{feff}]";
+/// Scripts written without spaces that SentencePiece keeps together.
+const EAST_ASIAN: &str = r"\p{Han}\p{Hiragana}\p{Katakana}ー";
+
+/// The normaliser: every step is a function of the text alone, applied alike in training, encoding and Python.
+fn normalizer() -> Value {
+    let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
+    json!({"type": "Sequence", "normalizers": [
+        {"type": "NFC"},
+        replace(json!({"Regex": CONTROL}), ""),
+        replace(json!({"Regex": r"[\s▁]+"}), " "),
+        {"type": "Strip", "strip_left": true, "strip_right": true},
+        {"type": "Prepend", "prepend": "▁"},
+        replace(json!({"String": " "}), "▁"),
+    ]})
+}
+
+/// Splits normalised text into the words that pieces may not cross.
+fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
+    let letters = format!(r"[\p{{L}}\p{{M}}&&[^{EAST_ASIAN}]]");
+    let digits = if settings.split_digits { r"\p{N}" } else { r"\p{N}+" };
+    let words = format!(r"▁?(?:[{EAST_ASIAN}]+|{letters}+['’]?|{digits})");
+    let pattern = format!(r"{words}|▁?[^\p{{L}}\p{{M}}\p{{N}}▁]+|▁");
+    json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
+}
+
+/// Undoes the normaliser: `▁` to a space, bytes to characters, and the first space away.
+fn decoder() -> Value {
+    json!({"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+    ]})
+}
+
+fn added_tokens() -> Vec<Value> {
+    let token = |(id, content): (usize, &&str)| {
+        json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
+               "normalized": false, "special": true})
+    };
+    special::TOKENS.iter().enumerate().map(token).collect()
+}
+
+/// The whole `tokenizer.json` around `model`.
+pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
+    json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": added_tokens(),
+        "normalizer": normalizer(), "pre_tokenizer": pre_tokenizer(settings), "post_processor": null,
+        "decoder": decoder(), "model": model,
+    })
+}
+
+/// The name of the token for `byte`.
+pub(super) fn byte_token(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+/// The tokens that no text decides, in the order of their ids: special tokens, then the 256 bytes.
+pub(super) fn fixed_tokens() -> Vec<String> {
+    special::TOKENS.iter().map(ToString::to_string).chain((0..=255).map(byte_token)).collect()
+}

@@ -1,0 +1,97 @@
+//! How to train a tokeniser.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{DataError, Result};
+use crate::special;
+
+/// Which subword model to train.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenizerKind {
+    /// Byte-pair encoding (Sennrich et al., 2016), the paper's choice (§5.1).
+    #[default]
+    Bpe,
+    /// A unigram language model over pieces (Kudo, 2018).
+    Unigram,
+}
+
+/// How to train a tokeniser. [`Default`] is a joint 8,000-token BPE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenizerSettings {
+    /// The subword model.
+    pub kind: TokenizerKind,
+    /// Tokens in the vocabulary, special tokens and bytes included; met exactly.
+    pub vocab_size: usize,
+    /// One vocabulary over both sides (`true`, the paper's choice), or one for each side.
+    pub joint: bool,
+    /// Every digit a token of its own, or runs of digits treated like words.
+    pub split_digits: bool,
+    /// Share of the text's characters that get a token; the rarest others are spelt in bytes. In `(0, 1]`.
+    pub character_coverage: f64,
+    /// Longest piece, in characters.
+    pub max_piece_chars: usize,
+    /// Most characters of text to train on. Longer text is thinned evenly over its whole length; this bounds memory.
+    pub max_training_chars: usize,
+    /// Accept fewer tokens than `vocab_size` when the text is too small, instead of failing.
+    pub allow_smaller: bool,
+}
+
+impl Default for TokenizerSettings {
+    fn default() -> Self {
+        Self {
+            kind: TokenizerKind::Bpe,
+            vocab_size: 8_000,
+            joint: true,
+            split_digits: false,
+            character_coverage: 0.9999,
+            max_piece_chars: 16,
+            max_training_chars: 20_000_000,
+            allow_smaller: false,
+        }
+    }
+}
+
+/// Special tokens and bytes: the part of a vocabulary that no text decides.
+pub(super) const FIXED_TOKENS: usize = special::TOKENS.len() + 256;
+
+impl TokenizerSettings {
+    /// A joint BPE of `vocab_size` tokens.
+    pub fn bpe(vocab_size: usize) -> Self {
+        Self { vocab_size, ..Self::default() }
+    }
+
+    /// Checks every setting's range.
+    ///
+    /// # Errors
+    /// [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`].
+    pub fn validate(&self) -> Result<()> {
+        let needed = FIXED_TOKENS + 1;
+        if self.vocab_size < needed {
+            return Err(DataError::VocabularyTooSmall { asked: self.vocab_size, needed });
+        }
+        if !(self.character_coverage > 0.0 && self.character_coverage <= 1.0) {
+            return Err(invalid(
+                "character_coverage",
+                self.character_coverage,
+                "choose a share above 0 and at most 1",
+            ));
+        }
+        if self.max_piece_chars == 0 {
+            return Err(invalid("max_piece_chars", 0, "choose at least 1"));
+        }
+        if self.max_training_chars == 0 {
+            return Err(invalid(
+                "max_training_chars",
+                0,
+                "choose at least 1; the default is 20000000",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(name: &'static str, value: impl ToString, remedy: &str) -> DataError {
+    DataError::InvalidSetting { name, value: value.to_string(), remedy: remedy.to_owned() }
+}

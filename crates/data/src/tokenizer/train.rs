@@ -1,0 +1,88 @@
+//! From lines of text to a tokeniser.
+
+use serde_json::{Value, json};
+
+use super::layout::{document, fixed_tokens};
+use super::sample::Sample;
+use super::settings::{FIXED_TOKENS, TokenizerKind, TokenizerSettings};
+use super::words::{self, Words};
+use super::{Tokenizer, bpe, unigram};
+use crate::error::{DataError, Result};
+use crate::special;
+
+/// Gathers text and trains a [`Tokenizer`] on it; memory is bounded by [`TokenizerSettings::max_training_chars`].
+pub struct TokenizerTrainer {
+    settings: TokenizerSettings,
+    sample: Sample,
+}
+
+impl TokenizerTrainer {
+    /// A trainer that has seen no text.
+    ///
+    /// # Errors
+    /// As [`TokenizerSettings::validate`].
+    pub fn new(settings: TokenizerSettings) -> Result<Self> {
+        settings.validate()?;
+        Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
+    }
+
+    /// Offers one line of text. The order of lines decides which are sampled from a text over the limit.
+    pub fn feed(&mut self, line: &str) {
+        self.sample.push(line);
+    }
+
+    /// Trains. The same lines and settings give the same `tokenizer.json`, byte for byte, on any number of threads.
+    ///
+    /// # Errors
+    /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of the trainer.
+    pub fn train(self) -> Result<Tokenizer> {
+        let settings = &self.settings;
+        let pipeline = parse(&document(empty_model(), settings))?;
+        let room = settings.vocab_size - FIXED_TOKENS;
+        let words =
+            words::count(&pipeline, &self.sample.into_lines(), settings.character_coverage, room)?;
+        let (model, size) = match settings.kind {
+            TokenizerKind::Bpe => bpe_model(&words, settings),
+            TokenizerKind::Unigram => unigram::model(words, settings)?,
+        };
+        if size < settings.vocab_size && !settings.allow_smaller {
+            return Err(DataError::VocabularyTooLarge {
+                asked: settings.vocab_size,
+                possible: size,
+            });
+        }
+        Ok(Tokenizer::wrap(parse(&document(model, settings))?))
+    }
+}
+
+/// A model of nothing but the special tokens, to have something to hang the normaliser on.
+fn empty_model() -> Value {
+    bpe_json(&special::TOKENS.map(String::from), &[])
+}
+
+fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {
+    let failed = |message: String| DataError::TokenizerTraining { message };
+    let bytes = serde_json::to_vec(document).map_err(|error| failed(error.to_string()))?;
+    tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| failed(error.to_string()))
+}
+
+fn bpe_model(words: &Words, settings: &TokenizerSettings) -> (Value, usize) {
+    let learnt = bpe::learn(
+        &words.counts,
+        fixed_tokens(),
+        &words.alphabet,
+        settings.vocab_size,
+        settings.max_piece_chars,
+    );
+    (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len())
+}
+
+fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
+    let vocab: serde_json::Map<String, Value> =
+        tokens.iter().cloned().zip((0..).map(|id: u32| json!(id))).collect();
+    json!({
+        "type": "BPE", "dropout": null, "unk_token": special::UNK_TOKEN, "continuing_subword_prefix": null,
+        "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
+        "vocab": vocab, "merges": merges,
+    })
+}

@@ -1,0 +1,73 @@
+//! Training a unigram model, with the library's trainer held to one order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Value, json};
+use tokenizers::models::unigram::{Unigram, UnigramTrainer};
+
+use super::layout::fixed_tokens;
+use super::settings::{FIXED_TOKENS, TokenizerSettings};
+use super::words::Words;
+use crate::error::{DataError, Result};
+use crate::special;
+
+/// How far apart the library scores characters that its pruning lost (`min_score_penalty_delta`).
+const PENALTY: f64 = 0.0001;
+
+/// The model as JSON, and its number of tokens.
+pub(super) fn model(words: Words, settings: &TokenizerSettings) -> Result<(Value, usize)> {
+    let pieces = trained(words, settings)?;
+    let fixed = fixed_tokens().into_iter().map(|token| (token, 0.0));
+    let vocab: Vec<(String, f64)> = fixed.chain(pieces).collect();
+    let size = vocab.len();
+    Ok((
+        json!({"type": "Unigram", "unk_id": special::UNK, "vocab": vocab, "byte_fallback": true}),
+        size,
+    ))
+}
+
+/// Trains on one thread, because the library adds floating-point numbers in the order its threads finish, and catches
+/// its panics, since it answers some unusual texts with one.
+fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f64)>> {
+    let failed = |message: String| DataError::TokenizerTraining { message };
+    let sentences = words
+        .counts
+        .into_iter()
+        .map(|(word, count)| (word, count.min(1 << 24) as u32))
+        .collect::<Vec<_>>();
+    let trainer = UnigramTrainer::builder()
+        .show_progress(false)
+        .vocab_size((settings.vocab_size - FIXED_TOKENS) as u32)
+        .max_piece_length(settings.max_piece_chars)
+        .build()
+        .map_err(|error| failed(error.to_string()))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .map_err(|error| failed(error.to_string()))?;
+    let run = || {
+        let mut model = Unigram::default();
+        trainer.do_train(sentences, &mut model).map(|_| model)
+    };
+    let model = pool
+        .install(|| catch_unwind(AssertUnwindSafe(run)))
+        .map_err(|_| failed("the unigram trainer panicked".to_owned()))?
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(ordered(model.iter().cloned().collect()))
+}
+
+/// Takes hash-map order out of the library's result: it scores the characters that pruning lost in that order, and
+/// leaves equal scores in it.
+fn ordered(mut pieces: Vec<(String, f64)>) -> Vec<(String, f64)> {
+    let lowest = pieces.iter().map(|piece| piece.1).fold(f64::INFINITY, f64::min);
+    let single = |piece: &(String, f64)| piece.0.chars().nth(1).is_none();
+    let limit = lowest + PENALTY * pieces.iter().filter(|piece| single(piece)).count() as f64;
+    let mut rare: Vec<&mut (String, f64)> =
+        pieces.iter_mut().filter(|piece| single(piece) && piece.1 < limit).collect();
+    rare.sort_by(|a, b| a.0.cmp(&b.0));
+    for (rank, piece) in rare.into_iter().enumerate() {
+        piece.1 = lowest + PENALTY * rank as f64;
+    }
+    pieces.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    pieces
+}

@@ -1,0 +1,113 @@
+//! The words of a training sample, with counts, over an alphabet that leaves the rarest characters to bytes.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use tokenizers::{
+    NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
+};
+
+use crate::error::{DataError, Result};
+
+/// Words in ascending order with their counts, and the characters that get a token, in ascending order.
+pub(super) struct Words {
+    pub counts: Vec<(String, u64)>,
+    pub alphabet: Vec<char>,
+}
+
+/// Counts the words that `pipeline`'s normaliser and splitter make of `lines`.
+///
+/// At most `max_alphabet` characters, the most frequent, cover the share `coverage` of the text.
+pub(super) fn count(
+    pipeline: &tokenizers::Tokenizer,
+    lines: &[String],
+    coverage: f64,
+    max_alphabet: usize,
+) -> Result<Words> {
+    let parts: Vec<_> =
+        lines.par_chunks(4096).map(|chunk| count_chunk(pipeline, chunk)).collect::<Result<_>>()?;
+    let counts = merge(parts);
+    let alphabet = alphabet(&counts, coverage, max_alphabet);
+    if alphabet.is_empty() {
+        return Err(DataError::NoTrainingText);
+    }
+    let counts = restrict(counts, &alphabet);
+    Ok(Words { counts, alphabet })
+}
+
+fn count_chunk(pipeline: &tokenizers::Tokenizer, lines: &[String]) -> Result<HashMap<String, u64>> {
+    let mut counts = HashMap::new();
+    for line in lines {
+        for word in split(pipeline, line).map_err(|error| failed(&error))? {
+            *counts.entry(word).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+fn failed(error: &tokenizers::Error) -> DataError {
+    DataError::TokenizerTraining { message: error.to_string() }
+}
+
+fn split(pipeline: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
+    let mut normalized = NormalizedString::from(line);
+    if let Some(normalizer) = pipeline.get_normalizer() {
+        normalizer.normalize(&mut normalized)?;
+    }
+    let mut text = PreTokenizedString::from(normalized.get());
+    if let Some(splitter) = pipeline.get_pre_tokenizer() {
+        splitter.pre_tokenize(&mut text)?;
+    }
+    let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::Byte);
+    Ok(splits
+        .into_iter()
+        .map(|(word, ..)| word.to_owned())
+        .filter(|word| !word.is_empty())
+        .collect())
+}
+
+fn merge(parts: Vec<HashMap<String, u64>>) -> Vec<(String, u64)> {
+    let mut whole: HashMap<String, u64> = HashMap::new();
+    for (word, count) in parts.into_iter().flatten() {
+        *whole.entry(word).or_default() += count;
+    }
+    sorted(whole)
+}
+
+fn sorted(counts: HashMap<String, u64>) -> Vec<(String, u64)> {
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable();
+    counts
+}
+
+/// The most frequent characters that together reach `coverage` of the text; ties in the order of code points.
+fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
+    let mut counts: HashMap<char, u64> = HashMap::new();
+    for (word, count) in words {
+        word.chars().for_each(|c| *counts.entry(c).or_default() += count);
+    }
+    let total: u64 = counts.values().sum();
+    let mut by_count: Vec<_> = counts.into_iter().collect();
+    by_count.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+    let mut covered = 0;
+    let frequent = by_count.into_iter().take_while(|&(_, count)| {
+        let wanted = (covered as f64) < coverage * total as f64;
+        covered += count;
+        wanted
+    });
+    let mut alphabet: Vec<char> = frequent.map(|(c, _)| c).take(most).collect();
+    alphabet.sort_unstable();
+    alphabet
+}
+
+/// Cuts words where a character is outside the alphabet, since no piece can hold it.
+fn restrict(words: Vec<(String, u64)>, alphabet: &[char]) -> Vec<(String, u64)> {
+    let known = |c: char| alphabet.binary_search(&c).is_ok();
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for (word, count) in words {
+        for part in word.split(|c| !known(c)).filter(|part| !part.is_empty()) {
+            *counts.entry(part.to_owned()).or_default() += count;
+        }
+    }
+    sorted(counts)
+}

@@ -1,0 +1,153 @@
+//! Batches: their arrays, their budget, their order, and resuming in the middle.
+
+use std::sync::Arc;
+
+use burnformer_data::{
+    Batch, BatchSampler, Prefetch, SamplerSettings, SamplerState, TokenizedCorpus,
+};
+use proptest::prelude::*;
+
+/// Pairs of the given lengths; every id says which pair it belongs to.
+fn corpus(lengths: &[(usize, usize)]) -> Arc<TokenizedCorpus> {
+    let pairs: Vec<_> =
+        (4..).zip(lengths).map(|(id, &(s, t))| (vec![id; s], vec![id; t])).collect();
+    Arc::new(TokenizedCorpus::from_pairs(&pairs))
+}
+
+fn sampler(lengths: &[(usize, usize)], budget: usize) -> BatchSampler {
+    BatchSampler::new(corpus(lengths), SamplerSettings { budget, ..Default::default() }).unwrap()
+}
+
+fn varied(count: usize) -> Vec<(usize, usize)> {
+    (0..count).map(|i| (1 + i * 7 % 19, 1 + i * 5 % 17)).collect()
+}
+
+#[test]
+fn the_target_is_shifted_once_and_rows_end_in_padding() {
+    let batch = Batch::new(vec![8, 9], &[(vec![5, 6, 7], vec![5]), (vec![5], vec![6, 7])]);
+    assert_eq!((batch.batch, batch.source_len, batch.target_len), (2, 4, 3));
+    assert_eq!(batch.source, [5, 6, 7, 2, 5, 2, 0, 0]);
+    assert_eq!(batch.target_input, [1, 5, 0, 1, 6, 7]);
+    assert_eq!(batch.target_output, [5, 2, 0, 6, 7, 2]);
+    assert_eq!((&batch.source_lengths[..], &batch.target_lengths[..]), (&[4, 2][..], &[2, 3][..]));
+    assert_eq!((batch.source_tokens, batch.target_tokens), (6, 5));
+    assert_eq!(batch.pairs, [8, 9]);
+}
+
+#[test]
+fn masks_are_true_where_padding_hides() {
+    let batch = Batch::new(vec![0, 1], &[(vec![5, 6], vec![5]), (vec![5], vec![6, 7])]);
+    assert_eq!(batch.source_padding(), [false, false, false, false, false, true]);
+    assert_eq!(batch.target_padding(), [false, false, true, false, false, false]);
+    assert_eq!(batch.positions(), 12);
+    assert!((batch.padding_share() - 2.0 / 12.0).abs() < 1e-12);
+}
+
+#[test]
+fn an_empty_batch_has_no_positions() {
+    let batch = Batch::new::<Vec<u32>, Vec<u32>>(vec![], &[]);
+    assert_eq!((batch.positions(), batch.padding_share()), (0, 0.0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn every_pair_comes_once_an_epoch_and_no_batch_exceeds_the_budget(
+        lengths in prop::collection::vec((1usize..40, 1usize..40), 1..200),
+        budget in 41usize..400,
+        rows in prop::option::of(1usize..9),
+        epoch in 0u64..4,
+    ) {
+        let settings = SamplerSettings { budget, max_sentences: rows, seed: 3 };
+        let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
+        let mut seen: Vec<u32> = Vec::new();
+        for pairs in sampler.batches(epoch) {
+            let batch = sampler.batch(&pairs);
+            prop_assert!(batch.batch * batch.source_len.max(batch.target_len) <= budget);
+            prop_assert!(rows.is_none_or(|rows| batch.batch <= rows));
+            seen.extend(pairs);
+        }
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0..lengths.len() as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn resuming_at_any_batch_continues_exactly(at in 0usize..60) {
+        let sampler = sampler(&varied(150), 120);
+        let mut whole = sampler.stream(sampler.start()).unwrap();
+        let state = whole.by_ref().take(at).last().map_or(sampler.start(), |item| item.unwrap().next);
+        prop_assert_eq!(state, whole.state());
+        let saved = serde_json::to_string(&state).unwrap();
+        let resumed = sampler.stream(serde_json::from_str::<SamplerState>(&saved).unwrap()).unwrap();
+        for (a, b) in whole.zip(resumed).take(40) {
+            prop_assert_eq!(a.unwrap(), b.unwrap());
+        }
+    }
+}
+
+#[test]
+fn batches_are_as_large_as_the_budget_allows() {
+    // Rows of 9 + 1 tokens under a budget of 40: four rows, as the reference's greedy rule gives.
+    let sampler = sampler(&[(9, 9); 10], 40);
+    let mut sizes: Vec<usize> = sampler.batches(0).iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [2, 4, 4]);
+}
+
+#[test]
+fn pairs_beyond_the_budget_are_left_out_and_counted() {
+    let sampler = sampler(&[(3, 3), (10, 2), (2, 10), (9, 9)], 10);
+    assert_eq!(sampler.over_budget(), 2);
+    let mut pairs: Vec<u32> = sampler.batches(0).concat();
+    pairs.sort_unstable();
+    assert_eq!(pairs, [0, 3]);
+}
+
+#[test]
+fn epochs_differ_in_order_and_in_company_and_seeds_differ_too() {
+    let sampler = sampler(&varied(400), 100);
+    let company = |seed, epoch| {
+        let mut batches = sampler.plan(seed, epoch).batches().to_vec();
+        batches.iter_mut().for_each(|batch| batch.sort_unstable());
+        batches.sort_unstable();
+        batches
+    };
+    assert_eq!(sampler.plan(1, 0), sampler.plan(1, 0));
+    assert_ne!(sampler.plan(1, 0), sampler.plan(1, 1));
+    assert_ne!(company(1, 0), company(1, 1), "the same sentences must not always meet");
+    assert_ne!(company(1, 0), company(2, 0));
+}
+
+#[test]
+fn the_order_for_validation_is_by_length_and_fixed() {
+    let sampler = sampler(&varied(100), 200);
+    let longest: Vec<usize> = sampler
+        .ordered()
+        .batches()
+        .iter()
+        .map(|pairs| {
+            let batch = sampler.batch(pairs);
+            batch.source_len.max(batch.target_len)
+        })
+        .collect();
+    assert!(longest.is_sorted(), "{longest:?}");
+}
+
+#[test]
+fn epochs_follow_one_another_and_say_where_they_end() {
+    let sampler = sampler(&varied(50), 100);
+    let per_epoch = sampler.plan(1, 0).len();
+    let stream = sampler.stream(sampler.start()).unwrap();
+    let items: Vec<_> = stream.take(per_epoch + 1).map(Result::unwrap).collect();
+    assert!(items[per_epoch - 1].ends_epoch() && !items[per_epoch - 2].ends_epoch());
+    assert_eq!((items[per_epoch].epoch, items[per_epoch].index), (1, 0));
+}
+
+#[test]
+fn prefetching_changes_nothing_but_the_time() {
+    let sampler = sampler(&varied(300), 100);
+    let direct = sampler.stream(sampler.start()).unwrap().take(100).map(Result::unwrap);
+    let ahead = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 4);
+    assert!(direct.eq(ahead.take(100).map(Result::unwrap)));
+}

@@ -1,0 +1,326 @@
+//! Every typed error, provoked: what it names and what it advises.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burnformer_data::{
+    BatchSampler, CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader,
+    PrepareSettings, SamplerSettings, SamplerState, TokenizedCorpus, Tokenizer, TokenizerSettings,
+    TokenizerSource, Utf8Policy, prepare,
+};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn file(folder: &TempDir, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    path
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The first error of reading the corpus to its end.
+fn corpus_error(paths: &CorpusPaths) -> DataError {
+    match ParallelReader::open(paths, Utf8Policy::Error) {
+        Err(error) => error,
+        Ok(reader) => reader.filter_map(Result::err).next().expect("an error"),
+    }
+}
+
+fn lines_error(path: &std::path::Path) -> DataError {
+    match LineReader::open(path, Utf8Policy::Error) {
+        Err(error) => error,
+        Ok(mut reader) => reader.find_map(Result::err).expect("an error"),
+    }
+}
+
+#[track_caller]
+fn says(error: &DataError, parts: &[&str]) {
+    let message = error.to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is missing in: {message}");
+    }
+}
+
+fn repeated_text() -> Vec<String> {
+    (0..200).map(|i| format!("the house number {} stands in street {}", i, i * 7)).collect()
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = lines_error("nowhere/corpus.de".as_ref());
+    assert!(matches!(error, DataError::NotFound { .. }));
+    says(&error, &["nowhere/corpus.de", "check the path"]);
+}
+
+#[test]
+fn a_folder_is_unreadable() {
+    let folder = folder();
+    let error = lines_error(folder.path());
+    assert!(matches!(error, DataError::Unreadable { .. }));
+    says(&error, &["directory", "check that it is a file"]);
+}
+
+#[test]
+fn an_empty_corpus_is_named_whichever_side_is_empty() {
+    let folder = folder();
+    let (empty, full) = (file(&folder, "a.txt", ""), file(&folder, "b.txt", "x\n"));
+    let zipped = file(&folder, "c.gz", "");
+    for (paths, name) in [
+        (CorpusPaths::pair(&empty, &empty), "a.txt"),
+        (CorpusPaths::pair(&empty, &full), "a.txt"),
+        (CorpusPaths::pair(&full, &empty), "a.txt"),
+        (CorpusPaths::pair(&zipped, &full), "c.gz"),
+        (CorpusPaths::tsv(&empty), "a.txt"),
+    ] {
+        let error = corpus_error(&paths);
+        assert!(matches!(error, DataError::Empty { .. }), "{error:?}");
+        says(&error, &[name, "empty", "one sentence a line"]);
+    }
+}
+
+#[test]
+fn unequal_sides_name_the_line_without_partner() {
+    let folder = folder();
+    let (a, b) = (file(&folder, "a.de", "1\n2\n3"), file(&folder, "b.en", "1\n2\n3\n4\n5\n"));
+    for paths in [CorpusPaths::pair(&a, &b), CorpusPaths::pair(&b, &a)] {
+        let error = corpus_error(&paths);
+        assert!(
+            matches!(error, DataError::LineCountMismatch { shorter_lines: 3, longer_lines: 5, .. }),
+            "{error:?}"
+        );
+        says(&error, &["a.de ends after line 3", "b.en has 5 lines", "line 4 has no partner"]);
+    }
+}
+
+#[test]
+fn invalid_utf8_names_file_line_byte_and_value() {
+    let folder = folder();
+    let latin = file(&folder, "latin.txt", b"fine\ncaf\xe9 au lait\n");
+    let error = lines_error(&latin);
+    assert!(
+        matches!(error, DataError::InvalidUtf8 { line: 2, column: 4, byte: 0xe9, .. }),
+        "{error:?}"
+    );
+    says(&error, &["latin.txt:2", "0xe9", "iconv"]);
+}
+
+#[test]
+fn a_tsv_line_needs_exactly_two_columns() {
+    let folder = folder();
+    for (content, found) in [("a\tb\nno tab here\n", 1), ("a\tb\na\tb\tc\n", 3)] {
+        let error = corpus_error(&CorpusPaths::tsv(file(&folder, "c.tsv", content)));
+        assert!(
+            matches!(error, DataError::NotTwoColumns { line: 2, columns, .. } if columns == found),
+            "{error:?}"
+        );
+        says(&error, &["c.tsv:2", "source<TAB>target", "cut -f1,2"]);
+    }
+}
+
+#[test]
+fn a_line_beyond_any_sentence_is_refused_before_it_fills_the_memory() {
+    let folder = folder();
+    let path = file(&folder, "long.txt", [b"ok\n".as_slice(), &vec![b'x'; 3 << 20]].concat());
+    let error = lines_error(&path);
+    assert!(matches!(error, DataError::LineTooLong { line: 2, .. }), "{error:?}");
+    says(&error, &["long.txt:2", "1048576 bytes", "line ends"]);
+}
+
+#[test]
+fn truncated_gzip_and_zstd_name_the_last_good_line() {
+    let folder = folder();
+    let text: String = (0..20_000).map(|i| format!("sentence {} of many {}\n", i, i * i)).collect();
+    let zstd = ruzstd::encoding::compress_to_vec(
+        text.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    for (name, bytes) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zstd)] {
+        let error = lines_error(&file(&folder, name, &bytes[..bytes.len() / 2]));
+        assert!(matches!(error, DataError::DamagedCompression { .. }), "{error:?}");
+        says(&error, &[name, "truncated or damaged after line", "gzip -t"]);
+    }
+}
+
+#[test]
+fn a_flipped_byte_in_gzip_or_zstd_is_noticed() {
+    let folder = folder();
+    let text = "the quick brown fox\n".repeat(2000);
+    let zstd = ruzstd::encoding::compress_to_vec(
+        text.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    for (name, mut bytes) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zstd)] {
+        let last = bytes.len() - 2;
+        bytes[last] ^= 0x40; // within the stored checksum
+        let path = file(&folder, name, &bytes);
+        let error = LineReader::open(&path, Utf8Policy::Error).unwrap().find_map(Result::err);
+        assert!(matches!(error, Some(DataError::DamagedCompression { .. })), "{name}: {error:?}");
+    }
+}
+
+#[test]
+fn a_name_that_promises_compression_must_keep_it() {
+    let folder = folder();
+    for (name, format) in [("plain.gz", "gzip"), ("plain.zst", "zstd")] {
+        let error = lines_error(&file(&folder, name, "plain text\n"));
+        assert!(matches!(error, DataError::NotCompressed { .. }));
+        says(&error, &[name, format, "rename"]);
+    }
+}
+
+#[test]
+fn standard_input_serves_one_side_only() {
+    let error = corpus_error(&CorpusPaths::pair("-", "-"));
+    assert!(matches!(error, DataError::StandardInputTwice));
+    says(&error, &["`-`", "one TSV"]);
+}
+
+fn preparing(
+    corpus: CorpusPaths,
+    tokenizer: TokenizerSettings,
+    cleaning: CleaningSettings,
+) -> DataError {
+    let folder = folder();
+    let cache_dir = folder.path().join("cache");
+    let settings = PrepareSettings {
+        corpus,
+        tokenizer: TokenizerSource::Train(tokenizer),
+        cleaning,
+        cache_dir,
+    };
+    prepare(&settings, &mut |_| ()).err().expect("an error")
+}
+
+#[test]
+fn preparing_from_standard_input_is_refused_with_a_remedy() {
+    let error =
+        preparing(CorpusPaths::tsv("-"), TokenizerSettings::default(), CleaningSettings::default());
+    assert!(matches!(error, DataError::StandardInputNotRepeatable));
+    says(&error, &["write it to a file first"]);
+}
+
+#[test]
+fn settings_out_of_range_name_themselves() {
+    let coverage =
+        TokenizerSettings { character_coverage: 1.5, ..Default::default() }.validate().unwrap_err();
+    assert!(matches!(coverage, DataError::InvalidSetting { .. }));
+    says(&coverage, &["character_coverage = 1.5", "at most 1"]);
+    let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
+    let settings = SamplerSettings { max_sentences: Some(0), ..Default::default() };
+    let rows = BatchSampler::new(corpus, settings).err().unwrap();
+    says(&rows, &["max_sentences = 0", "at least 1"]);
+}
+
+#[test]
+fn a_vocabulary_below_the_fixed_tokens_is_refused() {
+    let error = Tokenizer::train(["a"], &TokenizerSettings::bpe(260)).unwrap_err();
+    assert!(matches!(error, DataError::VocabularyTooSmall { asked: 260, needed: 261 }));
+    says(&error, &["vocab_size = 260", "at least 261"]);
+}
+
+#[test]
+fn a_vocabulary_beyond_the_text_names_the_largest_possible() {
+    let error = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(9_000)).unwrap_err();
+    let DataError::VocabularyTooLarge { asked: 9_000, possible } = error else {
+        panic!("{error:?}")
+    };
+    says(&error, &["vocab_size = 9000", &format!("at most {possible}"), "allow_smaller"]);
+    let exact = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(possible)).unwrap();
+    assert_eq!(exact.vocab_size(), possible);
+    let smaller = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(9_000) };
+    assert_eq!(Tokenizer::train(repeated_text(), &smaller).unwrap().vocab_size(), possible);
+}
+
+#[test]
+fn blank_text_trains_no_tokenizer() {
+    let error = Tokenizer::train(["", "  \t", "\u{0}"], &TokenizerSettings::bpe(300)).unwrap_err();
+    assert!(matches!(error, DataError::NoTrainingText));
+    says(&error, &["every line is blank"]);
+}
+
+#[test]
+fn a_unigram_vocabulary_that_the_trainer_cannot_fill_is_an_error_and_not_a_panic() {
+    let settings = TokenizerSettings {
+        kind: burnformer_data::TokenizerKind::Unigram,
+        ..TokenizerSettings::bpe(4_000)
+    };
+    let error = Tokenizer::train(["a b", "b a"], &settings).unwrap_err();
+    let known =
+        matches!(error, DataError::VocabularyTooLarge { .. } | DataError::TokenizerTraining { .. });
+    assert!(known, "{error:?}");
+}
+
+#[test]
+fn a_broken_tokenizer_json_is_named() {
+    let folder = folder();
+    let error = Tokenizer::load(&file(&folder, "tokenizer.json", "{\"model\": 3}")).unwrap_err();
+    assert!(matches!(error, DataError::TokenizerInvalid { .. }));
+    says(&error, &["tokenizer.json", "not a usable"]);
+    assert!(matches!(Tokenizer::load("none.json".as_ref()), Err(DataError::NotFound { .. })));
+}
+
+#[test]
+fn special_tokens_at_other_ids_are_refused() {
+    let folder = folder();
+    let good = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(320)).unwrap();
+    let text = String::from_utf8(good.to_bytes()).unwrap();
+    let moved = text.replace("\"</s>\"", "\"<eos>\"");
+    let error = Tokenizer::load(&file(&folder, "tokenizer.json", moved)).unwrap_err();
+    assert!(matches!(
+        error,
+        DataError::TokenizerSpecialToken { token: "</s>", expected: 2, found: None, .. }
+    ));
+    says(&error, &["</s> must have id 2", "found none"]);
+}
+
+#[test]
+fn cleaning_that_leaves_nothing_says_why() {
+    let folder = folder();
+    let text = repeated_text().join("\n");
+    let (a, b) = (file(&folder, "a", &text), file(&folder, "b", &text));
+    let strict = CleaningSettings { max_source_len: 1, ..Default::default() };
+    let error = preparing(CorpusPaths::pair(a, b), TokenizerSettings::bpe(320), strict);
+    assert!(matches!(error, DataError::NothingLeft { .. }));
+    says(&error, &["200 pairs read, 0 kept", "200 source too long", "relax the limits"]);
+}
+
+#[test]
+fn a_budget_that_no_pair_fits_names_the_shortest() {
+    let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32; 9], [5u32; 7])]));
+    let error = BatchSampler::new(corpus, SamplerSettings { budget: 9, ..Default::default() })
+        .err()
+        .unwrap();
+    assert!(matches!(error, DataError::BudgetTooSmall { budget: 9, shortest: 10 }));
+    says(&error, &["budget of 9", "needs 10"]);
+}
+
+#[test]
+fn a_position_beyond_the_epoch_is_refused() {
+    let corpus = Arc::new(TokenizedCorpus::from_pairs(&[([4u32], [5u32])]));
+    let sampler = BatchSampler::new(corpus, SamplerSettings::default()).unwrap();
+    let error = sampler.stream(SamplerState { seed: 1, epoch: 3, next_batch: 7 }).err().unwrap();
+    assert!(matches!(error, DataError::StalePosition { next_batch: 7, epoch: 3, batches: 1 }));
+    says(&error, &["batch 7 of epoch 3", "has 1 batches"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let folder = folder();
+    let blocked = file(&folder, "file", "not a folder");
+    let tokenizer = Tokenizer::train(repeated_text(), &TokenizerSettings::bpe(320)).unwrap();
+    let error = tokenizer.save(&blocked.join("tokenizer.json")).unwrap_err();
+    assert!(matches!(error, DataError::Unwritable { .. }));
+    says(&error, &["tokenizer.json", "cannot be written"]);
+}

@@ -1,0 +1,181 @@
+use std::path::PathBuf;
+
+use burnformer_core::model_dir::ModelDirError;
+use burnformer_data::DataError;
+
+/// Why text cannot be translated or scored.
+#[derive(Debug, thiserror::Error)]
+pub enum InferError {
+    /// The model directory cannot be read or trusted.
+    #[error(transparent)]
+    ModelDir(#[from] ModelDirError),
+    /// A tokeniser cannot be read or written.
+    #[error(transparent)]
+    Tokenizer(#[from] DataError),
+    /// The model directory holds no tokeniser.
+    #[error(
+        "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json; \
+         copy the tokeniser that the model was trained with into it", dir.display()
+    )]
+    NoTokenizer {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A tokeniser and the model know different numbers of tokens.
+    #[error(
+        "the {side} tokeniser has {tokenizer} tokens but the model {model}; \
+         use the tokeniser that the model was trained with"
+    )]
+    Vocabulary {
+        /// `source` or `target`.
+        side: &'static str,
+        /// Tokens of the tokeniser.
+        tokenizer: usize,
+        /// Tokens of the model.
+        model: usize,
+    },
+    /// The model's special ids are not the tokeniser's.
+    #[error(
+        "the model's {token} has id {model} but the tokeniser's {tokenizer}; \
+         use the tokeniser that the model was trained with"
+    )]
+    SpecialId {
+        /// The token.
+        token: &'static str,
+        /// Its id in the model.
+        model: u32,
+        /// Its id in the tokeniser.
+        tokenizer: u32,
+    },
+    /// Search settings cannot be read or written.
+    #[error("{}: {message}", path.display())]
+    SettingsFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column where the parser knows them.
+        message: String,
+    },
+    /// A setting is out of its range.
+    #[error("{name} = {value}: {remedy}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// What values are allowed.
+        remedy: &'static str,
+    },
+    /// A source does not fit the model's learned positions.
+    #[error(
+        "sentence {sentence}: the source has {length} tokens with </s> but the model's positions end at {limit}; \
+         split the sentence or let it be truncated"
+    )]
+    SourceTooLong {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// Its tokens, `</s>` among them.
+        length: usize,
+        /// The most that the model takes.
+        limit: usize,
+    },
+    /// A target to be scored does not fit the model's learned positions.
+    #[error(
+        "sentence {sentence}: the target has {length} tokens with </s> but the model's positions end at {limit}; \
+         split the sentence"
+    )]
+    TargetTooLong {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// Its tokens, `</s>` among them.
+        length: usize,
+        /// The most that the model takes.
+        limit: usize,
+    },
+    /// A forced prefix leaves no room for what follows.
+    #[error(
+        "sentence {sentence}: the forced prefix has {length} tokens but the length limit is {limit}; \
+         shorten the prefix or raise the limit"
+    )]
+    PrefixTooLong {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// Tokens of the prefix.
+        length: usize,
+        /// Most tokens of a translation.
+        limit: usize,
+    },
+    /// A forced prefix closes the sentence or holds padding.
+    #[error(
+        "sentence {sentence}: the forced prefix holds the special id {id}; give ordinary tokens only"
+    )]
+    PrefixToken {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// The id.
+        id: u32,
+    },
+    /// An id lies outside the vocabulary.
+    #[error(
+        "sentence {sentence}: the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
+    )]
+    UnknownId {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// `source` or `target`.
+        side: &'static str,
+        /// The id.
+        id: u32,
+        /// Tokens in the vocabulary.
+        vocab: usize,
+    },
+    /// Sources and targets, or sources and prefixes, do not pair up.
+    #[error("{sources} sources but {others} {what}; give one for each source")]
+    Count {
+        /// Number of sources.
+        sources: usize,
+        /// Number of the others.
+        others: usize,
+        /// What the others are.
+        what: &'static str,
+    },
+    /// The model's output is no number.
+    #[error(
+        "sentence {sentence}: the model's output after {step} tokens is not finite; \
+         the weights are damaged or training diverged"
+    )]
+    NotFinite {
+        /// 1-based number of the sentence.
+        sentence: usize,
+        /// Tokens generated before.
+        step: usize,
+    },
+    /// An ensemble of no models.
+    #[error("an ensemble needs at least one model")]
+    EmptyEnsemble,
+    /// The members of an ensemble do not share their vocabularies.
+    #[error(
+        "model {member} of the ensemble has another {what} than model 1; ensemble models of one vocabulary"
+    )]
+    Ensemble {
+        /// 1-based number of the member.
+        member: usize,
+        /// What differs.
+        what: &'static str,
+    },
+}
+
+impl InferError {
+    /// The same error with sentences counted from `offset` on: batches and chunks know only their own.
+    pub fn offset(mut self, offset: usize) -> Self {
+        match &mut self {
+            Self::SourceTooLong { sentence, .. }
+            | Self::TargetTooLong { sentence, .. }
+            | Self::PrefixTooLong { sentence, .. }
+            | Self::PrefixToken { sentence, .. }
+            | Self::UnknownId { sentence, .. }
+            | Self::NotFinite { sentence, .. } => *sentence += offset,
+            _ => {}
+        }
+        self
+    }
+}

@@ -1,0 +1,81 @@
+//! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
+//! translations.
+//!
+//! Two doors lead in. A program that has text takes the [`Translator`]: it loads a model directory
+//! and turns sentences into sentences. A program that has ids, or a model of another kind,
+//! implements [`StepModel`] and calls [`search`] or [`force_score`].
+//!
+//! The trade-off taken: *search runs on the host, the model on its device*. Each step reads the
+//! logits back, normalises them and selects the best without sorting, so that search is written
+//! once, in plain numbers with float64 sums, for any device and any architecture, and its results
+//! are those of `tests/reference` token for token. Results depend on the sentence and the settings
+//! alone, not on batch size, order or neighbours; sampling too, whose draws are a function of the
+//! seed, the sentence, the sample's number and the token's place.
+//!
+//! | idea | item |
+//! |---|---|
+//! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
+//! | sampling | [`Sampling`] |
+//! | what a model must do | [`StepModel`], [`Decoding`] |
+//! | the Transformer; several models as one | [`TransformerModel`], [`Ensemble`] |
+//! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
+//! | text in, text out | [`Translator`], [`Translation`] |
+//!
+//! # Example
+//!
+//! ```no_run
+//! use burn::tensor::Device;
+//! use burnformer_infer::Translator;
+//!
+//! let translator = Translator::load("runs/en-de/best", &Device::default())?;
+//! let options = translator.options();
+//! for translation in translator.translate(&["The house is small.", "A dog."], &options)? {
+//!     println!("{:.2}\t{}", translation.score, translation.text);
+//! }
+//! # Ok::<(), burnformer_infer::InferError>(())
+//! ```
+//!
+//! A model need not come from disk:
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use burnformer_core::TransformerConfig;
+//! use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
+//! use burnformer_infer::{SearchSettings, TransformerModel, Translator};
+//!
+//! let settings = TokenizerSettings { vocab_size: 265, ..TokenizerSettings::default() };
+//! let tokenizer = Tokenizer::train(["a small house"], &settings)?;
+//! let config = TransformerConfig::tiny(tokenizer.vocab_size());
+//! let device = Device::default();
+//! let model = TransformerModel::new(config.clone(), config.init(1, &device)?, &device);
+//! let greedy = SearchSettings { max_length: Some(5), ..SearchSettings::greedy() };
+//! let translator = Translator::new(Box::new(model), Tokenizers::joint(tokenizer), greedy)?;
+//! let translations = translator.translate(&["a house", ""], &translator.options())?;
+//! assert!(translations[0].tokens.len() <= 5);
+//! assert_eq!(translations[1].text, "");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batching;
+mod error;
+mod hypothesis;
+mod log_prob;
+mod model;
+mod penalty;
+mod score;
+mod search;
+mod settings;
+mod translator;
+
+pub use batching::Batching;
+pub use error::InferError;
+pub use hypothesis::{FinishReason, Hypothesis};
+pub use model::{Decoding, Ensemble, SpecialIds, StepModel, TransformerModel};
+pub use penalty::{LengthPenalty, length_penalty};
+pub use score::{TargetScore, force_score, perplexity};
+pub use search::{Request, search};
+pub use settings::{GENERATION_FILE, Sampling, SearchSettings};
+pub use translator::{
+    Alternative, LongSources, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE,
+    TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
+};

@@ -1,0 +1,105 @@
+use super::{Decoding, SpecialIds, StepModel};
+use crate::error::InferError;
+use crate::log_prob::softmax;
+
+/// Several models that decode as one: the next token's distribution is the average of theirs.
+///
+/// Probabilities are averaged, not log-probabilities, as in fairseq and OpenNMT: a token that one
+/// member rules out can still win. The members share their vocabularies and may be of different
+/// architectures.
+pub struct Ensemble {
+    members: Vec<Box<dyn StepModel>>,
+}
+
+impl Ensemble {
+    /// An ensemble of `members`.
+    ///
+    /// # Errors
+    /// [`InferError::EmptyEnsemble`], or [`InferError::Ensemble`] if vocabulary sizes or special ids differ.
+    pub fn new(members: Vec<Box<dyn StepModel>>) -> Result<Self, InferError> {
+        let first = members.first().ok_or(InferError::EmptyEnsemble)?;
+        for (place, member) in members.iter().enumerate() {
+            let differs = |what| Err(InferError::Ensemble { member: place + 1, what });
+            if member.source_vocab() != first.source_vocab() {
+                return differs("source vocabulary");
+            }
+            if member.target_vocab() != first.target_vocab() {
+                return differs("target vocabulary");
+            }
+            if member.special() != first.special() {
+                return differs("set of special ids");
+            }
+        }
+        Ok(Self { members })
+    }
+}
+
+impl StepModel for Ensemble {
+    fn source_vocab(&self) -> usize {
+        self.members[0].source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.members[0].target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.members[0].special()
+    }
+
+    fn max_positions(&self) -> Option<usize> {
+        self.members.iter().filter_map(|member| member.max_positions()).min()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let members = self.members.iter().map(|member| member.start(sources)).collect();
+        let vocab = self.target_vocab();
+        Box::new(EnsembleDecoding { members, vocab })
+    }
+
+    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+        let members = self.members.iter().map(|member| member.force(sources, targets));
+        let members: Vec<Vec<Vec<f32>>> = members.collect();
+        let mean = |row: usize, place: usize| {
+            log_mean_exp(members.iter().map(|scored| f64::from(scored[row][place])))
+        };
+        let rows = targets.iter().enumerate();
+        rows.map(|(row, target)| (0..target.len()).map(|place| mean(row, place)).collect())
+            .collect()
+    }
+}
+
+/// ln of the mean of e^x, for log-probabilities that underflow as probabilities.
+fn log_mean_exp(values: impl ExactSizeIterator<Item = f64> + Clone) -> f32 {
+    let count = values.len() as f64;
+    let top = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    (top + (values.map(|x| (x - top).exp()).sum::<f64>() / count).ln()) as f32
+}
+
+struct EnsembleDecoding<'a> {
+    members: Vec<Box<dyn Decoding + 'a>>,
+    vocab: usize,
+}
+
+impl Decoding for EnsembleDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let (first, others) = self.members.split_first_mut().expect("an ensemble has a member");
+        let mut mean = first.step(tokens);
+        if others.is_empty() {
+            return mean;
+        }
+        mean.chunks_exact_mut(self.vocab).for_each(softmax);
+        let share = 1.0 / (1 + others.len()) as f32;
+        for member in others {
+            let mut probabilities = member.step(tokens);
+            probabilities.chunks_exact_mut(self.vocab).for_each(softmax);
+            mean.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p);
+        }
+        mean.iter_mut().for_each(|p| *p = (*p * share).ln());
+        mean
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.members.iter_mut().for_each(|member| member.reorder(rows, sentences));
+    }
+}

@@ -1,0 +1,127 @@
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::{DecoderCache, Mode, Transformer, TransformerConfig};
+
+use super::{Decoding, SpecialIds, StepModel};
+
+/// Target positions that are projected to the vocabulary at once in forced scoring. It bounds memory:
+/// 37,000 float32 logits for each of 512 positions are 76 MB.
+const PROJECTED_POSITIONS: usize = 512;
+
+/// A [`Transformer`] as a [`StepModel`].
+#[derive(Debug)]
+pub struct TransformerModel {
+    config: TransformerConfig,
+    model: Transformer,
+    device: Device,
+}
+
+impl TransformerModel {
+    /// Wraps `model`, built from `config` on `device`. Give a plain device, not an autodiff one.
+    pub fn new(config: TransformerConfig, model: Transformer, device: &Device) -> Self {
+        Self { config, model, device: device.clone() }
+    }
+
+    /// The model's configuration.
+    pub fn config(&self) -> &TransformerConfig {
+        &self.config
+    }
+
+    /// `rows` padded to the longest, `[rows, longest]`, each behind `lead` if there is one.
+    fn pad(&self, rows: &[&[u32]], lead: Option<u32>) -> Tensor<2, Int> {
+        let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let len = longest + usize::from(lead.is_some());
+        let mut ids = Vec::with_capacity(rows.len() * len);
+        for row in rows {
+            let end = ids.len() + len;
+            ids.extend(lead.iter().chain(*row).map(|&id| id as i32));
+            ids.resize(end, self.config.pad as i32);
+        }
+        Tensor::from_data(TensorData::new(ids, [rows.len(), len]), &self.device)
+    }
+
+    /// Log-probabilities of `outputs` (`[positions]`) after `states` (`[positions, d_model]`).
+    fn pick(&self, states: Tensor<2>, outputs: Tensor<1, Int>) -> Vec<f32> {
+        let [positions, d_model] = states.dims();
+        let mut picked = Vec::with_capacity(positions);
+        for start in (0..positions).step_by(PROJECTED_POSITIONS) {
+            let end = (start + PROJECTED_POSITIONS).min(positions);
+            let logits =
+                self.model.logits(states.clone().slice([start..end, 0..d_model]).unsqueeze());
+            let log_probs = log_softmax(logits.squeeze_dim::<2>(0), 1);
+            let ids = outputs.clone().slice(start..end).reshape([end - start, 1]);
+            picked.extend(read(log_probs.gather(1, ids)));
+        }
+        picked
+    }
+}
+
+impl StepModel for TransformerModel {
+    fn source_vocab(&self) -> usize {
+        self.config.source_vocab
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.config.target_vocab
+    }
+
+    fn special(&self) -> SpecialIds {
+        let &TransformerConfig { pad, bos, eos, .. } = &self.config;
+        SpecialIds { pad, bos, eos }
+    }
+
+    fn max_positions(&self) -> Option<usize> {
+        self.model.max_positions()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let memory = self.model.encode(self.pad(sources, None), Mode::Inference);
+        let cache = self.model.start_decoding(&memory);
+        Box::new(TransformerDecoding { model: self, cache })
+    }
+
+    /// One pass over all positions (teacher forcing) instead of a step for each.
+    fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
+        let memory = self.model.encode(self.pad(sources, None), Mode::Inference);
+        let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
+        let states =
+            self.model.decode(self.pad(&inputs, Some(self.config.bos)), &memory, Mode::Inference);
+        let [rows, len, d_model] = states.dims();
+        let outputs = self.pad(targets, None).reshape([rows * len]);
+        let picked = self.pick(states.reshape([rows * len, d_model]), outputs);
+        let rows = picked.chunks_exact(len).zip(targets);
+        rows.map(|(row, target)| row[..target.len()].to_vec()).collect()
+    }
+}
+
+struct TransformerDecoding<'a> {
+    model: &'a TransformerModel,
+    cache: DecoderCache,
+}
+
+impl TransformerDecoding<'_> {
+    fn indices(&self, indices: &[usize]) -> Tensor<1, Int> {
+        let ids: Vec<i32> = indices.iter().map(|&i| i as i32).collect();
+        Tensor::from_data(TensorData::new(ids, [indices.len()]), &self.model.device)
+    }
+}
+
+impl Decoding for TransformerDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
+        let ids = TensorData::new(ids, [tokens.len(), 1]);
+        let ids = Tensor::from_data(ids, &self.model.device);
+        read(self.model.model.decode_step(ids, &mut self.cache))
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.cache.select_rows(&self.indices(rows));
+        if let Some(sentences) = sentences {
+            self.cache.select_sentences(&self.indices(sentences));
+        }
+    }
+}
+
+fn read(tensor: Tensor<2>) -> Vec<f32> {
+    tensor.into_data_as::<f32>().try_into_vec().expect("the data was read as float32")
+}

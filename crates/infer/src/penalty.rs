@@ -1,0 +1,53 @@
+use serde::{Deserialize, Serialize};
+
+/// How the score of a hypothesis makes up for its length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LengthPenalty {
+    /// log P as it is: favours short translations.
+    None,
+    /// log P a token.
+    Average,
+    /// log P / ((5 + n) / 6)^α (Wu et al., 2016, equation 14, and the paper, §6.1, with α 0.6).
+    Gnmt(f64),
+}
+
+impl LengthPenalty {
+    /// What the log-probability of a hypothesis of `n` tokens, `</s>` among them, is divided by.
+    pub fn divisor(self, n: usize) -> f64 {
+        match self {
+            Self::None => 1.0,
+            Self::Average => n.max(1) as f64,
+            Self::Gnmt(alpha) => length_penalty(n, alpha),
+        }
+    }
+}
+
+impl Default for LengthPenalty {
+    fn default() -> Self {
+        Self::Gnmt(0.6)
+    }
+}
+
+/// ((5 + n) / 6)^α: the length penalty of GNMT for `n` tokens, `</s>` among them.
+pub fn length_penalty(n: usize, alpha: f64) -> f64 {
+    ((5.0 + n as f64) / 6.0).powf(alpha)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_token_has_no_penalty_and_seven_with_alpha_one_have_two() {
+        assert_eq!(length_penalty(1, 0.6), 1.0);
+        assert_eq!(length_penalty(7, 1.0), 2.0);
+        assert_eq!(length_penalty(50, 0.0), 1.0);
+    }
+
+    #[test]
+    fn average_divides_by_the_tokens_and_none_by_one() {
+        assert_eq!(LengthPenalty::Average.divisor(4), 4.0);
+        assert_eq!(LengthPenalty::None.divisor(4), 1.0);
+    }
+}

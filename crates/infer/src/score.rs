@@ -1,0 +1,133 @@
+use crate::batching::Batching;
+use crate::error::InferError;
+use crate::model::StepModel;
+use crate::penalty::LengthPenalty;
+use crate::search::{check_ids, check_source};
+
+/// What the model thinks of a given translation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetScore {
+    /// Natural log-probability of each token, `</s>` last.
+    pub log_probs: Vec<f32>,
+    /// Their sum: log P(target | source).
+    pub total: f64,
+    /// `total` divided by the [`LengthPenalty`]: comparable with a search's score.
+    pub score: f64,
+}
+
+impl TargetScore {
+    fn new(log_probs: Vec<f32>, penalty: LengthPenalty) -> Self {
+        let total: f64 = log_probs.iter().map(|&log_prob| f64::from(log_prob)).sum();
+        let score = total / penalty.divisor(log_probs.len());
+        Self { log_probs, total, score }
+    }
+
+    /// e^(−log P a token), `</s>` counted: 1 is certainty.
+    pub fn perplexity(&self) -> f64 {
+        perplexity(std::slice::from_ref(self))
+    }
+}
+
+/// Perplexity over all tokens of all `scores`, `</s>` counted; 1 if there are none.
+pub fn perplexity(scores: &[TargetScore]) -> f64 {
+    let total: f64 = scores.iter().map(|score| score.total).sum();
+    let tokens: usize = scores.iter().map(|score| score.log_probs.len()).sum();
+    (-total / tokens.max(1) as f64).exp()
+}
+
+/// Scores `targets` as translations of `sources` (ids, `</s>` added where it is missing) by teacher
+/// forcing, in the order given. An empty target is scored as `</s>` alone.
+///
+/// # Errors
+/// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
+/// [`InferError::TargetTooLong`], before anything is computed; [`InferError::NotFinite`] if the
+/// model's output is no number.
+pub fn force_score(
+    model: &dyn StepModel,
+    sources: &[Vec<u32>],
+    targets: &[Vec<u32>],
+    penalty: LengthPenalty,
+    batching: &Batching,
+) -> Result<Vec<TargetScore>, InferError> {
+    batching.validate()?;
+    let eos = model.special().eos;
+    let close = |all: &[Vec<u32>]| all.iter().map(|ids| closed(ids, eos)).collect::<Vec<_>>();
+    let (sources, targets) = (close(sources), close(targets));
+    check_pairs(model, &sources, &targets)?;
+    let lengths = sources.iter().zip(&targets).map(|(s, t)| s.len().max(t.len()));
+    let lengths: Vec<usize> = lengths.collect();
+    let mut scores = vec![None; sources.len()];
+    for batch in batching.group((0..sources.len()).collect(), &lengths) {
+        let log_probs = model.force(&pick(&sources, &batch), &pick(&targets, &batch));
+        for (&place, log_probs) in batch.iter().zip(log_probs) {
+            check_finite(place + 1, &log_probs)?;
+            scores[place] = Some(TargetScore::new(log_probs, penalty));
+        }
+    }
+    Ok(scores.into_iter().map(|score| score.expect("every place is in a batch")).collect())
+}
+
+fn pick<'a>(all: &'a [Vec<u32>], places: &[usize]) -> Vec<&'a [u32]> {
+    places.iter().map(|&place| &all[place][..]).collect()
+}
+
+fn check_pairs(
+    model: &dyn StepModel,
+    sources: &[Vec<u32>],
+    targets: &[Vec<u32>],
+) -> Result<(), InferError> {
+    if sources.len() != targets.len() {
+        let (sources, others) = (sources.len(), targets.len());
+        return Err(InferError::Count { sources, others, what: "targets" });
+    }
+    for (place, (source, target)) in sources.iter().zip(targets).enumerate() {
+        check_source(model, place + 1, source)?;
+        check_target(model, place + 1, target)?;
+    }
+    Ok(())
+}
+
+fn check_target(model: &dyn StepModel, sentence: usize, target: &[u32]) -> Result<(), InferError> {
+    check_ids(sentence, "target", target, model.target_vocab())?;
+    match model.max_positions() {
+        Some(limit) if target.len() > limit => {
+            Err(InferError::TargetTooLong { sentence, length: target.len(), limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_finite(sentence: usize, log_probs: &[f32]) -> Result<(), InferError> {
+    match log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
+        Some(step) => Err(InferError::NotFinite { sentence, step }),
+        None => Ok(()),
+    }
+}
+
+/// `ids`, closed by `</s>`.
+pub(crate) fn closed(ids: &[u32], eos: u32) -> Vec<u32> {
+    let open = ids.last() != Some(&eos);
+    ids.iter().copied().chain(open.then_some(eos)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perplexity_is_the_inverse_of_the_mean_probability() {
+        let score = |log_probs: Vec<f32>| TargetScore::new(log_probs, LengthPenalty::None);
+        let quarter = 0.25f32.ln();
+        assert!((score(vec![quarter; 3]).perplexity() - 4.0).abs() < 1e-6);
+        let both = [score(vec![quarter; 3]), score(vec![0.0; 3])];
+        assert!((perplexity(&both) - 2.0).abs() < 1e-6);
+        assert_eq!(perplexity(&[]), 1.0);
+    }
+
+    #[test]
+    fn an_open_sentence_is_closed_and_a_closed_one_left_alone() {
+        assert_eq!(closed(&[5, 6], 2), [5, 6, 2]);
+        assert_eq!(closed(&[5, 2], 2), [5, 2]);
+        assert_eq!(closed(&[], 2), [2]);
+    }
+}

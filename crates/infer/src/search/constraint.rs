@@ -1,0 +1,78 @@
+use super::Request;
+use crate::model::SpecialIds;
+use crate::settings::SearchSettings;
+
+/// Sets the logits of tokens that may not follow `tokens` to −∞.
+///
+/// The others keep their log-probabilities: nothing is normalised anew, as in fairseq.
+pub(crate) fn constrain(
+    logits: &mut [f32],
+    tokens: &[u32],
+    settings: &SearchSettings,
+    special: SpecialIds,
+) {
+    let mut ban = |id: u32| logits[id as usize] = f32::NEG_INFINITY;
+    ban(special.pad);
+    ban(special.bos);
+    settings.suppress.iter().copied().for_each(&mut ban);
+    if tokens.len() < settings.min_length {
+        ban(special.eos);
+    }
+    repeats(tokens, settings.no_repeat_ngram).for_each(ban);
+}
+
+/// Tokens that would complete an n-gram for the second time.
+fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
+    let seen = if n == 0 || tokens.len() < n { &[] } else { tokens };
+    let context = &tokens[(tokens.len() + 1).saturating_sub(n.max(1)).min(tokens.len())..];
+    let grams = seen.windows(n.max(1));
+    grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
+}
+
+/// The token that must come at `step`, if the request says.
+pub(crate) fn forced(request: &Request, step: usize) -> Option<u32> {
+    request.prefix.get(step).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECIAL: SpecialIds = SpecialIds { pad: 0, bos: 1, eos: 2 };
+
+    fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
+        let mut logits = [0.0; 8];
+        constrain(&mut logits, tokens, settings, SPECIAL);
+        (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
+    }
+
+    #[test]
+    fn padding_and_start_never_follow() {
+        assert_eq!(allowed(&[], &SearchSettings::default()), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn the_end_waits_for_the_least_length() {
+        let settings = SearchSettings { min_length: 2, ..SearchSettings::default() };
+        assert!(!allowed(&[5], &settings).contains(&2));
+        assert!(allowed(&[5, 6], &settings).contains(&2));
+    }
+
+    #[test]
+    fn a_seen_ngram_is_not_completed_again() {
+        let bigrams = SearchSettings { no_repeat_ngram: 2, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6, 5, 7, 5], &bigrams), [2, 3, 4, 5]);
+        assert_eq!(allowed(&[5], &bigrams), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(allowed(&[5, 5], &bigrams), [2, 3, 4, 6, 7]);
+        let unigrams = SearchSettings { no_repeat_ngram: 1, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6], &unigrams), [2, 3, 4, 7]);
+        let trigrams = SearchSettings { no_repeat_ngram: 3, ..SearchSettings::default() };
+        assert_eq!(allowed(&[5, 6, 7, 5, 6], &trigrams), [2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn suppressed_ids_never_follow() {
+        let settings = SearchSettings { suppress: vec![3, 7], ..SearchSettings::default() };
+        assert_eq!(allowed(&[], &settings), [2, 4, 5, 6]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Beam search, greedy search and sampling over any [`StepModel`].
+
+mod constraint;
+mod request;
+mod sample;
+mod sentence;
+mod top;
+
+use rayon::prelude::*;
+
+pub use request::Request;
+pub(crate) use request::{check_ids, check_source};
+
+use crate::batching::Batching;
+use crate::error::InferError;
+use crate::hypothesis::Hypothesis;
+use crate::model::StepModel;
+use crate::settings::SearchSettings;
+use sentence::Sentence;
+
+/// Translates `requests`: the best hypotheses of each, best first, in the order of the requests.
+///
+/// Sentences of like length are decoded together; which ones changes no result. A source of no
+/// tokens but `</s>` gives the empty translation and costs nothing.
+///
+/// # Errors
+/// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
+/// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], before anything is computed;
+/// [`InferError::NotFinite`] if the model's output is no number.
+pub fn search(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+    batching: &Batching,
+) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+    settings.validate()?;
+    batching.validate()?;
+    request::check(model, requests, settings)?;
+    let mut results = vec![vec![Hypothesis::empty()]; requests.len()];
+    let eos = model.special().eos;
+    let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
+    let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
+    let filled = (0..requests.len()).filter(|&place| lengths[place] > 1).collect();
+    for batch in batching.group(filled, &lengths) {
+        for (place, hypotheses) in search_batch(model, requests, &sources, &batch, settings)? {
+            results[place] = hypotheses;
+        }
+    }
+    Ok(results)
+}
+
+/// Decodes the sentences at `places` together. Those that are done leave the batch.
+fn search_batch(
+    model: &dyn StepModel,
+    requests: &[Request],
+    sources: &[Vec<u32>],
+    places: &[usize],
+    settings: &SearchSettings,
+) -> Result<Vec<(usize, Vec<Hypothesis>)>, InferError> {
+    let (vocab, special, positions) =
+        (model.target_vocab(), model.special(), model.max_positions());
+    let begin = |&place: &usize| {
+        let limit = settings.limit(sources[place].len(), positions);
+        Sentence::new(place, &requests[place], settings, special, limit)
+    };
+    let mut active: Vec<Sentence> = places.iter().map(begin).collect();
+    let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();
+    let mut decoding = model.start(&batch);
+    let mut plan = Plan::first(active.len(), special.bos);
+    let mut results = Vec::with_capacity(places.len());
+    loop {
+        let mut logits = decoding.step(&plan.tokens);
+        let rows = logits.par_chunks_mut(plan.width * vocab);
+        active.par_iter_mut().zip(rows).try_for_each(|(s, rows)| s.advance(rows, vocab))?;
+        plan.next(&active);
+        for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
+            results.push((sentence.place, sentence.into_hypotheses()));
+        }
+        if active.is_empty() {
+            return Ok(results);
+        }
+        if let Some(sentences) = plan.moves() {
+            decoding.reorder(&plan.rows, sentences);
+        }
+    }
+}
+
+/// Which row of the model continues which, and with which token.
+struct Plan {
+    /// Sentences in the model's batch before the next step.
+    sentences: usize,
+    /// Rows a sentence.
+    width: usize,
+    rows: Vec<usize>,
+    kept: Vec<usize>,
+    tokens: Vec<u32>,
+    /// Rows before the next step.
+    old_rows: usize,
+}
+
+impl Plan {
+    fn first(sentences: usize, bos: u32) -> Self {
+        Self {
+            sentences,
+            width: 1,
+            rows: Vec::new(),
+            kept: Vec::new(),
+            tokens: vec![bos; sentences],
+            old_rows: sentences,
+        }
+    }
+
+    /// Plans the step after `active` have all advanced.
+    fn next(&mut self, active: &[Sentence]) {
+        let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done());
+        let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
+        (self.sentences, self.old_rows) = (active.len(), self.tokens.len());
+        self.rows.clear();
+        self.kept.clear();
+        self.tokens.clear();
+        for (place, sentence) in lasting() {
+            self.kept.push(place);
+            for (row, token) in (0..width).map(|slot| sentence.continuation(slot)) {
+                self.rows.push(place * self.width + row);
+                self.tokens.push(token);
+            }
+        }
+        self.width = width;
+    }
+
+    /// What the model must move: nothing (`None`), rows only (`Some(None)`), or the sentences that stay too.
+    fn moves(&self) -> Option<Option<&[usize]>> {
+        let all = self.kept.len() == self.sentences;
+        let same = self.rows.iter().copied().eq(0..self.old_rows);
+        (!all || !same).then(|| (!all).then_some(&self.kept[..]))
+    }
+}
+
+#[cfg(test)]
+mod tests;

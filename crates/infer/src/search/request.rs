@@ -1,0 +1,105 @@
+use burnformer_core::RandomKey;
+
+use crate::error::InferError;
+use crate::model::StepModel;
+use crate::score::closed;
+use crate::settings::SearchSettings;
+
+/// One sentence to translate, as ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Ids of the source; `</s>` is added if it does not end with it.
+    pub source: Vec<u32>,
+    /// Ids that the translation must begin with; their log-probabilities count. Constraints do not
+    /// apply to them, only to what follows.
+    pub prefix: Vec<u32>,
+    /// Tells the samples of this sentence from those of others; `None` takes the source's ids, so that
+    /// equal sources have equal samples wherever they stand.
+    pub key: Option<u64>,
+}
+
+impl Request {
+    /// A request for `source` alone.
+    pub fn new(source: Vec<u32>) -> Self {
+        Self { source, ..Self::default() }
+    }
+
+    /// The source, closed by `</s>`.
+    pub(crate) fn closed(&self, eos: u32) -> Vec<u32> {
+        closed(&self.source, eos)
+    }
+
+    pub(super) fn random_key(&self, seed: u64) -> RandomKey {
+        let key = RandomKey::new(seed);
+        match self.key {
+            Some(index) => key.fold(0).fold(index),
+            None => self.source.iter().fold(key.fold(1), |key, &id| key.fold(u64::from(id))),
+        }
+    }
+}
+
+/// Checks all of `requests`, so that a bad one is named before any is translated.
+pub(super) fn check(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+) -> Result<(), InferError> {
+    let vocab = model.target_vocab();
+    if let Some(id) = settings.suppress.iter().find(|&&id| id as usize >= vocab) {
+        let remedy = "every id must lie inside the target vocabulary";
+        return Err(InferError::Setting { name: "suppress", value: id.to_string(), remedy });
+    }
+    for (place, request) in requests.iter().enumerate() {
+        check_source(model, place + 1, &request.closed(model.special().eos))?;
+        check_prefix(model, place + 1, request, settings)?;
+    }
+    Ok(())
+}
+
+/// Checks a closed source.
+pub(crate) fn check_source(
+    model: &dyn StepModel,
+    sentence: usize,
+    source: &[u32],
+) -> Result<(), InferError> {
+    check_ids(sentence, "source", source, model.source_vocab())?;
+    match model.max_positions() {
+        Some(limit) if source.len() > limit => {
+            Err(InferError::SourceTooLong { sentence, length: source.len(), limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_prefix(
+    model: &dyn StepModel,
+    sentence: usize,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<(), InferError> {
+    check_ids(sentence, "target", &request.prefix, model.target_vocab())?;
+    let special = model.special();
+    let reserved = [special.pad, special.bos, special.eos];
+    if let Some(&id) = request.prefix.iter().find(|id| reserved.contains(id)) {
+        return Err(InferError::PrefixToken { sentence, id });
+    }
+    let source_len = request.closed(special.eos).len();
+    let limit = settings.limit(source_len, model.max_positions());
+    match request.prefix.len() {
+        length if length >= limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that all ids lie in the vocabulary.
+pub(crate) fn check_ids(
+    sentence: usize,
+    side: &'static str,
+    ids: &[u32],
+    vocab: usize,
+) -> Result<(), InferError> {
+    match ids.iter().find(|&&id| id as usize >= vocab) {
+        Some(&id) => Err(InferError::UnknownId { sentence, side, id, vocab }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,256 @@
+use burnformer_core::RandomKey;
+
+use super::Request;
+use super::constraint::{constrain, forced};
+use super::sample::draw;
+use super::top::{Scored, select_top};
+use crate::error::InferError;
+use crate::hypothesis::{FinishReason, Hypothesis};
+use crate::log_prob::log_sum_exp;
+use crate::model::SpecialIds;
+use crate::settings::{Sampling, SearchSettings};
+
+/// A hypothesis that may still grow.
+#[derive(Clone, Debug, Default)]
+struct Live {
+    tokens: Vec<u32>,
+    log_probs: Vec<f32>,
+    /// Sum of `log_probs`, in float64 throughout.
+    total: f64,
+    /// Number of the sample; 0 in beam search.
+    sample: usize,
+}
+
+/// A live hypothesis with one more token.
+#[derive(Clone, Copy, Debug)]
+struct Extension {
+    parent: usize,
+    token: u32,
+    log_prob: f64,
+    total: f64,
+}
+
+/// The search for one sentence's translation: GNMT's beam search, or sampling.
+///
+/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide;
+/// those that end go to the finished list, the best of the others live on. With sampling, each live
+/// hypothesis has one extension, drawn.
+pub(crate) struct Sentence<'a> {
+    /// The sentence's place in the caller's list.
+    pub(super) place: usize,
+    request: &'a Request,
+    settings: &'a SearchSettings,
+    special: SpecialIds,
+    limit: usize,
+    key: RandomKey,
+    live: Vec<Live>,
+    /// Parent and token of each live hypothesis, for the model.
+    continuations: Vec<(usize, u32)>,
+    finished: Vec<Hypothesis>,
+    done: bool,
+    step: usize,
+    // Room to work in, kept between steps.
+    spare: Vec<Live>,
+    extensions: Vec<Extension>,
+    best: Vec<Scored>,
+}
+
+impl<'a> Sentence<'a> {
+    pub(super) fn new(
+        place: usize,
+        request: &'a Request,
+        settings: &'a SearchSettings,
+        special: SpecialIds,
+        limit: usize,
+    ) -> Self {
+        let seed = settings.sampling.as_ref().map_or(0, |sampling| sampling.seed);
+        let starts = if settings.sampling.is_some() { settings.n_best } else { 1 };
+        let live = |sample| Live { sample, ..Live::default() };
+        Self {
+            place,
+            request,
+            settings,
+            special,
+            limit,
+            key: request.random_key(seed),
+            live: (0..starts).map(live).collect(),
+            continuations: Vec::new(),
+            finished: Vec::new(),
+            done: false,
+            step: 0,
+            spare: Vec::new(),
+            extensions: Vec::new(),
+            best: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Live hypotheses, each of which needs a row of the model.
+    pub(super) fn rows(&self) -> usize {
+        self.live.len()
+    }
+
+    /// The row to continue from and the token to continue with for hypothesis `slot`. Sentences with
+    /// fewer hypotheses than their neighbours repeat their last.
+    pub(super) fn continuation(&self, slot: usize) -> (usize, u32) {
+        self.continuations[slot.min(self.continuations.len() - 1)]
+    }
+
+    /// Takes one step, given the model's `logits` after each row, `[rows, vocab]`.
+    ///
+    /// # Errors
+    /// [`InferError::NotFinite`] if logits are no numbers.
+    pub(super) fn advance(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
+        self.extend(logits, vocab)?;
+        if self.extensions.is_empty() {
+            // Constraints forbid every token: what lives is all there is.
+            self.done = true;
+            return Ok(());
+        }
+        self.step += 1;
+        self.divide();
+        self.done = self.live.is_empty() || self.step >= self.limit || self.is_settled();
+        Ok(())
+    }
+
+    /// Collects the extensions of all live hypotheses that are worth a look.
+    fn extend(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
+        self.extensions.clear();
+        let mut normaliser = 0.0;
+        for parent in 0..self.live.len() {
+            // All samples share the one row before the first token.
+            let shared = self.step == 0 && parent > 0;
+            let row = if self.step == 0 { 0 } else { parent };
+            let logits = &mut logits[row * vocab..(row + 1) * vocab];
+            if !shared {
+                normaliser = self.normaliser(logits)?;
+            }
+            self.extend_one(parent, logits, normaliser);
+        }
+        if self.settings.sampling.is_none() {
+            let count = self.candidates();
+            // Stable: of equals, the better parent's and then the lower id's comes first.
+            self.extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
+            self.extensions.truncate(count);
+        }
+        Ok(())
+    }
+
+    fn normaliser(&self, logits: &[f32]) -> Result<f64, InferError> {
+        let normaliser = log_sum_exp(logits);
+        let (sentence, step) = (self.place + 1, self.step);
+        normaliser.is_finite().then_some(normaliser).ok_or(InferError::NotFinite { sentence, step })
+    }
+
+    fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
+        let total = self.live[parent].total;
+        let extension = |(logit, token): Scored| {
+            let log_prob = f64::from(logit) - normaliser;
+            Extension { parent, token, log_prob, total: total + log_prob }
+        };
+        if let Some(token) = forced(self.request, self.step) {
+            self.extensions.push(extension((logits[token as usize], token)));
+            return;
+        }
+        constrain(logits, &self.live[parent].tokens, self.settings, self.special);
+        match &self.settings.sampling {
+            Some(sampling) => {
+                let token = self.draw(logits, sampling, parent);
+                self.extensions.extend(token.map(|id| extension((logits[id as usize], id))));
+            }
+            None => {
+                let count = self.candidates();
+                select_top(logits, count, &mut self.best);
+                self.extensions.extend(self.best.drain(..).map(extension));
+            }
+        }
+    }
+
+    fn draw(&self, logits: &[f32], sampling: &Sampling, parent: usize) -> Option<u32> {
+        let key = self.key.fold(self.live[parent].sample as u64).fold(self.step as u64);
+        draw(logits, sampling, key, &mut Vec::new())
+    }
+
+    /// Extensions looked at in a step: 2k, so that k live on even if k end. Greedy search looks at one.
+    fn candidates(&self) -> usize {
+        match self.settings.beam_size {
+            1 => 1,
+            k => 2 * k,
+        }
+    }
+
+    /// Divides the extensions into finished and live.
+    fn divide(&mut self) {
+        std::mem::swap(&mut self.live, &mut self.spare);
+        self.continuations.clear();
+        let mut lives = 0;
+        for i in 0..self.extensions.len() {
+            let extension = self.extensions[i];
+            if extension.token == self.special.eos {
+                self.finish(extension);
+            } else if lives < self.settings.width() {
+                self.keep(extension, lives);
+                lives += 1;
+            }
+        }
+        self.live.truncate(lives);
+    }
+
+    fn keep(&mut self, extension: Extension, slot: usize) {
+        if self.live.len() == slot {
+            self.live.push(Live::default());
+        }
+        let (old, new) = (&self.spare[extension.parent], &mut self.live[slot]);
+        new.tokens.clone_from(&old.tokens);
+        new.log_probs.clone_from(&old.log_probs);
+        new.tokens.push(extension.token);
+        new.log_probs.push(extension.log_prob as f32);
+        new.total = extension.total;
+        new.sample = old.sample;
+        let row = if self.step == 1 { 0 } else { extension.parent };
+        self.continuations.push((row, extension.token));
+    }
+
+    fn finish(&mut self, extension: Extension) {
+        let parent = &self.spare[extension.parent];
+        let ended = Live {
+            tokens: [&parent.tokens[..], &[extension.token]].concat(),
+            log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
+            total: extension.total,
+            sample: parent.sample,
+        };
+        self.rank(ended, FinishReason::EndOfSentence);
+    }
+
+    /// Puts a hypothesis into the finished list, behind its equals; the list keeps the best k.
+    fn rank(&mut self, live: Live, finish: FinishReason) {
+        let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
+        let Live { tokens, log_probs, .. } = live;
+        let place = self.finished.partition_point(|kept| kept.score >= score);
+        self.finished.insert(place, Hypothesis { tokens, log_probs, score, finish });
+        self.finished.truncate(self.settings.width());
+    }
+
+    /// Whether no live hypothesis can displace a finished one, however little its further tokens cost.
+    fn is_settled(&self) -> bool {
+        let full = self.finished.len() >= self.settings.width();
+        let worst = self.finished.last().map_or(f64::NEG_INFINITY, |worst| worst.score);
+        let best = self.live[0].total / self.settings.length_penalty.divisor(self.limit);
+        self.settings.sampling.is_none() && full && worst >= best
+    }
+
+    /// The translations, best first: the finished; of those that reached the limit, all samples, but a
+    /// beam's only if nothing finished.
+    pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
+        if self.finished.is_empty() || self.settings.sampling.is_some() {
+            for live in std::mem::take(&mut self.live) {
+                self.rank(live, FinishReason::Limit);
+            }
+        }
+        self.finished.truncate(self.settings.n_best);
+        self.finished
+    }
+}

@@ -1,0 +1,185 @@
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::InferError;
+use crate::penalty::LengthPenalty;
+
+/// The file of a model directory that holds its default [`SearchSettings`].
+pub const GENERATION_FILE: &str = "generation.json";
+
+/// How translations are looked for. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
+/// tokens more than the source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SearchSettings {
+    /// Live hypotheses a sentence; 1 is greedy search. Sampling has no use for it.
+    pub beam_size: usize,
+    /// How scores make up for length.
+    pub length_penalty: LengthPenalty,
+    /// Hypotheses returned for each sentence, best first; at most `beam_size`, unless sampling.
+    pub n_best: usize,
+    /// Fewest tokens before `</s>`.
+    pub min_length: usize,
+    /// Most tokens with `</s>`, whatever the source.
+    pub max_length: Option<usize>,
+    /// The limit's share that grows with the source: tokens ≤ factor · source + extra. Tokens count
+    /// `</s>` on both sides.
+    pub max_length_factor: f64,
+    /// The limit's constant share.
+    pub max_length_extra: usize,
+    /// No sequence of so many tokens occurs twice in a translation; 0 allows any.
+    pub no_repeat_ngram: usize,
+    /// Ids that are never generated, besides padding and `<s>`.
+    pub suppress: Vec<u32>,
+    /// Draw translations instead of searching for the most probable.
+    pub sampling: Option<Sampling>,
+}
+
+/// How tokens are drawn. Scores stay those of the model's own distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sampling {
+    /// Logits are divided by it: below 1 sharpens the distribution, above 1 flattens it.
+    pub temperature: f64,
+    /// Draw from so many most probable tokens; 0 allows all.
+    pub top_k: usize,
+    /// Draw from the fewest most probable tokens whose probabilities reach this sum (Holtzman et
+    /// al., 2020), after `top_k`; 1 allows all.
+    pub top_p: f64,
+    /// Fixes every draw, together with the source, the sample's number and the token's place.
+    pub seed: u64,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self {
+            beam_size: 4,
+            length_penalty: LengthPenalty::default(),
+            n_best: 1,
+            min_length: 0,
+            max_length: None,
+            max_length_factor: 1.0,
+            max_length_extra: 50,
+            no_repeat_ngram: 0,
+            suppress: Vec::new(),
+            sampling: None,
+        }
+    }
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { temperature: 1.0, top_k: 0, top_p: 1.0, seed: 1 }
+    }
+}
+
+impl SearchSettings {
+    /// Greedy search: the most probable token at each step, scored by log P.
+    pub fn greedy() -> Self {
+        Self::beam(1, 0.0)
+    }
+
+    /// Beam search with GNMT's penalty, all hypotheses of the beam returned.
+    pub fn beam(beam_size: usize, alpha: f64) -> Self {
+        Self {
+            beam_size,
+            length_penalty: LengthPenalty::Gnmt(alpha),
+            n_best: beam_size,
+            ..Self::default()
+        }
+    }
+
+    /// Hypotheses kept for a sentence: the beam, or the samples.
+    pub(crate) fn width(&self) -> usize {
+        match self.sampling {
+            Some(_) => self.n_best,
+            None => self.beam_size,
+        }
+    }
+
+    /// Most tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
+    ///
+    /// `max_positions` are those of a model with learned positions. `<s>` takes one of them, so that a
+    /// translation with both its ends fits.
+    pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
+        let relative =
+            (self.max_length_factor * source_len as f64) as usize + self.max_length_extra;
+        let absolute = self.max_length.unwrap_or(usize::MAX);
+        let positions = max_positions.map_or(usize::MAX, |positions| positions - 1);
+        relative.min(absolute).min(positions).max(1)
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`InferError::Setting`] that names the first setting out of its range.
+    pub fn validate(&self) -> Result<(), InferError> {
+        let check = |good, name, value: &dyn ToString, remedy| match good {
+            true => Ok(()),
+            false => Err(InferError::Setting { name, value: value.to_string(), remedy }),
+        };
+        check(self.beam_size > 0, "beam_size", &self.beam_size, "at least 1 is needed")?;
+        check(self.n_best > 0, "n_best", &self.n_best, "at least 1 is needed")?;
+        let within = self.n_best <= self.width();
+        check(within, "n_best", &self.n_best, "it cannot exceed beam_size; raise beam_size")?;
+        if let LengthPenalty::Gnmt(alpha) = self.length_penalty {
+            let good = alpha.is_finite() && alpha >= 0.0;
+            check(good, "length_penalty.gnmt", &alpha, "a number of at least 0 is needed")?;
+        }
+        let factor = self.max_length_factor;
+        let good = factor.is_finite() && factor >= 0.0;
+        check(good, "max_length_factor", &factor, "a number of at least 0 is needed")?;
+        let max = self.max_length.unwrap_or(1);
+        check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
+        self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
+    }
+
+    /// Reads settings from a JSON file; what it leaves out has its default.
+    ///
+    /// # Errors
+    /// [`InferError::SettingsFile`] if it cannot be read or holds anything unknown,
+    /// [`InferError::Setting`] if a value is out of its range.
+    pub fn load(path: &Path) -> Result<Self, InferError> {
+        let error = |message: String| InferError::SettingsFile { path: path.into(), message };
+        let bytes = std::fs::read(path).map_err(|e| error(e.to_string()))?;
+        let settings: Self = serde_json::from_slice(&bytes).map_err(|e| error(e.to_string()))?;
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate); [`InferError::SettingsFile`] if it cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), InferError> {
+        self.validate()?;
+        let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
+        json.push(b'\n');
+        let partial = path.with_extension("partial");
+        std::fs::write(&partial, json)
+            .and_then(|()| std::fs::rename(&partial, path))
+            .map_err(|e| InferError::SettingsFile { path: path.into(), message: e.to_string() })
+    }
+}
+
+impl Sampling {
+    fn validate(&self) -> Result<(), InferError> {
+        let setting = |name, value: f64, remedy| InferError::Setting {
+            name,
+            value: value.to_string(),
+            remedy,
+        };
+        if !(self.temperature.is_finite() && self.temperature > 0.0) {
+            let remedy = "a positive number is needed; for the most probable token use beam_size 1";
+            return Err(setting("sampling.temperature", self.temperature, remedy));
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return Err(setting("sampling.top_p", self.top_p, "it must be above 0 and at most 1"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

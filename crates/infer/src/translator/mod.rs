@@ -1,0 +1,222 @@
+//! Text in, text out.
+
+mod files;
+mod options;
+mod stream;
+mod translation;
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::model_dir;
+use burnformer_data::{Tokenizers, special};
+
+pub use files::{
+    SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE, load_settings, load_tokenizers,
+    save_text_files,
+};
+pub use options::{LongSources, TranslateOptions};
+pub use translation::{Alternative, Translation};
+
+use crate::error::InferError;
+use crate::hypothesis::Hypothesis;
+use crate::model::{Ensemble, SpecialIds, StepModel, TransformerModel};
+use crate::score::{TargetScore, force_score};
+use crate::search::{Request, search};
+use crate::settings::SearchSettings;
+
+/// A model with its tokenisers: translates text, and scores translations.
+///
+/// It has no state between calls and can serve several threads at once.
+pub struct Translator {
+    model: Box<dyn StepModel>,
+    tokenizers: Tokenizers,
+    settings: SearchSettings,
+}
+
+impl Translator {
+    /// Loads the model directory `dir` onto `device`, checking the hash of every file.
+    ///
+    /// # Errors
+    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
+    /// [`InferError::SettingsFile`] or [`InferError::Setting`] by the file that is wrong; and as [`new`](Self::new).
+    pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
+        let (model, tokenizers) = load_model(dir.as_ref(), device)?;
+        Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
+    }
+
+    /// Loads several model directories as an [`Ensemble`]. Default settings are those of the first.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); [`InferError::EmptyEnsemble`] or [`InferError::Ensemble`] if the models do not share
+    /// their vocabularies.
+    pub fn load_ensemble<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<Self, InferError> {
+        let first = dirs.first().ok_or(InferError::EmptyEnsemble)?.as_ref();
+        let tokenizers = load_tokenizers(first)?;
+        let mut members: Vec<Box<dyn StepModel>> = Vec::with_capacity(dirs.len());
+        for (place, dir) in dirs.iter().enumerate() {
+            let (model, own) = load_model(dir.as_ref(), device)?;
+            let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
+            if hashes(&own) != hashes(&tokenizers) {
+                return Err(InferError::Ensemble { member: place + 1, what: "tokeniser" });
+            }
+            members.push(Box::new(model));
+        }
+        Self::new(Box::new(Ensemble::new(members)?), tokenizers, load_settings(first)?)
+    }
+
+    /// Any model with the tokenisers that it was trained with, and its default settings.
+    ///
+    /// # Errors
+    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit,
+    /// [`InferError::Setting`] if a setting is out of its range.
+    pub fn new(
+        model: Box<dyn StepModel>,
+        tokenizers: Tokenizers,
+        settings: SearchSettings,
+    ) -> Result<Self, InferError> {
+        settings.validate()?;
+        check_sizes(&*model, &tokenizers)?;
+        check_special(model.special())?;
+        Ok(Self { model, tokenizers, settings })
+    }
+
+    /// Options with the model's default search settings.
+    pub fn options(&self) -> TranslateOptions {
+        TranslateOptions { search: self.settings.clone(), ..TranslateOptions::default() }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &dyn StepModel {
+        &*self.model
+    }
+
+    /// The tokenisers.
+    pub fn tokenizers(&self) -> &Tokenizers {
+        &self.tokenizers
+    }
+
+    /// The text of a hypothesis, on one line.
+    pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
+        translation::one_line(&self.tokenizers.target.decode(&hypothesis.tokens))
+    }
+
+    /// Translates `sources`, one sentence each, in order. An empty one gives an empty translation.
+    ///
+    /// # Errors
+    /// As [`search`]; sentences are counted from 1.
+    pub fn translate<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        let ids = self.tokenizers.source.encode_batch(sources);
+        self.translate_requests(ids.into_iter().map(Request::new).collect(), options)
+    }
+
+    /// As [`translate`](Self::translate), with translations that begin with the texts `prefixes`.
+    ///
+    /// A prefix is cut into tokens on its own: end it at a word's end.
+    ///
+    /// # Errors
+    /// As [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix a source.
+    pub fn translate_with_prefixes<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        prefixes: &[T],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        if sources.len() != prefixes.len() {
+            let (sources, others) = (sources.len(), prefixes.len());
+            return Err(InferError::Count { sources, others, what: "prefixes" });
+        }
+        let sources = self.tokenizers.source.encode_batch(sources);
+        let prefixes = self.tokenizers.target.encode_batch(prefixes);
+        let request = |(source, prefix)| Request { source, prefix, key: None };
+        let requests = sources.into_iter().zip(prefixes).map(request).collect();
+        self.translate_requests(requests, options)
+    }
+
+    /// Translates sentences that are ids already (with or without their `</s>`), to ids.
+    ///
+    /// # Errors
+    /// As [`search`].
+    pub fn translate_ids(
+        &self,
+        mut requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        if options.long_sources == LongSources::Truncate {
+            requests.iter_mut().for_each(|request| self.truncate(&mut request.source));
+        }
+        search(&*self.model, &requests, &options.search, &options.batching)
+    }
+
+    /// Scores `targets` as translations of `sources`, in order, under the penalty and batching of
+    /// `options`. Sources are never truncated: the score would be another sentence's.
+    ///
+    /// # Errors
+    /// As [`force_score`].
+    pub fn score<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        targets: &[T],
+        options: &TranslateOptions,
+    ) -> Result<Vec<TargetScore>, InferError> {
+        let sources = self.tokenizers.source.encode_batch(sources);
+        let targets = self.tokenizers.target.encode_batch(targets);
+        let penalty = options.search.length_penalty;
+        force_score(&*self.model, &sources, &targets, penalty, &options.batching)
+    }
+
+    fn translate_requests(
+        &self,
+        requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        let hypotheses = self.translate_ids(requests, options)?;
+        let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
+        Ok(hypotheses.into_iter().map(decode).collect())
+    }
+
+    /// Keeps what fits the model's positions with `</s>`.
+    fn truncate(&self, source: &mut Vec<u32>) {
+        if let Some(limit) = self.model.max_positions() {
+            let eos = self.model.special().eos;
+            source.truncate(if source.last() == Some(&eos) { limit } else { limit - 1 });
+            if source.len() == limit {
+                source[limit - 1] = eos;
+            }
+        }
+    }
+}
+
+fn load_model(dir: &Path, device: &Device) -> Result<(TransformerModel, Tokenizers), InferError> {
+    model_dir::verify(dir)?;
+    let tokenizers = load_tokenizers(dir)?;
+    let (config, model) = model_dir::load(dir, device)?;
+    Ok((TransformerModel::new(config, model, device), tokenizers))
+}
+
+fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {
+    let sides = [
+        ("source", tokenizers.source.vocab_size(), model.source_vocab()),
+        ("target", tokenizers.target.vocab_size(), model.target_vocab()),
+    ];
+    match sides.into_iter().find(|&(_, tokenizer, model)| tokenizer != model) {
+        Some((side, tokenizer, model)) => Err(InferError::Vocabulary { side, tokenizer, model }),
+        None => Ok(()),
+    }
+}
+
+fn check_special(ids: SpecialIds) -> Result<(), InferError> {
+    let pairs = [
+        (special::PAD_TOKEN, ids.pad, special::PAD),
+        (special::BOS_TOKEN, ids.bos, special::BOS),
+        (special::EOS_TOKEN, ids.eos, special::EOS),
+    ];
+    match pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer) {
+        Some((token, model, tokenizer)) => Err(InferError::SpecialId { token, model, tokenizer }),
+        None => Ok(()),
+    }
+}

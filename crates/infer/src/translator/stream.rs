@@ -1,0 +1,44 @@
+use super::{TranslateOptions, Translation, Translator};
+use crate::error::InferError;
+
+impl Translator {
+    /// Translates `lines` in chunks of `chunk` and hands the translations to `write`, one for each
+    /// line, in order. Memory is bounded by the chunk, whatever the number of lines.
+    ///
+    /// Larger chunks are faster, as lines of like length can be translated together; smaller ones give
+    /// their first line sooner. Returns the number of lines.
+    ///
+    /// # Errors
+    /// What reading and writing say, and as [`translate`](Self::translate) with sentences counted
+    /// over all lines. Lines read before an error of reading are translated and written first.
+    pub fn translate_lines<R, E>(
+        &self,
+        lines: impl IntoIterator<Item = Result<String, R>>,
+        chunk: usize,
+        options: &TranslateOptions,
+        mut write: impl FnMut(Translation) -> Result<(), E>,
+    ) -> Result<usize, E>
+    where
+        E: From<R> + From<InferError>,
+    {
+        let mut failure = None;
+        let mut lines =
+            lines.into_iter().map_while(|line| line.map_err(|error| failure = Some(error)).ok());
+        let mut done = 0;
+        loop {
+            let texts: Vec<String> = lines.by_ref().take(chunk.max(1)).collect();
+            if texts.is_empty() {
+                break;
+            }
+            let translations =
+                self.translate(&texts, options).map_err(|error| error.offset(done))?;
+            translations.into_iter().try_for_each(&mut write)?;
+            done += texts.len();
+        }
+        drop(lines);
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(done),
+        }
+    }
+}

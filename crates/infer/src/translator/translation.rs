@@ -1,0 +1,62 @@
+use burnformer_data::Tokenizer;
+
+use crate::hypothesis::{FinishReason, Hypothesis};
+
+/// A translated sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translation {
+    /// The best hypothesis as plain text on one line.
+    pub text: String,
+    /// Its log-probability over the length penalty.
+    pub score: f64,
+    /// Its ids, with `</s>` if the model closed the sentence.
+    pub tokens: Vec<u32>,
+    /// Why it ends.
+    pub finish: FinishReason,
+    /// All hypotheses asked for, best first; the first is the above.
+    pub n_best: Vec<Alternative>,
+}
+
+/// A hypothesis and its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// Plain text on one line.
+    pub text: String,
+    /// Ids, log-probabilities and score.
+    pub hypothesis: Hypothesis,
+}
+
+impl Translation {
+    pub(super) fn new(hypotheses: Vec<Hypothesis>, tokenizer: &Tokenizer) -> Self {
+        let alternative = |hypothesis: Hypothesis| {
+            let text = one_line(&tokenizer.decode(&hypothesis.tokens));
+            Alternative { text, hypothesis }
+        };
+        let n_best: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
+        let best = n_best.first().expect("a search returns at least one hypothesis").clone();
+        Self {
+            text: best.text,
+            score: best.hypothesis.score,
+            tokens: best.hypothesis.tokens,
+            finish: best.hypothesis.finish,
+            n_best,
+        }
+    }
+}
+
+/// `text` with line breaks made spaces: a model can spell any byte, and a line of input has to give a
+/// line of output.
+pub(super) fn one_line(text: &str) -> String {
+    let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    text.replace(breaks, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_translation_is_one_line_whatever_the_model_spells() {
+        assert_eq!(one_line("a\nb\r\nc\u{2028}d\te"), "a b  c d\te");
+    }
+}

@@ -1,0 +1,86 @@
+//! The reference models (`tests/reference/README.md`), fitted to reverse a sequence.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burnformer_core::model_dir::read_tensors;
+use burnformer_core::{
+    Activation, EmbeddingSharing, NormPosition, Positions, Transformer, TransformerConfig,
+    with_parameters,
+};
+use burnformer_infer::{Request, TransformerModel};
+use serde_json::Value;
+
+pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
+}
+
+pub struct Reference {
+    pub name: &'static str,
+    pub json: Value,
+}
+
+impl Reference {
+    pub fn load(name: &'static str) -> Self {
+        let json = std::fs::read(folder().join(format!("{name}.json"))).unwrap();
+        let json = serde_json::from_slice(&json).unwrap();
+        Self { name, json }
+    }
+
+    fn config(&self) -> TransformerConfig {
+        let size = |key: &str| self.json[key].as_u64().unwrap() as usize;
+        let is = |key: &str, value: &str| self.json[key] == value;
+        TransformerConfig {
+            d_model: size("d_model"),
+            heads: size("heads"),
+            d_k: size("d_k"),
+            d_v: size("d_v"),
+            d_ff: size("d_ff"),
+            encoder_layers: size("encoder_layers"),
+            decoder_layers: size("decoder_layers"),
+            norm: if is("norm", "pre") { NormPosition::Pre } else { NormPosition::Post },
+            layer_norm_eps: self.json["layer_norm_eps"].as_f64().unwrap(),
+            activation: if is("activation", "gelu") { Activation::Gelu } else { Activation::Relu },
+            positions: match is("position", "learned") {
+                true => Positions::Learned,
+                false => Positions::Sinusoidal,
+            },
+            max_positions: 32,
+            attention_window: self.json["attention_window"].as_u64().map(|r| r as usize),
+            sharing: match self.json["tied"].as_bool().unwrap() {
+                true => EmbeddingSharing::All,
+                false => EmbeddingSharing::None,
+            },
+            ..TransformerConfig::base(size("vocab_size"))
+        }
+    }
+
+    /// The configuration and the fitted weights.
+    pub fn fitted(&self) -> (TransformerConfig, Transformer) {
+        let path = folder().join(format!("{}.fitted.safetensors", self.name));
+        let values = read_tensors(&path, &std::fs::read(&path).unwrap()).unwrap();
+        let config = self.config();
+        let model = config.init(0, &Device::default()).unwrap();
+        (config, with_parameters(model, values).unwrap())
+    }
+
+    pub fn model(&self) -> TransformerModel {
+        let (config, model) = self.fitted();
+        TransformerModel::new(config, model, &Device::default())
+    }
+
+    pub fn searches(&self) -> &[Value] {
+        self.json["search"].as_array().unwrap()
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        self.searches().iter().map(|s| Request::new(ids(&s["source"]))).collect()
+    }
+}
+
+pub fn ids(value: &Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+}

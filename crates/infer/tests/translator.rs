@@ -1,0 +1,272 @@
+//! Text in, text out, from a model directory on disk.
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::{Positions, TransformerConfig, model_dir};
+use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
+use burnformer_infer::{
+    FinishReason, InferError, LongSources, Request, SearchSettings, TranslateOptions, Translator,
+    perplexity, save_text_files,
+};
+
+const LINES: [&str; 5] = ["the house is small", "", "a small dog", "the dog sees the house", "   "];
+
+fn tokenizer(vocab_size: usize) -> Tokenizer {
+    let settings = TokenizerSettings { vocab_size, ..TokenizerSettings::default() };
+    Tokenizer::train(LINES, &settings).unwrap()
+}
+
+fn config(source: usize, target: usize) -> TransformerConfig {
+    let sharing = match source == target {
+        true => burnformer_core::EmbeddingSharing::All,
+        false => burnformer_core::EmbeddingSharing::None,
+    };
+    let tiny = TransformerConfig { d_ff: 32, ..TransformerConfig::tiny(target).with_width(16, 2) };
+    TransformerConfig { source_vocab: source, sharing, ..tiny }
+}
+
+fn settings() -> SearchSettings {
+    SearchSettings { max_length: Some(8), ..SearchSettings::beam(3, 1.0) }
+}
+
+fn save(dir: &Path, config: &TransformerConfig, tokenizers: &Tokenizers, seed: u64) {
+    let model = config.init(seed, &Device::default()).unwrap();
+    model_dir::save(dir, config, &model).unwrap();
+    save_text_files(dir, tokenizers, &settings()).unwrap();
+    model_dir::seal(dir).unwrap();
+}
+
+fn joint(seed: u64) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let tokenizer = tokenizer(280);
+    save(dir.path(), &config(280, 280), &Tokenizers::joint(tokenizer), seed);
+    dir
+}
+
+fn load(dir: &tempfile::TempDir) -> Translator {
+    Translator::load(dir, &Device::default()).unwrap()
+}
+
+fn refusal(dir: &Path) -> InferError {
+    Translator::load(dir, &Device::default()).err().expect("refused")
+}
+
+#[test]
+fn a_translator_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Translator>();
+}
+
+#[test]
+fn every_line_has_its_translation_and_blank_lines_have_blank_ones() {
+    let translator = load(&joint(1));
+    let options = translator.options();
+    assert_eq!(options.search, settings());
+    let translations = translator.translate(&LINES, &options).unwrap();
+    assert_eq!(translations.len(), LINES.len());
+    for (line, own) in LINES.iter().zip(&translations) {
+        assert!(!own.text.contains('\n'));
+        assert_eq!(own.text, own.n_best[0].text);
+        assert_eq!(
+            (own.score, &own.tokens),
+            (own.n_best[0].hypothesis.score, &own.n_best[0].hypothesis.tokens)
+        );
+        if line.trim().is_empty() {
+            assert_eq!((own.text.as_str(), own.finish), ("", FinishReason::EndOfSentence));
+            assert!(own.tokens.is_empty());
+        } else {
+            let closed = own.tokens.last() == Some(&2);
+            assert_eq!(own.finish == FinishReason::EndOfSentence, closed);
+            assert!((1..=8).contains(&own.tokens.len()));
+        }
+    }
+}
+
+#[test]
+fn ids_are_translated_as_their_text_is() {
+    let translator = load(&joint(1));
+    let options = translator.options();
+    let open = translator.tokenizers().source.encode(LINES[0]);
+    let closed = [&open[..], &[2]].concat();
+    let text = &translator.translate(&LINES[..1], &options).unwrap()[0];
+    for ids in [open, closed] {
+        let own = translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
+        assert_eq!(own[0][0], text.n_best[0].hypothesis);
+    }
+}
+
+#[test]
+fn the_score_of_a_translation_is_its_searchs() {
+    let translator = load(&joint(1));
+    let options = TranslateOptions {
+        // Byte pieces would not survive the way through text, and a limit would leave sentences open.
+        search: SearchSettings { suppress: (3..260).collect(), max_length: None, ..settings() },
+        ..translator.options()
+    };
+    let sources = [LINES[0], LINES[2], LINES[3]];
+    let found = translator.translate(&sources, &options).unwrap();
+    let targets: Vec<&str> = found.iter().map(|t| t.text.as_str()).collect();
+    let scores = translator.score(&sources, &targets, &options).unwrap();
+    let mut compared = 0;
+    for (own, found) in scores.iter().zip(&found) {
+        let ids = translator.tokenizers().target.encode(&found.text);
+        if [&ids[..], &[2]].concat() == found.tokens {
+            assert!((own.score - found.score).abs() < 1e-4);
+            compared += 1;
+        }
+        assert!(own.perplexity() > 1.0);
+    }
+    println!("{compared} of 3 survive the way through text");
+    assert!(perplexity(&scores) > 1.0);
+}
+
+#[test]
+fn translations_begin_with_their_prefixes() {
+    let translator = load(&joint(1));
+    let options = translator.options();
+    let own =
+        translator.translate_with_prefixes(&LINES[2..4], &["the house", ""], &options).unwrap();
+    assert!(own[0].text.starts_with("the house"), "{}", own[0].text);
+    let error = translator.translate_with_prefixes(&LINES[..2], &["a"], &options).unwrap_err();
+    assert!(matches!(error, InferError::Count { sources: 2, others: 1, what: "prefixes" }));
+}
+
+#[test]
+fn a_stream_gives_one_translation_a_line_in_order_whatever_the_chunk() {
+    let translator = load(&joint(1));
+    let options = translator.options();
+    let expected = translator.translate(&LINES, &options).unwrap();
+    for chunk in [0, 1, 2, 100] {
+        let lines = LINES.iter().map(|line| Ok::<_, Infallible>(line.to_string()));
+        let mut own = Vec::new();
+        let count = translator.translate_lines(lines, chunk, &options, |translation| {
+            own.push(translation.text);
+            Ok::<(), Box<dyn std::error::Error>>(())
+        });
+        assert_eq!(count.unwrap(), LINES.len());
+        assert!(own.iter().eq(expected.iter().map(|t| &t.text)));
+    }
+}
+
+#[test]
+fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let learned =
+        TransformerConfig { positions: Positions::Learned, max_positions: 20, ..config(280, 280) };
+    save(dir.path(), &learned, &Tokenizers::joint(tokenizer(280)), 1);
+    let translator = load(&dir);
+    let long = "the dog sees the house ".repeat(9);
+    let lines = || [LINES[0], LINES[2], &long].map(|line| Ok::<_, InferError>(line.to_string()));
+    let run = |options: &TranslateOptions| {
+        translator.translate_lines(lines(), 2, options, |_| Ok::<(), InferError>(()))
+    };
+    let error = run(&translator.options()).unwrap_err();
+    assert!(matches!(error, InferError::SourceTooLong { sentence: 3, limit: 20, .. }), "{error}");
+    let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+    assert_eq!(run(&truncate).unwrap(), 3);
+    let failing = lines().into_iter().take(1).chain([Err(InferError::EmptyEnsemble)]);
+    let mut written = 0;
+    let error = translator.translate_lines(failing, 2, &truncate, |_| {
+        written += 1;
+        Ok::<(), InferError>(())
+    });
+    assert!(matches!(error, Err(InferError::EmptyEnsemble)));
+    assert_eq!(written, 1, "what was read before the error is written");
+}
+
+#[test]
+fn a_truncated_source_is_the_tokens_that_fit() {
+    let dir = tempfile::tempdir().unwrap();
+    let learned =
+        TransformerConfig { positions: Positions::Learned, max_positions: 12, ..config(280, 280) };
+    save(dir.path(), &learned, &Tokenizers::joint(tokenizer(280)), 1);
+    let translator = load(&dir);
+    let options = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+    let translate =
+        |ids: Vec<u32>| translator.translate_ids(vec![Request::new(ids)], &options).unwrap();
+    let fitting = translate(vec![262; 11]);
+    assert_eq!(translate(vec![262; 40]), fitting);
+    assert_eq!(translate([vec![262; 40], vec![2]].concat()), fitting);
+    assert_eq!(translate([vec![262; 11], vec![2]].concat()), fitting);
+}
+
+#[test]
+fn two_vocabularies_are_loaded_from_two_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokenizers = Tokenizers::separate(tokenizer(275), tokenizer(280));
+    save(dir.path(), &config(275, 280), &tokenizers, 1);
+    assert!(dir.path().join("source_tokenizer.json").is_file());
+    let translator = load(&dir);
+    assert_eq!(translator.tokenizers().source.vocab_size(), 275);
+    assert_eq!(translator.translate(&LINES, &translator.options()).unwrap().len(), LINES.len());
+}
+
+#[test]
+fn an_ensemble_of_directories_translates_and_strangers_are_refused() {
+    let dirs = [joint(1), joint(2)];
+    let translator = Translator::load_ensemble(&dirs, &Device::default()).unwrap();
+    assert_eq!(translator.translate(&LINES, &translator.options()).unwrap().len(), LINES.len());
+    let stranger = tempfile::tempdir().unwrap();
+    save(stranger.path(), &config(275, 275), &Tokenizers::joint(tokenizer(275)), 1);
+    let error = Translator::load_ensemble(&[dirs[0].path(), stranger.path()], &Device::default());
+    assert!(matches!(error.err(), Some(InferError::Ensemble { member: 2, what: "tokeniser" })));
+    let none: [&Path; 0] = [];
+    let error = Translator::load_ensemble(&none, &Device::default());
+    assert!(matches!(error.err(), Some(InferError::EmptyEnsemble)));
+}
+
+#[test]
+fn a_directory_without_search_settings_has_the_papers() {
+    let dir = joint(1);
+    fs::remove_file(dir.path().join("generation.json")).unwrap();
+    model_dir::seal(dir.path()).unwrap();
+    assert_eq!(load(&dir).options().search, SearchSettings::default());
+}
+
+#[test]
+fn unknown_search_settings_are_refused() {
+    let dir = joint(1);
+    fs::write(dir.path().join("generation.json"), r#"{"beem_size": 4}"#).unwrap();
+    model_dir::seal(dir.path()).unwrap();
+    let error = refusal(dir.path());
+    assert!(matches!(error, InferError::SettingsFile { .. }));
+    assert!(error.to_string().contains("beem_size"), "{error}");
+}
+
+#[test]
+fn a_directory_without_tokenisers_is_refused() {
+    let dir = joint(1);
+    fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
+    model_dir::seal(dir.path()).unwrap();
+    assert!(matches!(refusal(dir.path()), InferError::NoTokenizer { .. }));
+}
+
+#[test]
+fn a_tokeniser_of_another_model_is_refused() {
+    let dir = joint(1);
+    tokenizer(275).save(&dir.path().join("tokenizer.json")).unwrap();
+    assert!(matches!(refusal(dir.path()), InferError::ModelDir(_)), "the hash differs");
+    model_dir::seal(dir.path()).unwrap();
+    let error = refusal(dir.path());
+    assert!(matches!(error, InferError::Vocabulary { side: "source", tokenizer: 275, model: 280 }));
+}
+
+#[test]
+fn a_damaged_tokeniser_is_refused() {
+    let dir = joint(1);
+    fs::write(dir.path().join("tokenizer.json"), "{}").unwrap();
+    model_dir::seal(dir.path()).unwrap();
+    assert!(matches!(refusal(dir.path()), InferError::Tokenizer(_)));
+}
+
+#[test]
+fn a_model_with_other_special_ids_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let swapped = TransformerConfig { bos: 2, eos: 1, ..config(280, 280) };
+    save(dir.path(), &swapped, &Tokenizers::joint(tokenizer(280)), 1);
+    let error = refusal(dir.path());
+    assert!(matches!(error, InferError::SpecialId { token: "<s>", model: 2, tokenizer: 1 }));
+}

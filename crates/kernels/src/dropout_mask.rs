@@ -1,0 +1,64 @@
+use burn::tensor::{Tensor, TensorData};
+use rayon::prelude::*;
+
+use crate::random::RandomKey;
+
+/// Elements drawn by one task: a fixed number, and a multiple of a block's eight.
+const TASK: usize = 16 * 1024;
+
+/// Which elements one dropout drops: a function of `key` and of each element's place alone, so it
+/// is drawn again in the backward pass instead of being kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropoutMask {
+    key: RandomKey,
+    rate: f64,
+}
+
+impl DropoutMask {
+    /// The mask of `key` that drops with probability `rate`.
+    ///
+    /// # Panics
+    /// If `rate` is not in `[0, 1)`.
+    pub fn new(key: RandomKey, rate: f64) -> Self {
+        assert!((0.0..1.0).contains(&rate), "dropout rate {rate} is not in [0, 1)");
+        Self { key, rate }
+    }
+
+    /// What a kept element is multiplied by, 1 / (1 − rate).
+    pub fn keep_value(self) -> f32 {
+        (1.0 / (1.0 - self.rate)) as f32
+    }
+
+    /// Writes the factors of the elements `start..start + out.len()`, 0 or the
+    /// [`keep_value`](Self::keep_value); those of [`RandomKey::dropout_mask`].
+    pub fn fill_at(self, start: usize, out: &mut [f32]) {
+        self.key.dropout_mask_at(start, self.rate, self.keep_value(), out);
+    }
+
+    /// The factors for every element of `x`, as a tensor like it.
+    pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
+        let mut factors = vec![0.0; x.shape().num_elements()];
+        let tasks = factors.par_chunks_mut(TASK).enumerate();
+        tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
+        let factors = TensorData::new(factors, x.shape());
+        Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn the_tensor_holds_the_mask_of_the_key_whatever_the_tasks() {
+        let key = RandomKey::new(5);
+        let x = Tensor::<2>::zeros([5, 7001], &Device::default());
+        let mask = DropoutMask::new(key, 0.3);
+        let mut expected = vec![0.0; 5 * 7001];
+        key.dropout_mask(0.3, mask.keep_value(), &mut expected);
+        let factors = mask.tensor_like(&x).into_data().try_to_vec::<f32>().expect("32 bits");
+        assert_eq!(factors, expected);
+    }
+}

@@ -1,0 +1,88 @@
+pub(crate) use gemm::Parallelism;
+
+/// A matrix inside a slice: element (r, c) stands at `r·row_stride + c·column_stride`.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a> {
+    data: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// The `rows` by `columns` at the start of `data`, a row every `row_stride` elements.
+    pub(crate) fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
+        assert!(span(rows, columns, row_stride) <= data.len(), "{rows}x{columns} exceeds the slice");
+        Self { data, rows, columns, row_stride, column_stride: 1 }
+    }
+
+    pub(crate) fn transposed(self) -> Self {
+        let Self { data, rows, columns, row_stride, column_stride } = self;
+        Self {
+            data,
+            rows: columns,
+            columns: rows,
+            row_stride: column_stride,
+            column_stride: row_stride,
+        }
+    }
+}
+
+/// A matrix to be written, with its rows every `row_stride` elements.
+pub(crate) struct MatrixMut<'a> {
+    data: &'a mut [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+}
+
+impl<'a> MatrixMut<'a> {
+    /// The `rows` by `columns` at the start of `data`.
+    pub(crate) fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
+        assert!(span(rows, columns, row_stride) <= data.len(), "{rows}x{columns} exceeds the slice");
+        assert!(row_stride >= columns, "rows of {columns} every {row_stride} elements overlap");
+        Self { data, rows, columns, row_stride }
+    }
+}
+
+fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
+    if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row_stride + columns }
+}
+
+/// `out = scale·left·right`.
+pub(crate) fn multiply(
+    out: MatrixMut,
+    left: Matrix,
+    right: Matrix,
+    scale: f32,
+    parallelism: Parallelism,
+) {
+    let (m, n, k) = (out.rows, out.columns, left.columns);
+    assert_eq!((left.rows, right.rows, right.columns), (m, k, n), "shapes of a product");
+    // SAFETY: the constructors checked that every element of the three matrices lies in its slice,
+    // that those of `out` are distinct, and `out` is borrowed exclusively.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            out.data.as_mut_ptr(),
+            1,
+            out.row_stride as isize,
+            false,
+            left.data.as_ptr(),
+            left.column_stride as isize,
+            left.row_stride as isize,
+            right.data.as_ptr(),
+            right.column_stride as isize,
+            right.row_stride as isize,
+            0.0,
+            scale,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! The optimiser's step and the norm of gradients against their twins.
+
+mod common;
+
+use burn::tensor::Tensor;
+use burnformer_kernels::{AdamStep, Moving, adam_step, sum_of_squares, twin};
+use common::{assert_close, assert_independent_of_threads, normal, values};
+use proptest::prelude::*;
+
+const STEP: AdamStep = AdamStep {
+    rate: 0.01,
+    beta_1: 0.9,
+    beta_2: 0.98,
+    epsilon: 1e-9,
+    time: 1,
+    gradient_scale: 0.5,
+};
+
+fn plain<const D: usize>(seed: u64, shape: [usize; D]) -> Tensor<D> {
+    normal(seed, shape).inner()
+}
+
+/// Parameter and moments after three steps.
+fn stepped(
+    step: fn(Moving<2>, Tensor<2>, AdamStep) -> Moving<2>,
+    shape: [usize; 2],
+) -> Vec<Vec<f32>> {
+    let zeros = Tensor::zeros(shape, &burn::tensor::Device::flex());
+    let mut moving =
+        Moving { parameter: plain(1, shape), first: zeros.clone(), second: zeros };
+    for time in 1..=3 {
+        moving = step(moving, plain(10 + time, shape), AdamStep { time, ..STEP });
+    }
+    [moving.parameter, moving.first, moving.second].map(values).to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_fused_step_is_the_twin(rows in 1usize..60, columns in 1usize..300) {
+        let shape = [rows, columns];
+        assert_close(&stepped(adam_step, shape), &stepped(twin::adam_step, shape));
+    }
+
+    #[test]
+    fn the_fused_sum_of_squares_is_that_of_64_bits(rows in 1usize..60, columns in 1usize..700) {
+        let x = plain(1, [rows, columns]);
+        let exact: f64 = values(x.clone()).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        prop_assert!((sum_of_squares(x.clone()) - exact).abs() <= 1e-12 * exact);
+        prop_assert!((twin::sum_of_squares(x) - exact).abs() <= 1e-5 * exact);
+    }
+}
+
+#[test]
+fn the_first_step_goes_against_the_gradient_by_the_rate() {
+    // After one step m̂/√v̂ is the sign of the gradient, whatever its size.
+    let device = burn::tensor::Device::flex();
+    let zeros = Tensor::<1>::zeros([2], &device);
+    let moving = Moving { parameter: zeros.clone(), first: zeros.clone(), second: zeros };
+    let gradient = Tensor::from_floats([3.0, -0.02], &device);
+    let moved = values(adam_step(moving, gradient, STEP).parameter);
+    assert!((moved[0] + 0.01).abs() < 1e-7 && (moved[1] - 0.01).abs() < 1e-7, "{moved:?}");
+}
+
+#[test]
+fn tensors_held_elsewhere_stay_as_they_were() {
+    let parameter = plain(1, [3, 5]);
+    let moving =
+        Moving { parameter: parameter.clone(), first: parameter.clone(), second: plain(2, [3, 5]).square() };
+    adam_step(moving, plain(3, [3, 5]), STEP);
+    assert_eq!(values(parameter), values(plain(1, [3, 5])));
+}
+
+#[test]
+fn the_thread_count_does_not_show() {
+    assert_independent_of_threads(|| stepped(adam_step, [301, 257]));
+    let bits = |x: f64| vec![vec![x as f32, (x - f64::from(x as f32)) as f32]];
+    assert_independent_of_threads(|| bits(sum_of_squares(plain(1, [301, 257]))));
+}

@@ -1,0 +1,139 @@
+//! Attention against its twin.
+
+mod common;
+
+use burn::tensor::{Bool, Tensor, TensorData};
+use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, twin};
+use common::{
+    Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
+};
+use proptest::prelude::*;
+
+type Attention = fn(
+    Tensor<3>,
+    Tensor<3>,
+    Tensor<3>,
+    usize,
+    Option<Tensor<4, Bool>>,
+    Option<DropoutMask>,
+) -> Tensor<3>;
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    batch: usize,
+    heads: usize,
+    query_len: usize,
+    key_len: usize,
+    d_k: usize,
+    d_v: usize,
+    rate: f64,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let rate = prop_oneof![Just(0.0), 0.05..0.6f64];
+    (1usize..6, 1usize..5, 1usize..20, 1usize..40, 1usize..20, 1usize..20, rate).prop_map(
+        |(batch, heads, query_len, key_len, d_k, d_v, rate)| Case {
+            batch,
+            heads,
+            query_len,
+            key_len,
+            d_k,
+            d_v,
+            rate,
+        },
+    )
+}
+
+/// A mask of `shape` that hides every third key or so, and everything from the first query of the
+/// first batch entry where it distinguishes queries.
+fn hidden(shape: [usize; 4]) -> Tensor<4, Bool> {
+    let count = shape.iter().product();
+    let mut bits: Vec<bool> = RandomKey::new(6).uniform(count).iter().map(|&u| u < 0.3).collect();
+    bits[..shape[3]].fill(true);
+    Tensor::from_data(TensorData::new(bits, shape), &device())
+}
+
+fn run(attention: Attention, case: Case, mask_shape: Option<[usize; 4]>) -> Vec<Vec<f32>> {
+    let Case { batch, heads, query_len, key_len, d_k, d_v, rate } = case;
+    let query = leaf(1, [batch, query_len, heads * d_k]);
+    let key = leaf(2, [batch, key_len, heads * d_k]);
+    let value = leaf(3, [batch, key_len, heads * d_v]);
+    let mask = (rate > 0.0).then(|| DropoutMask::new(RandomKey::new(5), rate));
+    let hidden = mask_shape.map(hidden);
+    let output = attention(query.clone(), key.clone(), value.clone(), heads, hidden, mask);
+    with_gradients(output, Leaves { three: vec![query, key, value], ..Leaves::default() })
+}
+
+fn mask_shapes(case: Case) -> Vec<Option<[usize; 4]>> {
+    let Case { batch, heads, query_len, key_len, .. } = case;
+    vec![
+        None,
+        Some([batch, 1, 1, key_len]),
+        Some([1, 1, query_len, key_len]),
+        Some([batch, heads, query_len, key_len]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn fused_attention_is_the_twin_under_every_mask(case in cases()) {
+        for mask in mask_shapes(case) {
+            assert_close(&run(kernels::attention, case, mask), &run(twin::attention, case, mask));
+        }
+    }
+}
+
+const CASE: Case =
+    Case { batch: 7, heads: 3, query_len: 11, key_len: 19, d_k: 8, d_v: 5, rate: 0.1 };
+
+#[test]
+fn the_thread_count_does_not_show() {
+    assert_independent_of_threads(|| run(kernels::attention, CASE, Some([7, 1, 11, 19])));
+}
+
+#[test]
+fn a_query_that_sees_no_key_gets_zero_and_finite_gradients() {
+    let case = Case { rate: 0.0, ..CASE };
+    let results = run(kernels::attention, case, Some([7, 1, 11, 19]));
+    assert_eq!(results[0][..3 * 5], [0.0; 15], "context of the hidden query");
+    assert_eq!(results[1][..3 * 8], [0.0; 24], "its gradient");
+    assert!(results.iter().flatten().all(|x| x.is_finite()));
+}
+
+#[test]
+fn a_score_that_is_not_a_number_shows_in_the_context() {
+    let query = Tensor::<3>::full([1, 1, 4], f32::NAN, &device());
+    let key = leaf(1, [1, 3, 4]);
+    let context = kernels::attention(query, key.clone(), key, 1, None, None);
+    assert!(values(context).iter().all(|x| x.is_nan()));
+}
+
+#[test]
+fn slices_of_one_projection_are_read_in_place() {
+    let run = |attention: Attention| {
+        let all = leaf(1, [3, 6, 24]);
+        let [q, k, v] = [0, 8, 16].map(|at| all.clone().slice([0..3, 0..6, at..at + 8]));
+        let output = attention(q, k, v, 2, None, None);
+        with_gradients(output, Leaves { three: vec![all], ..Leaves::default() })
+    };
+    assert_close(&run(kernels::attention), &run(twin::attention));
+}
+
+#[test]
+fn attention_works_without_gradients_and_on_an_empty_batch() {
+    let plain = burn::tensor::Device::flex();
+    let x = Tensor::<3>::ones([2, 3, 4], &plain);
+    let context = kernels::attention(x.clone(), x.clone(), x.clone(), 2, None, None);
+    assert!(values(context).iter().all(|y| (y - 1.0).abs() < 1e-6));
+    let none = x.slice([0..0, 0..3, 0..4]);
+    assert_eq!(kernels::attention(none.clone(), none.clone(), none, 2, None, None).dims(), [0, 3, 4]);
+}
+
+#[test]
+#[should_panic(expected = "3 heads do not divide 8 and 8 features")]
+fn heads_that_do_not_divide_the_features_panic() {
+    let x = leaf(1, [1, 2, 8]);
+    kernels::attention(x.clone(), x.clone(), x, 3, None, None);
+}

@@ -1,0 +1,91 @@
+//! The fused loss against its twin.
+
+mod common;
+
+use burn::tensor::{Int, Tensor, TensorData};
+use burnformer_kernels::{label_smoothed_cross_entropy, twin};
+use common::{assert_close, assert_independent_of_threads, device, leaf, values};
+use proptest::prelude::*;
+
+type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64) -> (Tensor<1>, Tensor<1>);
+
+/// Smoothed sum, nll sum and the gradient of three times the smoothed sum.
+fn run(loss: Loss, rows: usize, vocab: usize, smoothing: f64, held: bool) -> Vec<Vec<f32>> {
+    let leaf = leaf(1, [rows, vocab]);
+    // A product, so that the logits are no leaf and nothing but the loss holds them.
+    let logits = leaf.clone() * 4.0;
+    let kept = held.then(|| logits.clone());
+    let targets: Vec<i64> = (0..rows).map(|row| (row * 7 % vocab) as i64).collect();
+    let targets = Tensor::from_data(TensorData::new(targets, [rows]), &device());
+    let (smoothed, nll) = loss(logits, targets, 0, smoothing);
+    let grads = (smoothed.clone() * 3.0).backward();
+    if let Some(kept) = kept {
+        assert_eq!(values(kept), values(leaf.clone() * 4.0), "logits held elsewhere were changed");
+    }
+    vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_fused_loss_is_the_twin(
+        rows in 1usize..60,
+        vocab in 2usize..150,
+        smoothing in 0.0..0.9f64,
+        held: bool,
+    ) {
+        assert_close(
+            &run(label_smoothed_cross_entropy, rows, vocab, smoothing, held),
+            &run(twin::label_smoothed_cross_entropy, rows, vocab, smoothing, held),
+        );
+    }
+}
+
+#[test]
+fn the_thread_count_does_not_show() {
+    assert_independent_of_threads(|| run(label_smoothed_cross_entropy, 301, 97, 0.1, false));
+}
+
+fn of_rows(logits: [[f32; 3]; 2], targets: [i32; 2]) -> (f32, f32) {
+    let logits = Tensor::from_floats(logits, &device());
+    let targets = Tensor::from_ints(targets, &device());
+    let (smoothed, nll) = label_smoothed_cross_entropy(logits, targets, 0, 0.1);
+    (smoothed.into_scalar(), nll.into_scalar())
+}
+
+#[test]
+fn padding_counts_for_nothing_even_where_its_logits_are_not_numbers() {
+    let real = [1.0, 2.0, 3.0];
+    let (smoothed, nll) = of_rows([real, [f32::NAN; 3]], [2, 0]);
+    assert_eq!((smoothed, nll), of_rows([real, [0.0; 3]], [2, 0]));
+}
+
+#[test]
+fn a_logit_that_is_not_a_number_shows_in_the_loss() {
+    let (smoothed, nll) = of_rows([[1.0, f32::NAN, 3.0], [0.0; 3]], [2, 1]);
+    assert!(smoothed.is_nan() && nll.is_nan());
+}
+
+#[test]
+fn huge_logits_neither_overflow_nor_lose_the_loss() {
+    let (_, nll) = of_rows([[1e30, 0.0, 1e30], [0.0; 3]], [2, 0]);
+    assert!((nll - 2f32.ln()).abs() < 1e-6, "{nll}");
+}
+
+#[test]
+#[should_panic(expected = "target 3 is not below vocab 3")]
+fn a_target_outside_the_vocabulary_panics() {
+    of_rows([[0.0; 3]; 2], [3, 1]);
+}
+
+#[test]
+fn the_loss_works_without_gradients() {
+    let plain = burn::tensor::Device::flex();
+    let logits = Tensor::<2>::zeros([4, 8], &plain);
+    let targets = Tensor::<1, Int>::from_ints([1, 2, 3, 0], &plain);
+    let (smoothed, nll) = label_smoothed_cross_entropy(logits, targets, 0, 0.2);
+    let expected = 3.0 * 8f32.ln();
+    let (smoothed, nll): (f32, f32) = (smoothed.into_scalar(), nll.into_scalar());
+    assert!((smoothed - expected).abs() < 1e-5 && (nll - expected).abs() < 1e-5);
+}

@@ -1,0 +1,228 @@
+//! BLEU (Papineni et al., 2002), as sacreBLEU computes it (Post, 2018).
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use crate::bleu_score::BleuScore;
+use crate::metric::corpus_sums;
+use crate::ngram::{self, Interner};
+use crate::signature::{case, yes_no};
+use crate::tokenize::BleuTokenizer;
+use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
+
+/// What becomes of an order without a match (Chen and Cherry, 2014, number the methods).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Smoothing {
+    /// The NIST way: the k-th order without a match counts 1/2^k matches. sacreBLEU's default; their method 3.
+    #[default]
+    Exp,
+    /// Such an order counts this many matches; their method 1.
+    Floor(f64),
+    /// Orders above 1 count this many more matches and n-grams; their method 2.
+    AddK(f64),
+    /// Such an order makes the score 0.
+    None,
+}
+
+impl Smoothing {
+    /// sacreBLEU's default for [`Floor`](Self::Floor).
+    pub const FLOOR: Self = Self::Floor(0.1);
+    /// sacreBLEU's default for [`AddK`](Self::AddK).
+    pub const ADD_K: Self = Self::AddK(1.0);
+
+    fn signature(self) -> String {
+        match self {
+            Self::Exp => "exp".into(),
+            Self::Floor(value) => format!("floor[{value:.2}]"),
+            Self::AddK(value) => format!("add-k[{value:.2}]"),
+            Self::None => "none".into(),
+        }
+    }
+}
+
+impl FromStr for Smoothing {
+    type Err = MetricError;
+
+    /// sacreBLEU's names `exp`, `floor`, `add-k`, `none`, with its default values.
+    fn from_str(name: &str) -> Result<Self, MetricError> {
+        match name {
+            "exp" => Ok(Self::Exp),
+            "floor" => Ok(Self::FLOOR),
+            "add-k" => Ok(Self::ADD_K),
+            "none" => Ok(Self::None),
+            _ => Err(MetricError::UnknownSmoothing { name: name.into() }),
+        }
+    }
+}
+
+/// BLEU with its options; [`Default`] is what papers mean by sacreBLEU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bleu {
+    /// How texts are split into words.
+    pub tokenizer: BleuTokenizer,
+    /// Compare lower-cased texts?
+    pub lowercase: bool,
+    /// What becomes of orders without a match.
+    pub smoothing: Smoothing,
+    /// Leave out orders that the hypotheses are too short for? Meant for single sentences.
+    pub effective_order: bool,
+    /// Longest n-grams to count.
+    pub max_order: usize,
+}
+
+impl Default for Bleu {
+    fn default() -> Self {
+        Self {
+            tokenizer: BleuTokenizer::V13a,
+            lowercase: false,
+            smoothing: Smoothing::Exp,
+            effective_order: false,
+            max_order: 4,
+        }
+    }
+}
+
+impl Bleu {
+    /// BLEU of a corpus; `references[r][i]` is reference `r` of line `i`.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
+        &self,
+        hypotheses: &[H],
+        references: &[Vec<R>],
+    ) -> Result<BleuScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
+    }
+
+    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order), or short sentences get next to nothing.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn sentence_score<R: AsRef<str>>(
+        &self,
+        hypothesis: &str,
+        references: &[R],
+    ) -> Result<BleuScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
+    }
+
+    /// The score of summed statistics.
+    pub fn score(&self, statistics: &[f64]) -> BleuScore {
+        let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
+        let (counts, totals) = whole[2..].split_at(self.max_order);
+        BleuScore::from_counts(
+            counts,
+            totals,
+            [whole[0], whole[1]],
+            self.smoothing,
+            self.effective_order,
+        )
+    }
+
+    fn words(&self, line: &str) -> String {
+        let line =
+            if self.lowercase { Cow::Owned(line.to_lowercase()) } else { Cow::Borrowed(line) };
+        self.tokenizer.tokenize(text::trim_end(&line)).into_owned()
+    }
+}
+
+impl Metric for Bleu {
+    fn name(&self) -> String {
+        "BLEU".into()
+    }
+
+    fn signature(&self, references: ReferenceCount) -> Signature {
+        let mut signature = Signature::new(references);
+        signature.push("case", "c", case(self.lowercase));
+        signature.push("eff", "e", yes_no(self.effective_order));
+        signature.push("tok", "tok", self.tokenizer.name());
+        signature.push("smooth", "s", self.smoothing.signature());
+        signature
+    }
+
+    fn validate(&self) -> Result<(), MetricError> {
+        if self.max_order == 0 { Err(MetricError::ZeroOrder { metric: "BLEU" }) } else { Ok(()) }
+    }
+
+    /// Hypothesis length, closest reference length, matches by order, n-grams by order.
+    fn width(&self) -> usize {
+        2 + 2 * self.max_order
+    }
+
+    fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
+        let hypothesis = self.words(hypothesis);
+        let references: Vec<_> = references.iter().map(|reference| self.words(reference)).collect();
+        segment_statistics(&hypothesis, &references, self.max_order)
+    }
+
+    fn value(&self, statistics: &[f64]) -> f64 {
+        self.score(statistics).score
+    }
+
+    fn verbose(&self, statistics: &[f64]) -> String {
+        self.score(statistics).verbose()
+    }
+}
+
+/// [`Bleu::segment`] over texts whose words stand between spaces.
+pub(crate) fn segment_statistics(
+    hypothesis: &str,
+    references: &[String],
+    max_order: usize,
+) -> Vec<f64> {
+    let mut interner = Interner::default();
+    let hypothesis = interner.ids(text::split(hypothesis));
+    let references: Vec<_> =
+        references.iter().map(|reference| interner.ids(text::split(reference))).collect();
+
+    let mut counts = ngram::count(&references[0], max_order);
+    for reference in &references[1..] {
+        ngram::merge_max(&mut counts, &ngram::count(reference, max_order));
+    }
+    let matches = ngram::matches(&ngram::count(&hypothesis, max_order), &counts, max_order);
+    let totals = (1..=max_order).map(|order| ngram::total(hypothesis.len(), order));
+    let lengths = [hypothesis.len() as u64, closest_length(hypothesis.len(), &references) as u64];
+    lengths.into_iter().chain(matches).chain(totals).map(|value| value as f64).collect()
+}
+
+/// The reference length nearest to the hypothesis; of two as near, the shorter.
+fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
+    let lengths = references.iter().map(Vec::len);
+    lengths.min_by_key(|&len| (hypothesis.abs_diff(len), len)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smoothing_is_named_as_in_sacrebleu() {
+        assert_eq!("add-k".parse(), Ok(Smoothing::AddK(1.0)));
+        assert_eq!(Smoothing::Floor(0.1).signature(), "floor[0.10]");
+        let error = MetricError::UnknownSmoothing { name: "laplace".into() };
+        assert_eq!("laplace".parse::<Smoothing>(), Err(error));
+    }
+
+    #[test]
+    fn bleu_without_any_order_is_an_error() {
+        let nothing = Bleu { max_order: 0, ..Bleu::default() };
+        assert_eq!(
+            nothing.sentence_score("a", &["a"]),
+            Err(MetricError::ZeroOrder { metric: "BLEU" })
+        );
+    }
+
+    #[test]
+    fn bad_corpora_are_refused_with_their_counts() {
+        let none: [Vec<&str>; 0] = [];
+        assert_eq!(Bleu::default().corpus_score(&["a"], &none), Err(MetricError::NoReferences));
+        let error = MetricError::UnequalLengths { stream: 1, hypotheses: 1, references: 2 };
+        assert_eq!(Bleu::default().corpus_score(&["a"], &[vec!["a", "b"]]), Err(error));
+    }
+
+    #[test]
+    fn of_two_references_as_near_the_shorter_counts() {
+        assert_eq!(closest_length(5, &[vec![0; 7], vec![0; 3], vec![0; 9]]), 3);
+    }
+}

@@ -1,0 +1,159 @@
+//! The arithmetic of BLEU, from counts to score.
+
+use std::fmt;
+
+use crate::Smoothing;
+
+/// BLEU with everything it is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BleuScore {
+    /// BLEU on a scale of 100.
+    pub score: f64,
+    /// Precisions in percent by order, smoothed.
+    pub precisions: Vec<f64>,
+    /// Matched n-grams by order, before smoothing (sacreBLEU shows them with the addend of `add-k`).
+    pub counts: Vec<u64>,
+    /// N-grams of the hypotheses by order, before smoothing.
+    pub totals: Vec<u64>,
+    /// Brevity penalty.
+    pub bp: f64,
+    /// Hypothesis length over reference length, 0 without a reference length.
+    pub ratio: f64,
+    /// Words of the hypotheses.
+    pub sys_len: u64,
+    /// Words of the references, for each segment those of the reference closest in length.
+    pub ref_len: u64,
+}
+
+impl BleuScore {
+    /// BLEU from counts by order and the two lengths `[hypotheses, references]`, after `BLEU.compute_bleu` of sacreBLEU.
+    pub fn from_counts(
+        counts: &[u64],
+        totals: &[u64],
+        [sys_len, ref_len]: [u64; 2],
+        smoothing: Smoothing,
+        effective_order: bool,
+    ) -> Self {
+        let bp = brevity_penalty(sys_len, ref_len);
+        let matched = counts.iter().any(|&count| count > 0);
+        let (precisions, last_order) = if matched {
+            precisions(counts, totals, smoothing)
+        } else {
+            (vec![0.0; counts.len()], 0)
+        };
+        let order = if effective_order { last_order } else { counts.len() };
+        let score = if matched { bp * geometric_mean(&precisions[..order]) } else { 0.0 };
+        let ratio = if ref_len > 0 { sys_len as f64 / ref_len as f64 } else { 0.0 };
+        Self {
+            score,
+            precisions,
+            counts: counts.to_vec(),
+            totals: totals.to_vec(),
+            bp,
+            ratio,
+            sys_len,
+            ref_len,
+        }
+    }
+
+    /// What sacreBLEU prints behind the score: `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
+    pub fn verbose(&self) -> String {
+        let precisions: Vec<_> =
+            self.precisions.iter().map(|precision| format!("{precision:.1}")).collect();
+        format!(
+            "{} (BP = {:.3} ratio = {:.3} hyp_len = {} ref_len = {})",
+            precisions.join("/"),
+            self.bp,
+            self.ratio,
+            self.sys_len,
+            self.ref_len
+        )
+    }
+}
+
+impl fmt::Display for BleuScore {
+    /// sacreBLEU's line without a signature, with two decimals or with the formatter's precision.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BLEU = {:.*} {}", f.precision().unwrap_or(2), self.score, self.verbose())
+    }
+}
+
+/// 1 for hypotheses at least as long as the references, else exp(1 − r/c); 0 for nothing at all.
+pub fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
+    match (sys_len, ref_len) {
+        (sys, reference) if sys >= reference => 1.0,
+        (0, _) => 0.0,
+        (sys, reference) => (1.0 - reference as f64 / sys as f64).exp(),
+    }
+}
+
+/// Smoothed precisions in percent, and the last order of which the hypotheses have n-grams.
+fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>, usize) {
+    let mut precisions = vec![0.0; counts.len()];
+    let mut last_order = 0;
+    let mut halving = 1.0;
+    for (i, (&count, &total)) in counts.iter().zip(totals).enumerate() {
+        let addend = if let (Smoothing::AddK(k), 1..) = (smoothing, i) { k } else { 0.0 };
+        let (count, total) = (count as f64 + addend, total as f64 + addend);
+        if total == 0.0 {
+            break;
+        }
+        last_order = i + 1;
+        precisions[i] = match smoothing {
+            _ if count != 0.0 => 100.0 * count / total,
+            Smoothing::Exp => {
+                halving *= 2.0;
+                100.0 / (halving * total)
+            }
+            Smoothing::Floor(value) => 100.0 * value / total,
+            Smoothing::AddK(_) | Smoothing::None => 0.0,
+        };
+    }
+    (precisions, last_order)
+}
+
+// sacreBLEU floors the logarithm of 0, so that the exponential of the mean is 0.
+fn geometric_mean(precisions: &[f64]) -> f64 {
+    let logs = precisions
+        .iter()
+        .map(|&precision| if precision == 0.0 { -9_999_999_999.0 } else { precision.ln() });
+    (logs.sum::<f64>() / precisions.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_short_hypotheses_are_penalised() {
+        assert_eq!(brevity_penalty(10, 10), 1.0);
+        assert_eq!(brevity_penalty(11, 10), 1.0);
+        assert_eq!(brevity_penalty(0, 10), 0.0);
+        assert_eq!(brevity_penalty(0, 0), 1.0);
+        assert!((brevity_penalty(5, 10) - (-1.0f64).exp()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn exp_smoothing_halves_with_every_empty_order() {
+        let score =
+            BleuScore::from_counts(&[2, 0, 0, 0], &[4, 3, 2, 1], [4, 4], Smoothing::Exp, false);
+        assert_eq!(score.precisions, [50.0, 100.0 / 6.0, 100.0 / 8.0, 100.0 / 8.0]);
+    }
+
+    #[test]
+    fn without_smoothing_an_empty_order_makes_the_score_zero() {
+        let score =
+            BleuScore::from_counts(&[2, 0, 0, 0], &[4, 3, 2, 1], [4, 4], Smoothing::None, false);
+        assert_eq!(score.score, 0.0);
+    }
+
+    #[test]
+    fn effective_order_leaves_out_orders_the_text_is_too_short_for() {
+        let score = |effective| {
+            BleuScore::from_counts(&[2, 1, 0, 0], &[2, 1, 0, 0], [2, 2], Smoothing::Exp, effective)
+                .score
+        };
+        assert!((score(true) - 100.0).abs() < 1e-9);
+        assert_eq!(score(false), 0.0);
+    }
+}

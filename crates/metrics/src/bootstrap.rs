@@ -1,0 +1,75 @@
+//! Bootstrap intervals of one system (Koehn, 2004), with the resamples that sacreBLEU draws.
+
+use crate::numpy_rng::NumpyRng;
+use crate::{Confidence, MetricError, Statistics};
+
+/// How many resamples, from which seed. [`Default`] is sacreBLEU's 1000 from 12345.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// How often the corpus is drawn anew.
+    pub samples: usize,
+    /// Seed of the generator.
+    pub seed: u64,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self { samples: 1000, seed: 12345 }
+    }
+}
+
+/// The scores of resampled corpora: as many segments as there are, drawn with replacement, scored by their summed statistics.
+///
+/// # Errors
+/// [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
+pub fn resampled(
+    statistics: &Statistics,
+    bootstrap: Bootstrap,
+    score: impl Fn(&[f64]) -> f64,
+) -> Result<Vec<f64>, MetricError> {
+    if bootstrap.samples == 0 {
+        return Err(MetricError::NoSamples);
+    }
+    if statistics.is_empty() {
+        return Err(MetricError::EmptyCorpus);
+    }
+    let segments = u32::try_from(statistics.len()).expect("a corpus has fewer than 2^32 lines");
+    let mut rng = NumpyRng::new(bootstrap.seed);
+    let mut draw =
+        || score(&statistics.sum_of((0..segments).map(|_| rng.below(segments) as usize)));
+    Ok((0..bootstrap.samples).map(|_| draw()).collect())
+}
+
+/// Mean and 95 % interval of resampled scores: half the distance of the two scores that leave out 1/40 on either side.
+pub fn confidence(mut scores: Vec<f64>) -> Confidence {
+    scores.sort_by(f64::total_cmp);
+    let lower = scores.len() / 40;
+    let upper = scores.len() - lower - 1;
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    Confidence { mean, interval: 0.5 * (scores[upper] - scores[lower]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fortieth_is_left_out_on_either_side() {
+        let found = confidence((0..80).rev().map(f64::from).collect());
+        assert_eq!(found, Confidence { mean: 39.5, interval: 0.5 * (77.0 - 2.0) });
+    }
+
+    #[test]
+    fn no_samples_are_an_error() {
+        let mut statistics = Statistics::new(1, 1);
+        statistics.push(&[1.0]);
+        let none = Bootstrap { samples: 0, ..Bootstrap::default() };
+        assert_eq!(resampled(&statistics, none, |sums| sums[0]), Err(MetricError::NoSamples));
+    }
+
+    #[test]
+    fn an_empty_corpus_is_an_error() {
+        let scores = resampled(&Statistics::new(1, 0), Bootstrap::default(), |sums| sums[0]);
+        assert_eq!(scores, Err(MetricError::EmptyCorpus));
+    }
+}

@@ -1,0 +1,276 @@
+//! chrF (Popović, 2015) and chrF++ (Popović, 2017), as sacreBLEU computes them.
+
+use std::fmt;
+
+use crate::metric::corpus_sums;
+use crate::ngram::{self, Counts, Interner};
+use crate::signature::{case, yes_no};
+use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
+
+/// chrF with its options; [`Default`] is chrF2, [`Chrf::plus_plus`] is chrF2++.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chrf {
+    /// Longest character n-grams.
+    pub char_order: usize,
+    /// Longest word n-grams: 0 for chrF, 2 for chrF++.
+    pub word_order: usize,
+    /// How much more recall weighs than precision.
+    pub beta: u32,
+    /// Compare lower-cased texts?
+    pub lowercase: bool,
+    /// Let character n-grams reach across spaces?
+    pub whitespace: bool,
+    /// Average F-scores of all orders, as chrF++.py does, instead of precision and recall of those that occur?
+    pub eps_smoothing: bool,
+}
+
+impl Default for Chrf {
+    fn default() -> Self {
+        Self {
+            char_order: 6,
+            word_order: 0,
+            beta: 2,
+            lowercase: false,
+            whitespace: false,
+            eps_smoothing: false,
+        }
+    }
+}
+
+/// A chrF score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChrfScore {
+    /// chrF on a scale of 100.
+    pub score: f64,
+    /// `chrF2`, `chrF2++`, … after β and the word order.
+    pub name: String,
+}
+
+impl fmt::Display for ChrfScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {:.*}", self.name, f.precision().unwrap_or(2), self.score)
+    }
+}
+
+/// Counts of one n-gram order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Order {
+    hypothesis: f64,
+    reference: f64,
+    matches: f64,
+}
+
+impl Chrf {
+    /// chrF2++: chrF with word n-grams up to 2.
+    pub fn plus_plus() -> Self {
+        Self { word_order: 2, ..Self::default() }
+    }
+
+    /// chrF of a corpus; `references[r][i]` is reference `r` of line `i`. Of several references, each line takes the best.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
+        &self,
+        hypotheses: &[H],
+        references: &[Vec<R>],
+    ) -> Result<ChrfScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
+    }
+
+    /// chrF of one sentence.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn sentence_score<R: AsRef<str>>(
+        &self,
+        hypothesis: &str,
+        references: &[R],
+    ) -> Result<ChrfScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
+    }
+
+    /// The score of summed statistics.
+    pub fn score(&self, statistics: &[f64]) -> ChrfScore {
+        ChrfScore { score: self.value(statistics), name: self.name() }
+    }
+
+    fn chars(&self, line: &str) -> Vec<u32> {
+        line.chars().filter(|&c| self.whitespace || !text::is_space(c)).map(u32::from).collect()
+    }
+
+    fn words<'a>(&self, line: &'a str, interner: &mut Interner<'a>) -> Vec<u32> {
+        if self.word_order == 0 {
+            Vec::new()
+        } else {
+            interner.ids(text::split(line).flat_map(split_punctuation))
+        }
+    }
+
+    /// Counts of every order, characters first, against one reference.
+    fn compare(&self, hypothesis: &Grams<'_>, reference: &Grams<'_>) -> Vec<f64> {
+        let chars = orders(&hypothesis.chars, &reference.chars, self.char_order);
+        let words = orders(&hypothesis.words, &reference.words, self.word_order);
+        chars
+            .into_iter()
+            .chain(words)
+            .flat_map(|order| [order.hypothesis, order.reference, order.matches])
+            .collect()
+    }
+}
+
+/// A sequence and its counted n-grams.
+struct Counted<'a> {
+    len: usize,
+    counts: Counts<'a>,
+}
+
+struct Grams<'a> {
+    chars: Counted<'a>,
+    words: Counted<'a>,
+}
+
+impl<'a> Grams<'a> {
+    fn new(chrf: &Chrf, (chars, words): &'a (Vec<u32>, Vec<u32>)) -> Self {
+        let counted = |tokens: &'a [u32], order| Counted {
+            len: tokens.len(),
+            counts: ngram::count(tokens, order),
+        };
+        Self { chars: counted(chars, chrf.char_order), words: counted(words, chrf.word_order) }
+    }
+}
+
+fn orders(hypothesis: &Counted<'_>, reference: &Counted<'_>, max_order: usize) -> Vec<Order> {
+    let matches = ngram::matches(&hypothesis.counts, &reference.counts, max_order);
+    let order = |(i, matches): (usize, u64)| {
+        let reference = ngram::total(reference.len, i + 1);
+        // An order that the reference is too short for says nothing against the hypothesis.
+        let hypothesis = if reference > 0 { ngram::total(hypothesis.len, i + 1) } else { 0 };
+        Order {
+            hypothesis: hypothesis as f64,
+            reference: reference as f64,
+            matches: matches as f64,
+        }
+    };
+    matches.into_iter().enumerate().map(order).collect()
+}
+
+/// A word and the ASCII punctuation at its end or else at its beginning: `(hi)` gives `(hi` and `)`, as chrF++.py does.
+fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
+    let cut = match (word.chars().next(), word.chars().next_back()) {
+        (Some(first), _) if first.len_utf8() == word.len() => word.len(),
+        (_, Some(last)) if last.is_ascii_punctuation() => word.len() - 1,
+        (Some(first), _) if first.is_ascii_punctuation() => 1,
+        _ => word.len(),
+    };
+    let (head, tail) = word.split_at(cut);
+    [head, tail].into_iter().filter(|part| !part.is_empty())
+}
+
+/// F-score, on a scale of 100, of counts by order.
+fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
+    const EPS: f64 = 1e-16;
+    let factor = f64::from(beta).powi(2);
+    let f = |precision: f64, recall: f64| {
+        (1.0 + factor) * precision * recall / (factor * precision + recall)
+    };
+    let (mut sum, mut precisions, mut recalls, mut occurring) = (0.0, 0.0, 0.0, 0.0);
+    for order in statistics.chunks_exact(3) {
+        let [hypothesis, reference, matches] = [order[0], order[1], order[2]];
+        let precision = if hypothesis > 0.0 { matches / hypothesis } else { EPS };
+        let recall = if reference > 0.0 { matches / reference } else { EPS };
+        sum += if factor * precision + recall > 0.0 { f(precision, recall) } else { EPS };
+        if hypothesis > 0.0 && reference > 0.0 {
+            precisions += precision;
+            recalls += recall;
+            occurring += 1.0;
+        }
+    }
+    match () {
+        () if eps_smoothing => 100.0 * sum / (statistics.len() / 3) as f64,
+        () if precisions + recalls > 0.0 => 100.0 * f(precisions / occurring, recalls / occurring),
+        () => 0.0,
+    }
+}
+
+impl Metric for Chrf {
+    fn name(&self) -> String {
+        format!("chrF{}{}", self.beta, "+".repeat(self.word_order))
+    }
+
+    fn signature(&self, references: ReferenceCount) -> Signature {
+        let mut signature = Signature::new(references);
+        signature.push("case", "c", case(self.lowercase));
+        signature.push("eff", "e", yes_no(!self.eps_smoothing));
+        signature.push("nc", "nc", self.char_order.to_string());
+        signature.push("nw", "nw", self.word_order.to_string());
+        signature.push("space", "s", yes_no(self.whitespace));
+        signature
+    }
+
+    fn validate(&self) -> Result<(), MetricError> {
+        if self.width() == 0 { Err(MetricError::ZeroOrder { metric: "chrF" }) } else { Ok(()) }
+    }
+
+    /// Hypothesis, reference and matching n-grams for each order, characters before words.
+    fn width(&self) -> usize {
+        3 * (self.char_order + self.word_order)
+    }
+
+    fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
+        let cased = |line: &str| {
+            if self.lowercase { line.to_lowercase() } else { line.to_owned() }
+        };
+        let lines: Vec<String> =
+            std::iter::once(hypothesis).chain(references.iter().copied()).map(cased).collect();
+        let mut interner = Interner::default();
+        let tokens: Vec<_> =
+            lines.iter().map(|line| (self.chars(line), self.words(line, &mut interner))).collect();
+        let hypothesis = Grams::new(self, &tokens[0]);
+        let (mut best, mut best_score) = (Vec::new(), -1.0);
+        for reference in &tokens[1..] {
+            let statistics = self.compare(&hypothesis, &Grams::new(self, reference));
+            let score = self.value(&statistics);
+            if score > best_score {
+                (best, best_score) = (statistics, score);
+            }
+        }
+        best
+    }
+
+    fn value(&self, statistics: &[f64]) -> f64 {
+        f_score(statistics, self.beta, self.eps_smoothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn punctuation_is_split_off_one_end_only() {
+        let parts = |word| split_punctuation(word).collect::<Vec<_>>();
+        assert_eq!(parts("(hi)"), ["(hi", ")"]);
+        assert_eq!(parts("(hi"), ["(", "hi"]);
+        assert_eq!(parts("."), ["."]);
+        assert_eq!(parts("é"), ["é"]);
+        assert_eq!(parts(".."), [".", "."]);
+        assert_eq!(parts("«hi»"), ["«hi»"]);
+    }
+
+    #[test]
+    fn names_follow_beta_and_word_order() {
+        assert_eq!(Chrf::default().name(), "chrF2");
+        assert_eq!(Chrf::plus_plus().name(), "chrF2++");
+        assert_eq!(Chrf { beta: 3, word_order: 1, ..Chrf::default() }.name(), "chrF3+");
+    }
+
+    #[test]
+    fn chrf_without_any_order_is_an_error() {
+        let nothing = Chrf { char_order: 0, ..Chrf::default() };
+        assert_eq!(
+            nothing.sentence_score("a", &["a"]),
+            Err(MetricError::ZeroOrder { metric: "chrF" })
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! The references of a corpus, line by line.
+
+use crate::MetricError;
+
+/// How many references the lines have; `nrefs` in a [`Signature`](crate::Signature).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceCount {
+    /// Every line has this many.
+    Fixed(usize),
+    /// Some lines lack some references.
+    Variable,
+}
+
+impl From<usize> for ReferenceCount {
+    fn from(count: usize) -> Self {
+        Self::Fixed(count)
+    }
+}
+
+impl std::fmt::Display for ReferenceCount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(count) => write!(f, "{count}"),
+            Self::Variable => f.write_str("var"),
+        }
+    }
+}
+
+/// The references of every line, borrowed. sacreBLEU's "streams" (one text per reference) turned on their side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct References<'a> {
+    streams: Vec<usize>,
+    lines: Vec<Vec<&'a str>>,
+}
+
+impl<'a> References<'a> {
+    /// From whole texts: `streams[r][i]` is reference `r` of line `i`.
+    pub fn new<S: AsRef<str>>(streams: &'a [Vec<S>]) -> Self {
+        Self::gather(streams, |line| Some(line.as_ref()))
+    }
+
+    /// From texts in which single lines may be missing (`None`), as sacreBLEU's library allows.
+    pub fn with_gaps<S: AsRef<str>>(streams: &'a [Vec<Option<S>>]) -> Self {
+        Self::gather(streams, |line| line.as_ref().map(AsRef::as_ref))
+    }
+
+    /// The references of a single line.
+    pub fn of_segment<S: AsRef<str>>(references: &'a [S]) -> Self {
+        Self {
+            streams: vec![1; references.len()],
+            lines: vec![references.iter().map(AsRef::as_ref).collect()],
+        }
+    }
+
+    fn gather<T>(streams: &'a [Vec<T>], text: impl Fn(&'a T) -> Option<&'a str>) -> Self {
+        let longest = streams.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |i| streams.iter().filter_map(|stream| stream.get(i).and_then(&text)).collect();
+        Self {
+            streams: streams.iter().map(Vec::len).collect(),
+            lines: (0..longest).map(line).collect(),
+        }
+    }
+
+    /// The references of line `index`, from 0.
+    pub fn line(&self, index: usize) -> &[&'a str] {
+        &self.lines[index]
+    }
+
+    /// How many references the lines have.
+    pub fn count(&self) -> ReferenceCount {
+        let first = self.lines.first().map_or(0, Vec::len);
+        if self.lines.iter().all(|line| line.len() == first) {
+            ReferenceCount::Fixed(first)
+        } else {
+            ReferenceCount::Variable
+        }
+    }
+
+    /// Do these references fit so many hypotheses?
+    ///
+    /// # Errors
+    /// [`EmptyCorpus`](MetricError::EmptyCorpus), [`NoReferences`](MetricError::NoReferences),
+    /// [`UnequalLengths`](MetricError::UnequalLengths), [`MissingReference`](MetricError::MissingReference). sacreBLEU's
+    /// library cuts the longer side off instead, its command line refuses as here.
+    pub fn check(&self, hypotheses: usize) -> Result<(), MetricError> {
+        if hypotheses == 0 {
+            return Err(MetricError::EmptyCorpus);
+        }
+        if self.streams.is_empty() {
+            return Err(MetricError::NoReferences);
+        }
+        if let Some(stream) = self.streams.iter().position(|&len| len != hypotheses) {
+            let references = self.streams[stream];
+            return Err(MetricError::UnequalLengths { stream: stream + 1, hypotheses, references });
+        }
+        match self.lines.iter().position(Vec::is_empty) {
+            Some(line) => {
+                Err(MetricError::MissingReference { line: line + 1, streams: self.streams.len() })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams(lengths: &[usize]) -> Vec<Vec<&'static str>> {
+        lengths.iter().map(|&len| vec!["x"; len]).collect()
+    }
+
+    #[test]
+    fn no_hypotheses_are_an_error() {
+        assert_eq!(References::new(&streams(&[0])).check(0), Err(MetricError::EmptyCorpus));
+    }
+
+    #[test]
+    fn no_references_are_an_error() {
+        assert_eq!(References::new(&streams(&[])).check(3), Err(MetricError::NoReferences));
+    }
+
+    #[test]
+    fn unequal_lengths_name_both_counts() {
+        let error = References::new(&streams(&[3, 2])).check(3).unwrap_err();
+        assert_eq!(error, MetricError::UnequalLengths { stream: 2, hypotheses: 3, references: 2 });
+        assert!(error.to_string().contains('3') && error.to_string().contains('2'));
+    }
+
+    #[test]
+    fn a_line_without_any_reference_is_an_error() {
+        let gaps = vec![vec![Some("a"), None], vec![Some("b"), None]];
+        assert_eq!(
+            References::with_gaps(&gaps).check(2),
+            Err(MetricError::MissingReference { line: 2, streams: 2 })
+        );
+    }
+
+    #[test]
+    fn a_gap_makes_the_count_variable() {
+        let gaps = vec![vec![Some("a"), Some("b")], vec![Some("c"), None]];
+        assert_eq!(References::with_gaps(&gaps).count(), ReferenceCount::Variable);
+        assert_eq!(References::new(&streams(&[2, 2])).count(), ReferenceCount::Fixed(2));
+    }
+}

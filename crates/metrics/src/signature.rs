@@ -1,0 +1,114 @@
+//! The line that says how a score was computed.
+
+use std::fmt;
+
+use crate::ReferenceCount;
+
+/// What stands as `version` in every signature.
+pub const VERSION: &str = concat!("burnformer-", env!("CARGO_PKG_VERSION"));
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    key: &'static str,
+    short: &'static str,
+    value: String,
+}
+
+/// A reproducibility signature, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`: the fields of sacreBLEU 2.6.0 in
+/// its order; only `version` names this crate instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    fields: Vec<Field>,
+}
+
+impl Signature {
+    pub(crate) fn new(references: ReferenceCount) -> Self {
+        let mut signature = Self { fields: Vec::new() };
+        signature.push("nrefs", "#", references.to_string());
+        signature
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        key: &'static str,
+        short: &'static str,
+        value: impl Into<String>,
+    ) {
+        self.fields.push(Field { key, short, value: value.into() });
+    }
+
+    /// Says that `count` bootstrap resamples (`bs`) were drawn with this seed.
+    #[must_use]
+    pub fn with_bootstrap(self, count: usize, seed: u64) -> Self {
+        self.with_sampling("bs", count, seed)
+    }
+
+    /// Says that `count` trials of approximate randomisation (`ar`) were drawn with this seed.
+    #[must_use]
+    pub fn with_randomization(self, count: usize, seed: u64) -> Self {
+        self.with_sampling("ar", count, seed)
+    }
+
+    // sacreBLEU puts both between the number of references and the metric's own fields.
+    fn with_sampling(mut self, key: &'static str, count: usize, seed: u64) -> Self {
+        let trials = Field { key, short: key, value: count.to_string() };
+        let seed = Field { key: "seed", short: "rs", value: seed.to_string() };
+        self.fields.splice(1..1, [trials, seed]);
+        self
+    }
+
+    /// The fields with their long keys, `version` last.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let own = self.fields.iter().map(|field| (field.key, field.value.as_str()));
+        own.chain(std::iter::once(("version", VERSION)))
+    }
+
+    /// The value of one field.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.fields().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// The form with abbreviated keys, `#:1|c:mixed|e:no|tok:13a|s:exp|v:…` (sacreBLEU's `--short`).
+    pub fn short(&self) -> String {
+        let own = self.fields.iter().map(|field| format!("{}:{}|", field.short, field.value));
+        format!("{}v:{VERSION}", own.collect::<String>())
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (key, value)) in self.fields().enumerate() {
+            let bar = if i == 0 { "" } else { "|" };
+            write!(f, "{bar}{key}:{value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// `yes` or `no`, as signatures write switches.
+pub(crate) fn yes_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+/// `lc` or `mixed`, as signatures write case.
+pub(crate) fn case(lowercase: bool) -> &'static str {
+    if lowercase { "lc" } else { "mixed" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampling_stands_after_the_references_and_version_last() {
+        let mut signature = Signature::new(2.into());
+        signature.push("case", "c", "mixed");
+        let signature = signature.with_bootstrap(1000, 12345);
+        assert_eq!(
+            signature.to_string(),
+            format!("nrefs:2|bs:1000|seed:12345|case:mixed|version:{VERSION}")
+        );
+        assert_eq!(signature.short(), format!("#:2|bs:1000|rs:12345|c:mixed|v:{VERSION}"));
+        assert_eq!(signature.get("seed"), Some("12345"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Is one system better than another, or was it luck? Two paired tests over the same lines, as in sacreBLEU.
+
+use crate::bootstrap::{self, Bootstrap};
+use crate::numpy_rng::{NumpyBits, NumpyRng};
+use crate::{Confidence, Metric, MetricError, Statistics};
+
+/// Trials of [`approximate_randomization`] unless told otherwise: sacreBLEU's 10,000 from seed 12345.
+pub const RANDOMIZATION: Bootstrap = Bootstrap { samples: 10_000, seed: 12345 };
+
+/// What a paired test found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairedResult {
+    /// The baseline's score.
+    pub baseline: f64,
+    /// The system's score.
+    pub system: f64,
+    /// How likely so great a difference is by chance.
+    pub p_value: f64,
+    /// The baseline's resampled mean and interval, where the test resamples.
+    pub baseline_confidence: Option<Confidence>,
+    /// The same of the system.
+    pub system_confidence: Option<Confidence>,
+}
+
+/// Paired bootstrap resampling (Koehn, 2004): both systems are scored on the same resamples (sacreBLEU's `--paired-bs`).
+///
+/// # Errors
+/// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
+/// [`EmptyCorpus`](MetricError::EmptyCorpus).
+pub fn paired_bootstrap(
+    metric: &dyn Metric,
+    baseline: &Statistics,
+    system: &Statistics,
+    bootstrap: Bootstrap,
+) -> Result<PairedResult, MetricError> {
+    check(baseline, system, bootstrap)?;
+    let value = |sums: &[f64]| metric.value(sums);
+    let baseline_scores = bootstrap::resampled(baseline, bootstrap, value)?;
+    let system_scores = bootstrap::resampled(system, bootstrap, value)?;
+    let differences: Vec<f64> =
+        baseline_scores.iter().zip(&system_scores).map(|(a, b)| (b - a).abs()).collect();
+    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+    let (a, b) = (value(&baseline.sum()), value(&system.sum()));
+    Ok(PairedResult {
+        baseline: a,
+        system: b,
+        p_value: p_value(differences.iter().map(|difference| difference - mean), (a - b).abs()),
+        baseline_confidence: Some(bootstrap::confidence(baseline_scores)),
+        system_confidence: Some(bootstrap::confidence(system_scores)),
+    })
+}
+
+/// Approximate randomisation (Riezler and Maxwell, 2005): each trial swaps the two systems' outputs of random lines
+/// (sacreBLEU's `--paired-ar`).
+///
+/// # Errors
+/// As [`paired_bootstrap`].
+pub fn approximate_randomization(
+    metric: &dyn Metric,
+    baseline: &Statistics,
+    system: &Statistics,
+    trials: Bootstrap,
+) -> Result<PairedResult, MetricError> {
+    check(baseline, system, trials)?;
+    let (a, b) = (metric.value(&baseline.sum()), metric.value(&system.sum()));
+    let mut bits = NumpyBits::new(NumpyRng::new(trials.seed));
+    let differences = (0..trials.samples).map(|_| {
+        let [one, other] = swapped(baseline, system, &mut bits);
+        (metric.value(&one) - metric.value(&other)).abs()
+    });
+    let p_value = p_value(differences, (a - b).abs());
+    Ok(PairedResult {
+        baseline: a,
+        system: b,
+        p_value,
+        baseline_confidence: None,
+        system_confidence: None,
+    })
+}
+
+fn check(
+    baseline: &Statistics,
+    system: &Statistics,
+    samples: Bootstrap,
+) -> Result<(), MetricError> {
+    match (baseline.len(), system.len()) {
+        (baseline, system) if baseline != system => {
+            Err(MetricError::UnequalSystems { baseline, system })
+        }
+        (0, _) => Err(MetricError::EmptyCorpus),
+        _ if samples.samples == 0 => Err(MetricError::NoSamples),
+        _ => Ok(()),
+    }
+}
+
+/// The sums of two systems whose lines come from one or the other, each line used once.
+fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> [Vec<f64>; 2] {
+    let mut sums = [baseline.sum_of([]), system.sum_of([])];
+    for segment in 0..baseline.len() {
+        let own = usize::from(!bits.next());
+        baseline.add_row(segment, &mut sums[own]);
+        system.add_row(segment, &mut sums[1 - own]);
+    }
+    sums
+}
+
+/// The share of trials that differ by more than the real difference, one added to both counts so that it is never 0.
+fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
+    let trials = differences.len();
+    let greater = differences.filter(|&difference| difference > real).count();
+    (greater + 1) as f64 / (trials + 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{References, Ter};
+
+    fn statistics(hypotheses: &[&str]) -> Statistics {
+        let references = [vec!["a b c"; hypotheses.len()]];
+        Ter::default().statistics(hypotheses, &References::new(&references)).unwrap()
+    }
+
+    #[test]
+    fn a_system_does_not_differ_from_itself() {
+        let (same, ter) = (statistics(&["a b", "c", "a b c"]), Ter::default());
+        let bootstrapped = paired_bootstrap(&ter, &same, &same, Bootstrap::default()).unwrap();
+        assert_eq!(bootstrapped.p_value, 1.0 / 1001.0); // sacreBLEU says the same of two equal systems
+        assert_eq!(bootstrapped.baseline, bootstrapped.system);
+    }
+
+    #[test]
+    fn systems_of_unequal_length_are_an_error() {
+        let (two, three) = (statistics(&["a", "b"]), statistics(&["a", "b", "c"]));
+        let error = Err(MetricError::UnequalSystems { baseline: 2, system: 3 });
+        assert_eq!(paired_bootstrap(&Ter::default(), &two, &three, Bootstrap::default()), error);
+        assert_eq!(approximate_randomization(&Ter::default(), &two, &three, RANDOMIZATION), error);
+    }
+
+    #[test]
+    fn a_test_without_trials_is_an_error() {
+        let (one, none) = (statistics(&["a"]), Bootstrap { samples: 0, seed: 1 });
+        assert_eq!(
+            approximate_randomization(&Ter::default(), &one, &one, none),
+            Err(MetricError::NoSamples)
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! TER (Snover et al., 2006): edits over reference words, where moving a phrase is one edit.
+//!
+//! The search for phrases to move is Tercom's heuristic with the limits that sacreBLEU has taken over, so that scores agree
+//! with both.
+
+mod alignment;
+mod edit_distance;
+mod shift;
+
+use std::fmt;
+
+use crate::metric::corpus_sums;
+use crate::ngram::Interner;
+use crate::signature::{case, yes_no};
+use crate::{Metric, MetricError, ReferenceCount, References, Signature, text, tokenize::tercom};
+
+/// TER with its options; lower is better. [`Default`] is sacreBLEU's: lower-cased, words between spaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ter {
+    /// Split off punctuation and undo XML escapes?
+    pub normalized: bool,
+    /// Remove punctuation?
+    pub no_punct: bool,
+    /// Treat Chinese and Japanese characters as words (with `normalized`) and remove their punctuation (with `no_punct`)?
+    pub asian_support: bool,
+    /// Keep case?
+    pub case_sensitive: bool,
+}
+
+/// A TER score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TerScore {
+    /// TER on a scale of 100; may pass 100.
+    pub score: f64,
+    /// Edits of all lines, each against its nearest reference.
+    pub num_edits: u64,
+    /// Reference words of all lines, averaged over the references of each.
+    pub ref_length: f64,
+}
+
+impl fmt::Display for TerScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TER = {:.*}", f.precision().unwrap_or(2), self.score)
+    }
+}
+
+impl Ter {
+    /// TER of a corpus; `references[r][i]` is reference `r` of line `i`.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
+        &self,
+        hypotheses: &[H],
+        references: &[Vec<R>],
+    ) -> Result<TerScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
+    }
+
+    /// TER of one sentence.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    pub fn sentence_score<R: AsRef<str>>(
+        &self,
+        hypothesis: &str,
+        references: &[R],
+    ) -> Result<TerScore, MetricError> {
+        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
+    }
+
+    fn words(&self, line: &str) -> String {
+        tercom::tokenize(text::trim_end(line), self)
+    }
+
+    // sacreBLEU sends references through the tokeniser twice, which shows where they are normalised (`3's.` becomes `3's .`,
+    // and then `3 's .`).
+    fn reference_words(&self, line: &str) -> String {
+        let words = self.words(line);
+        if self.normalized { self.words(&words) } else { words }
+    }
+
+    /// The score of summed statistics.
+    pub fn score(&self, statistics: &[f64]) -> TerScore {
+        TerScore {
+            score: self.value(statistics),
+            num_edits: statistics[0] as u64,
+            ref_length: statistics[1],
+        }
+    }
+}
+
+impl Metric for Ter {
+    fn name(&self) -> String {
+        "TER".into()
+    }
+
+    fn higher_is_better(&self) -> bool {
+        false
+    }
+
+    fn signature(&self, references: ReferenceCount) -> Signature {
+        let mut signature = Signature::new(references);
+        signature.push("case", "c", case(!self.case_sensitive));
+        signature.push("tok", "t", "tercom");
+        signature.push("norm", "nr", yes_no(self.normalized));
+        signature.push("punct", "pn", yes_no(!self.no_punct));
+        signature.push("asian", "as", yes_no(self.asian_support));
+        signature
+    }
+
+    /// Edits, average reference length.
+    fn width(&self) -> usize {
+        2
+    }
+
+    fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64> {
+        let lines = std::iter::once(self.words(hypothesis));
+        let lines: Vec<String> =
+            lines.chain(references.iter().map(|line| self.reference_words(line))).collect();
+        let mut interner = Interner::default();
+        let words: Vec<_> = lines.iter().map(|line| interner.ids(text::split(line))).collect();
+        let (hypothesis, references) =
+            words.split_first().expect("the hypothesis is the first line");
+        let fewest = references
+            .iter()
+            .map(|reference| shift::edits(hypothesis, reference))
+            .min()
+            .unwrap_or(0);
+        let length: usize = references.iter().map(Vec::len).sum();
+        vec![fewest as f64, length as f64 / references.len() as f64]
+    }
+
+    fn value(&self, statistics: &[f64]) -> f64 {
+        match (statistics[0], statistics[1]) {
+            (edits, length) if length > 0.0 => 100.0 * (edits / length),
+            (edits, _) if edits > 0.0 => 100.0,
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moving_a_phrase_is_one_edit() {
+        let score = Ter::default().sentence_score("d e f a b c", &["a b c d e f"]).unwrap();
+        assert_eq!((score.num_edits, score.ref_length), (1, 6.0));
+    }
+
+    #[test]
+    fn words_against_an_empty_reference_are_all_edits() {
+        let score = Ter::default().sentence_score("a b", &[""]).unwrap();
+        assert_eq!((score.score, score.num_edits), (100.0, 2));
+        assert_eq!(Ter::default().sentence_score("", &[""]).unwrap().score, 0.0);
+    }
+
+    #[test]
+    fn the_length_is_averaged_over_the_references() {
+        let score = Ter::default().sentence_score("a b", &["a b", "a b c"]).unwrap();
+        assert_eq!((score.num_edits, score.ref_length), (0, 2.5));
+    }
+}

@@ -1,0 +1,47 @@
+//! Which hypothesis word stands for which reference word.
+
+use super::edit_distance::Edit;
+
+/// An alignment, with the words on each side that are wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Alignment {
+    /// For each reference word the number of hypothesis words up to and including its counterpart: for an inserted word,
+    /// those that stand before it.
+    pub(super) upto: Vec<usize>,
+    /// For each reference word: is it substituted or missing?
+    pub(super) reference_wrong: Vec<bool>,
+    /// For each hypothesis word: is it substituted or superfluous?
+    pub(super) hypothesis_wrong: Vec<bool>,
+}
+
+impl Alignment {
+    /// Reads the edits that rewrite the hypothesis into the reference.
+    pub(super) fn of(trace: &[Edit]) -> Self {
+        let mut alignment =
+            Self { upto: Vec::new(), reference_wrong: Vec::new(), hypothesis_wrong: Vec::new() };
+        for &edit in trace {
+            let wrong = edit != Edit::Keep;
+            if edit != Edit::Insert {
+                alignment.hypothesis_wrong.push(wrong);
+            }
+            if edit != Edit::Delete {
+                alignment.upto.push(alignment.hypothesis_wrong.len());
+                alignment.reference_wrong.push(wrong);
+            }
+        }
+        alignment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inserted_word_stands_behind_those_before_it() {
+        let alignment = Alignment::of(&[Edit::Insert, Edit::Keep, Edit::Delete, Edit::Substitute]);
+        assert_eq!(alignment.upto, [0, 1, 3]);
+        assert_eq!(alignment.reference_wrong, [true, false, true]);
+        assert_eq!(alignment.hypothesis_wrong, [false, true, true]);
+    }
+}

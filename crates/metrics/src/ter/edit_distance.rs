@@ -1,0 +1,187 @@
+//! Edit distance near the diagonal, over a hypothesis that changes little by little.
+
+use super::alignment::Alignment;
+
+const BEAM_WIDTH: usize = 25;
+const UNREACHED: u32 = u32::MAX / 2;
+
+/// One step of rewriting the hypothesis into the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edit {
+    Keep,
+    Substitute,
+    Delete,
+    Insert,
+}
+
+/// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one hypothesis; others that
+/// differ in a stretch of words are measured against it.
+pub(super) struct EditDistance<'a> {
+    reference: &'a [u32],
+    hypothesis: Vec<u32>,
+    /// Reference words a hypothesis word, the slope of the diagonal.
+    slope: f64,
+    beam: usize,
+    costs: Vec<u32>,
+    edits: Vec<Edit>,
+    scratch: [Vec<u32>; 2],
+}
+
+impl<'a> EditDistance<'a> {
+    pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
+        let (rows, width) = (hypothesis.len() + 1, reference.len() + 1);
+        let slope = if rows > 1 { reference.len() as f64 / hypothesis.len() as f64 } else { 1.0 };
+        // Where lengths differ so much that neighbouring rows would not meet, the beam widens.
+        let wide = (slope / 2.0 + BEAM_WIDTH as f64).ceil() as usize;
+        let mut distance = Self {
+            reference,
+            hypothesis: hypothesis.to_vec(),
+            slope,
+            beam: if slope / 2.0 > BEAM_WIDTH as f64 { wide } else { BEAM_WIDTH },
+            costs: vec![UNREACHED; rows * width],
+            edits: vec![Edit::Insert; rows * width],
+            scratch: [vec![UNREACHED; width], vec![UNREACHED; width]],
+        };
+        for (cost, value) in distance.costs[..width].iter_mut().zip(0..) {
+            *cost = value;
+        }
+        distance.fill(1);
+        distance
+    }
+
+    pub(super) fn hypothesis(&self) -> &[u32] {
+        &self.hypothesis
+    }
+
+    /// The distance of the whole hypothesis.
+    pub(super) fn cost(&self) -> u32 {
+        *self.costs.last().expect("the matrix has at least one cell")
+    }
+
+    /// Takes another hypothesis of the same length.
+    pub(super) fn replace(&mut self, hypothesis: &[u32]) {
+        assert_eq!(
+            hypothesis.len(),
+            self.hypothesis.len(),
+            "shifts move words, they keep their number"
+        );
+        let same = self.hypothesis.iter().zip(hypothesis).take_while(|(a, b)| a == b).count();
+        self.hypothesis.copy_from_slice(hypothesis);
+        self.fill(same + 1);
+    }
+
+    fn fill(&mut self, first_row: usize) {
+        let width = self.reference.len() + 1;
+        for row in first_row..=self.hypothesis.len() {
+            let columns = self.columns(row);
+            let word = self.hypothesis[row - 1];
+            let (before, costs) = self.costs.split_at_mut(row * width);
+            let edits = &mut self.edits[row * width..][..width];
+            let above = &before[(row - 1) * width..];
+            costs[..width].fill(UNREACHED);
+            for j in columns {
+                (costs[j], edits[j]) = cell(word, self.reference, above, costs, j);
+            }
+        }
+    }
+
+    /// The columns of a row that the beam reaches; the last row always reaches the end.
+    fn columns(&self, row: usize) -> std::ops::Range<usize> {
+        let diagonal = (row as f64 * self.slope).floor() as usize;
+        let end = self.reference.len() + 1;
+        let last = row == self.hypothesis.len();
+        diagonal.saturating_sub(self.beam)..if last { end } else { end.min(diagonal + self.beam) }
+    }
+
+    /// The distance of another hypothesis of the same length that differs at most in `changed`.
+    ///
+    /// Rows before the stretch are those of the matrix; once a row behind it equals the matrix's, so do all that follow.
+    pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: std::ops::Range<usize>) -> u32 {
+        let width = self.reference.len() + 1;
+        let [mut above, mut costs] = std::mem::take(&mut self.scratch);
+        above.copy_from_slice(&self.costs[changed.start * width..][..width]);
+        let mut result = None;
+        for row in changed.start + 1..=hypothesis.len() {
+            costs.fill(UNREACHED);
+            for j in self.columns(row) {
+                costs[j] = cell(hypothesis[row - 1], self.reference, &above, &costs, j).0;
+            }
+            std::mem::swap(&mut above, &mut costs);
+            if row >= changed.end && above == self.costs[row * width..][..width] {
+                result = Some(self.cost());
+                break;
+            }
+        }
+        let cost = result.unwrap_or(above[width - 1]);
+        self.scratch = [above, costs];
+        cost
+    }
+
+    /// Which words the cheapest rewriting puts together.
+    pub(super) fn alignment(&self) -> Alignment {
+        let width = self.reference.len() + 1;
+        let (mut row, mut column) = (self.hypothesis.len(), self.reference.len());
+        let mut trace = Vec::with_capacity(row + column);
+        while row > 0 || column > 0 {
+            let edit = self.edits[row * width + column];
+            trace.push(edit);
+            row -= usize::from(edit != Edit::Insert);
+            column -= usize::from(edit != Edit::Delete);
+        }
+        trace.reverse();
+        Alignment::of(&trace)
+    }
+}
+
+/// Cost and last edit of a cell. Of equal costs Tercom prefers keeping or substituting, then (seen from here) deleting, then
+/// inserting.
+fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (u32, Edit) {
+    if j == 0 {
+        return (above[0] + 1, Edit::Delete);
+    }
+    let kept = word == reference[j - 1];
+    let mut best =
+        (above[j - 1] + u32::from(!kept), if kept { Edit::Keep } else { Edit::Substitute });
+    for other in [(above[j] + 1, Edit::Delete), (row[j - 1] + 1, Edit::Insert)] {
+        if other.0 < best.0 {
+            best = other;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_levenshteins() {
+        let letters = |word: &str| word.chars().map(u32::from).collect::<Vec<_>>();
+        for (a, b, cost) in
+            [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("same", "same", 0)]
+        {
+            assert_eq!(EditDistance::new(&letters(a), &letters(b)).cost(), cost, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_changed_stretch_is_measured_as_the_whole() {
+        let reference: Vec<u32> = (0..30).collect();
+        let hypothesis: Vec<u32> = (0..40).map(|i| i * 7 % 30).collect();
+        let mut changed = hypothesis.clone();
+        changed[5..12].rotate_left(3);
+        let cost = EditDistance::new(&hypothesis, &reference).cost_of(&changed, 5..12);
+        assert_eq!(cost, EditDistance::new(&changed, &reference).cost());
+        let mut replaced = EditDistance::new(&hypothesis, &reference);
+        replaced.replace(&changed);
+        assert_eq!(replaced.cost(), cost);
+    }
+
+    #[test]
+    fn very_unequal_lengths_still_meet() {
+        for (hypothesis, reference) in [(1, 300), (2, 100), (2, 101), (300, 1), (3, 170)] {
+            let cost = EditDistance::new(&vec![1; hypothesis], &vec![2; reference]).cost();
+            assert_eq!(cost as usize, hypothesis.max(reference));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Tercom's greedy search for phrases to move.
+
+use super::alignment::Alignment;
+use super::edit_distance::EditDistance;
+
+const MAX_SHIFT_SIZE: usize = 10;
+const MAX_SHIFT_DISTANCE: usize = 50;
+/// sacreBLEU's own limit on the shifts tried for a sentence.
+const MAX_CANDIDATES: usize = 1000;
+
+/// A phrase of the hypothesis that also stands in the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Phrase {
+    hypothesis: usize,
+    reference: usize,
+    len: usize,
+}
+
+/// Edits that turn the hypothesis into the reference; moving a phrase is one.
+pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
+    if reference.is_empty() {
+        return hypothesis.len();
+    }
+    let mut distance = EditDistance::new(hypothesis, reference);
+    let (mut shifts, mut tried) = (0, 0);
+    while let Some(shifted) = best_shift(&mut distance, reference, &mut tried) {
+        distance.replace(&shifted);
+        shifts += 1;
+    }
+    shifts + distance.cost() as usize
+}
+
+/// The hypothesis after the shift that saves most, if one saves anything and the tries are not used up.
+fn best_shift(
+    distance: &mut EditDistance<'_>,
+    reference: &[u32],
+    tried: &mut usize,
+) -> Option<Vec<u32>> {
+    let words = distance.hypothesis().to_vec();
+    let before = i64::from(distance.cost());
+    let alignment = distance.alignment();
+    let mut shifted = words.clone();
+    let mut best: Option<(Rank, Phrase, usize)> = None;
+    for phrase in phrases(&words, reference).filter(|phrase| worth_moving(phrase, &alignment)) {
+        for target in targets(&phrase, &alignment) {
+            let changed = shift(&words, &phrase, target, &mut shifted);
+            let saved = before - i64::from(distance.cost_of(&shifted, changed));
+            let rank = rank(saved, &phrase, target);
+            *tried += 1;
+            if best.is_none_or(|(best, ..)| rank > best) {
+                best = Some((rank, phrase, target));
+            }
+        }
+        if *tried >= MAX_CANDIDATES {
+            return None;
+        }
+    }
+    let (_, phrase, target) = best.filter(|(rank, ..)| rank.0 > 0)?;
+    shift(&words, &phrase, target, &mut shifted);
+    Some(shifted)
+}
+
+/// Edits saved, length, and the negated places: of two shifts Tercom takes the one that saves more, else the longer, else
+/// the one that starts and lands further to the left.
+type Rank = (i64, usize, i64, i64);
+
+fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
+    (saved, phrase.len, -(phrase.hypothesis as i64), -(target as i64))
+}
+
+/// Common phrases of up to ten words whose places are not too far apart.
+fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Item = Phrase> + 'a {
+    let places = (0..hypothesis.len()).flat_map(|h| {
+        let near =
+            h.saturating_sub(MAX_SHIFT_DISTANCE)..reference.len().min(h + MAX_SHIFT_DISTANCE + 1);
+        near.map(move |r| (h, r))
+    });
+    places.flat_map(|(h, r)| {
+        let common = hypothesis[h..]
+            .iter()
+            .zip(&reference[r..])
+            .take_while(|(a, b)| a == b)
+            .take(MAX_SHIFT_SIZE)
+            .count();
+        (1..=common).map(move |len| Phrase { hypothesis: h, reference: r, len })
+    })
+}
+
+/// Only phrases that are wrong where they are and missing where they belong move, and never into themselves.
+fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
+    let misplaced = alignment.hypothesis_wrong[phrase.hypothesis..][..phrase.len].contains(&true);
+    let missing = alignment.reference_wrong[phrase.reference..][..phrase.len].contains(&true);
+    let upto = alignment.upto[phrase.reference];
+    let inside = phrase.hypothesis < upto && upto <= phrase.hypothesis + phrase.len;
+    misplaced && missing && !inside
+}
+
+/// Places to insert the phrase at: before its counterpart and behind each of the counterpart's words, each once.
+fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
+    let counterpart = &alignment.upto[phrase.reference..][..phrase.len];
+    let before = if phrase.reference == 0 { 0 } else { alignment.upto[phrase.reference - 1] };
+    let mut last = None;
+    std::iter::once(before).chain(counterpart.iter().copied()).filter(move |&target| {
+        let new = last != Some(target);
+        last = Some(target);
+        new
+    })
+}
+
+/// Writes the words with the phrase moved to `target`, and returns the stretch that changed.
+fn shift(words: &[u32], phrase: &Phrase, target: usize, out: &mut [u32]) -> std::ops::Range<usize> {
+    let Phrase { hypothesis: start, len, .. } = *phrase;
+    out.copy_from_slice(words);
+    let changed = if target < start {
+        target..start + len
+    } else if target > start + len {
+        start..target
+    } else {
+        // A target inside the phrase counts from its beginning, over the words behind it.
+        start..(target + len).min(words.len())
+    };
+    if target < start {
+        out[changed.clone()].rotate_right(len);
+    } else {
+        out[changed.clone()].rotate_left(len);
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_move_forth_and_back() {
+        let words = [0, 1, 2, 3, 4, 5];
+        let moved = |hypothesis, len, target| {
+            let mut out = words;
+            shift(&words, &Phrase { hypothesis, reference: 0, len }, target, &mut out);
+            out
+        };
+        assert_eq!(moved(3, 2, 1), [0, 3, 4, 1, 2, 5]);
+        assert_eq!(moved(1, 2, 5), [0, 3, 4, 1, 2, 5]);
+        assert_eq!(moved(1, 2, 2), [0, 3, 1, 2, 4, 5]);
+        assert_eq!(moved(4, 2, 5), words);
+    }
+
+    #[test]
+    fn common_phrases_grow_word_by_word() {
+        let found: Vec<_> =
+            phrases(&[7, 8], &[8, 7, 8]).map(|p| (p.hypothesis, p.reference, p.len)).collect();
+        assert_eq!(found, [(0, 1, 1), (0, 1, 2), (1, 0, 1), (1, 2, 1)]);
+    }
+
+    #[test]
+    fn a_swap_of_halves_is_one_edit() {
+        assert_eq!(edits(&[4, 5, 6, 1, 2, 3], &[1, 2, 3, 4, 5, 6]), 1);
+        assert_eq!(edits(&[1, 2], &[]), 2);
+        assert_eq!(edits(&[], &[1, 2, 3]), 3);
+    }
+}

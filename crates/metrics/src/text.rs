@@ -1,0 +1,88 @@
+//! Python's idea of white space, and helpers that the tokenisers share.
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// `str.isspace` of Python: Unicode's White_Space and the four ASCII separators U+001C to U+001F.
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// `str.split()` of Python.
+pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|word| !word.is_empty())
+}
+
+/// `str.rstrip()` of Python.
+pub(crate) fn trim_end(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Unicode category P.
+pub(crate) fn is_punctuation(c: char) -> bool {
+    c.general_category_group() == GeneralCategoryGroup::Punctuation
+}
+
+/// Unicode category S.
+pub(crate) fn is_symbol(c: char) -> bool {
+    c.general_category_group() == GeneralCategoryGroup::Symbol
+}
+
+/// Unicode category N.
+pub(crate) fn is_number(c: char) -> bool {
+    c.general_category_group() == GeneralCategoryGroup::Number
+}
+
+/// Puts a space on both sides of every character that `apart` picks.
+pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for c in text.chars() {
+        if apart(c) {
+            out.extend([' ', c, ' ']);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Rewrites neighbouring characters as a regular expression of two one-character groups would: from left to right, without
+/// overlap. `matches` picks a pair, `write` puts its replacement.
+pub(crate) fn replace_pairs(
+    text: &str,
+    matches: impl Fn(char, char) -> bool,
+    write: impl Fn(&mut String, char, char),
+) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut chars = text.chars().peekable();
+    while let Some(first) = chars.next() {
+        match chars.peek() {
+            Some(&second) if matches(first, second) => {
+                write(&mut out, first, second);
+                chars.next();
+            }
+            _ => out.push(first),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_pythons() {
+        assert_eq!(
+            split("a\u{1c}b\u{a0}c\u{2009}d\te\u{200b}f").collect::<Vec<_>>(),
+            ["a", "b", "c", "d", "e\u{200b}f"]
+        );
+        assert_eq!(trim_end(" a \u{1f}\n"), " a");
+    }
+
+    #[test]
+    fn pairs_do_not_overlap() {
+        let out =
+            replace_pairs("aaa", |a, b| a == 'a' && b == 'a', |out, a, b| out.extend([a, '-', b]));
+        assert_eq!(out, "a-aa");
+    }
+}

@@ -1,0 +1,130 @@
+//! Tokenisers: each turns a line into words with spaces between.
+
+pub(crate) mod international;
+pub(crate) mod moses;
+mod moses_prefixes;
+pub(crate) mod mteval;
+pub(crate) mod tercom;
+pub(crate) mod zh;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::MetricError;
+
+/// How BLEU splits texts into words, by sacreBLEU's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum BleuTokenizer {
+    /// `13a`: that of mteval-v13a.pl, which WMT uses; the default.
+    #[default]
+    V13a,
+    /// `intl`: mteval-v14.pl's international one, by Unicode's punctuation and symbols.
+    International,
+    /// `char`: every character is a word.
+    Char,
+    /// `zh`: every Chinese character is a word, the rest as 13a.
+    Chinese,
+    /// `none`: words stand between spaces already.
+    None,
+}
+
+impl BleuTokenizer {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::V13a, Self::International, Self::Char, Self::Chinese, Self::None];
+
+    /// sacreBLEU's name, as in signatures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V13a => "13a",
+            Self::International => "intl",
+            Self::Char => "char",
+            Self::Chinese => "zh",
+            Self::None => "none",
+        }
+    }
+
+    /// The line with spaces between words. `none` leaves it as it is, runs of spaces included.
+    pub fn tokenize(self, line: &str) -> Cow<'_, str> {
+        match self {
+            Self::V13a => Cow::Owned(mteval::tokenize_13a(line)),
+            Self::International => Cow::Owned(international::tokenize(line)),
+            Self::Char => Cow::Owned(spaced(line)),
+            Self::Chinese => Cow::Owned(zh::tokenize(line)),
+            Self::None => Cow::Borrowed(line),
+        }
+    }
+}
+
+impl fmt::Display for BleuTokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for BleuTokenizer {
+    type Err = MetricError;
+
+    fn from_str(name: &str) -> Result<Self, MetricError> {
+        let known = Self::ALL.into_iter().find(|tokenizer| tokenizer.name() == name);
+        known.ok_or_else(|| MetricError::UnknownTokenizer { name: name.into() })
+    }
+}
+
+/// A space between every two characters.
+fn spaced(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() * 2);
+    for (i, c) in line.chars().enumerate() {
+        if i > 0 {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Python's `' '.join(line.split())`.
+fn squeeze(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for word in crate::text::split(line) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Undoes the four XML escapes, in mteval's order (so `&amp;lt;` becomes `<`).
+fn unescape(line: &str) -> Cow<'_, str> {
+    if !line.contains('&') {
+        return Cow::Borrowed(line);
+    }
+    let pairs = [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
+    Cow::Owned(pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for tokenizer in BleuTokenizer::ALL {
+            assert_eq!(tokenizer.name().parse(), Ok(tokenizer));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_that_lists_the_known() {
+        let error = "14a".parse::<BleuTokenizer>().unwrap_err();
+        assert_eq!(error, MetricError::UnknownTokenizer { name: "14a".into() });
+        assert!(error.to_string().contains("13a, intl"));
+    }
+
+    #[test]
+    fn char_makes_words_of_characters() {
+        assert_eq!(BleuTokenizer::Char.tokenize("äb c"), "ä b   c");
+    }
+}

@@ -1,0 +1,86 @@
+//! Words whose period does not end a sentence: Moses' `nonbreaking_prefix.de` and `.en`, in the edition of sacremoses (MIT).
+
+use super::moses::MosesLanguage;
+
+/// Does a period behind a word end the sentence?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Breaking {
+    /// No, the word is an abbreviation.
+    Never,
+    /// Not before a number (`No. 5`).
+    UnlessNumber,
+    /// Yes.
+    Always,
+}
+
+/// Titles and the like, in both lists.
+const COMMON: &str = "
+    Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Ens Gen Gov Hon Hosp Insp Lt
+    MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc
+    Sgt Sr St Supt Surg vs Nos Nr
+";
+
+// Abbreviations with a period inside (z.B., u.a.) need no entry: letters around a period are never split.
+const GERMAN: &str = "
+    Mio Mrd bzw usw etc MwSt ggf vgl sogen ff Buchst sog Std evtl Zt Chr Ltd spp sen SA jun dgl dergl Co zzt
+    usf Dkr bzgl BSE No Art pp ca Ca
+";
+
+const GERMAN_ROMAN: &str = "
+    i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx
+    I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX
+";
+
+const ENGLISH: &str = "Drs Hr v rev Rs Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec";
+
+const ENGLISH_BEFORE_NUMBERS: &str = "No Art pp";
+
+/// What a period behind `word` means.
+pub(super) fn breaking(word: &str, language: MosesLanguage) -> Breaking {
+    let never = match language {
+        MosesLanguage::German => {
+            is_letter(word) || is_ordinal(word) || listed(word, &[COMMON, GERMAN, GERMAN_ROMAN])
+        }
+        MosesLanguage::English => is_initial(word) || listed(word, &[COMMON, ENGLISH]),
+    };
+    match language {
+        _ if never => Breaking::Never,
+        MosesLanguage::English if listed(word, &[ENGLISH_BEFORE_NUMBERS]) => Breaking::UnlessNumber,
+        _ => Breaking::Always,
+    }
+}
+
+fn listed(word: &str, lists: &[&str]) -> bool {
+    lists.iter().any(|list| list.split_ascii_whitespace().any(|entry| entry == word))
+}
+
+fn is_initial(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'A'..=b'Z'])
+}
+
+fn is_letter(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z'])
+}
+
+/// 1 to 99: German writes ordinals with a period.
+fn is_ordinal(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'1'..=b'9'] | [b'1'..=b'9', b'0'..=b'9'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abbreviations_depend_on_the_language() {
+        let (de, en) = (MosesLanguage::German, MosesLanguage::English);
+        assert_eq!(breaking("Dr", de), Breaking::Never);
+        assert_eq!(breaking("bzw", en), Breaking::Always);
+        assert_eq!(breaking("XIV", de), Breaking::Never);
+        assert_eq!(breaking("31", de), Breaking::Never);
+        assert_eq!(breaking("100", de), Breaking::Always);
+        assert_eq!(breaking("No", en), Breaking::UnlessNumber);
+        assert_eq!(breaking("No", de), Breaking::Never);
+        assert_eq!(breaking("q", en), Breaking::Always);
+    }
+}

@@ -1,0 +1,68 @@
+//! The tokeniser of Tercom, as sacreBLEU ports it.
+
+use super::{mteval, squeeze, unescape};
+use crate::Ter;
+use crate::text::pad_chars;
+
+/// The words that TER compares.
+pub(crate) fn tokenize(line: &str, options: &Ter) -> String {
+    let mut line = if options.case_sensitive { line.to_owned() } else { line.to_lowercase() };
+    if options.normalized {
+        line = normalize(&line);
+        if options.asian_support {
+            line = pad_chars(&line, |c| is_asian(c) || is_asian_punctuation(c));
+        }
+    }
+    if options.no_punct {
+        line.retain(|c| {
+            !(is_western_punctuation(c) || options.asian_support && is_asian_punctuation(c))
+        });
+    }
+    squeeze(&line)
+}
+
+/// As 13a, with possessives split off and other line ends.
+fn normalize(line: &str) -> String {
+    let line = line.replace("\n-", "").replace('\n', " ");
+    let line = mteval::pad_ascii(&format!(" {} ", unescape(&line)));
+    mteval::points_and_dashes_spaced(&line.replace("'s ", " 's "))
+}
+
+// Tercom also splits runs of kana, but only where they begin the line, and a normalised line begins with a space.
+fn is_asian(c: char) -> bool {
+    matches!(c,
+        '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{31c0}'..='\u{31ef}' | '\u{2e80}'..='\u{2eff}'
+        | '\u{3300}'..='\u{33ff}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}'
+        // sacreBLEU's range for the enclosed letters, U+3200 to U+32FF, ends at U+3F22.
+        | '\u{3200}'..='\u{3f22}'
+    )
+}
+
+fn is_asian_punctuation(c: char) -> bool {
+    matches!(c,
+        '\u{3001}' | '\u{3002}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301f}' | '\u{ff61}'..='\u{ff65}' | '\u{30fb}'
+        | '\u{ff0e}' | '\u{ff0c}' | '\u{ff1f}' | '\u{ff1a}' | '\u{ff1b}' | '\u{ff01}' | '\u{ff02}' | '\u{ff08}' | '\u{ff09}'
+    )
+}
+
+fn is_western_punctuation(c: char) -> bool {
+    matches!(c, '.' | ',' | '?' | ':' | ';' | '!' | '"' | '(' | ')')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Expected words: sacrebleu 2.6.0, TercomTokenizer.
+    #[test]
+    fn words_are_tercoms() {
+        let plain = Ter::default();
+        let normalized = Ter { normalized: true, ..plain.clone() };
+        let bare = Ter { no_punct: true, case_sensitive: true, ..plain.clone() };
+        let asian = Ter { normalized: true, no_punct: true, asian_support: true, ..plain.clone() };
+        assert_eq!(tokenize("The  Dog's bone.", &plain), "the dog's bone.");
+        assert_eq!(tokenize("The Dog's bone.", &normalized), "the dog 's bone .");
+        assert_eq!(tokenize("\"Stop!\" (he said)", &bare), "Stop he said");
+        assert_eq!(tokenize("日本語、ok。", &asian), "日 本 語 ok");
+    }
+}

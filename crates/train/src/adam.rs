@@ -1,0 +1,216 @@
+use std::collections::BTreeMap;
+
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use crate::gradients::FlatGradients;
+
+/// Adam's constants (Kingma and Ba, 2015) with the paper's values (§5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdamSettings {
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+    /// Longest gradient, all parameters together; longer ones are scaled down. 0 leaves them alone,
+    /// as the paper does.
+    pub clip_norm: f64,
+}
+
+impl Default for AdamSettings {
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.98, epsilon: 1e-9, clip_norm: 0.0 }
+    }
+}
+
+/// Adam over the parameters of one module, its moments flat and in visiting order.
+#[derive(Clone, Debug)]
+pub struct Adam {
+    settings: AdamSettings,
+    names: Vec<String>,
+    first: Vec<Tensor<1>>,
+    second: Vec<Tensor<1>>,
+    step: u64,
+}
+
+impl Adam {
+    /// An optimiser for `module` before its first step.
+    pub fn new<M: Module>(settings: AdamSettings, module: &M) -> Self {
+        let (names, sizes): (Vec<_>, Vec<_>) = named_sizes(module).into_iter().unzip();
+        let device = module.devices().into_iter().next().unwrap_or_default();
+        let zeros = |sizes: &[usize]| {
+            sizes.iter().map(|&size| Tensor::<1>::zeros([size], &device).inner()).collect()
+        };
+        Self { settings, names, first: zeros(&sizes), second: zeros(&sizes), step: 0 }
+    }
+
+    /// Steps taken.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// One step along `gradients` times `factor` (`[1]`; see [`clip_factor`](crate::clip_factor)),
+    /// at learning rate `rate`.
+    pub fn step<M: Module>(
+        &mut self,
+        module: M,
+        gradients: FlatGradients,
+        factor: Option<Tensor<1>>,
+        rate: f64,
+    ) -> M {
+        self.step += 1;
+        let AdamSettings { beta1, beta2, epsilon, .. } = self.settings;
+        let step = self.step as i32;
+        let mut mapper = StepMapper {
+            gradients: gradients.into_inner().into_iter(),
+            moments: self.first.iter_mut().zip(self.second.iter_mut()),
+            factor,
+            beta1,
+            beta2,
+            epsilon,
+            // x −= rate·m̂/(√v̂ + ε) with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ).
+            rate: rate / (1.0 - beta1.powi(step)),
+            second_scale: 1.0 / (1.0 - beta2.powi(step)),
+        };
+        module.map(&mut mapper)
+    }
+
+    /// The moments by name, `first.NAME` and `second.NAME`, flat.
+    pub fn named_moments(&self) -> BTreeMap<String, TensorData> {
+        let named = |prefix: &'static str, moments: &[Tensor<1>]| {
+            let pairs = self.names.iter().zip(moments.to_vec());
+            pairs
+                .map(move |(name, m)| (format!("{prefix}.{name}"), m.into_data()))
+                .collect::<Vec<_>>()
+        };
+        let first = named("first", &self.first);
+        first.into_iter().chain(named("second", &self.second)).collect()
+    }
+
+    /// Continues from saved moments after `step` steps; `None` if they belong to another module.
+    pub fn restore(
+        mut self,
+        step: u64,
+        mut moments: BTreeMap<String, TensorData>,
+        device: &Device,
+    ) -> Option<Self> {
+        let sides = [("first", &mut self.first), ("second", &mut self.second)];
+        for (prefix, side) in sides {
+            for (name, moment) in self.names.iter().zip(side.iter_mut()) {
+                let data = moments.remove(&format!("{prefix}.{name}"))?;
+                if data.shape().to_vec() != moment.dims() {
+                    return None;
+                }
+                *moment = Tensor::<1>::from_data(data, device).inner();
+            }
+        }
+        self.step = step;
+        moments.is_empty().then_some(self)
+    }
+}
+
+fn named_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
+    struct Names(Vec<String>, Vec<(String, usize)>);
+    impl ModuleVisitor for Names {
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.0.push(name.to_string());
+        }
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.0.pop();
+        }
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            self.1.push((self.0.join("."), param.val().shape().num_elements()));
+        }
+    }
+    let mut names = Names(Vec::new(), Vec::new());
+    module.visit(&mut names);
+    names.1
+}
+
+struct StepMapper<G, M> {
+    gradients: G,
+    moments: M,
+    factor: Option<Tensor<1>>,
+    beta1: f64,
+    beta2: f64,
+    epsilon: f64,
+    rate: f64,
+    second_scale: f64,
+}
+
+impl<'a, G, M> ModuleMapper for StepMapper<G, M>
+where
+    G: Iterator<Item = Tensor<1>>,
+    M: Iterator<Item = (&'a mut Tensor<1>, &'a mut Tensor<1>)>,
+{
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let next = self.gradients.next().zip(self.moments.next());
+        let (mut gradient, (first, second)) = next.expect("a gradient for each parameter");
+        if let Some(factor) = &self.factor {
+            gradient = gradient * factor.clone();
+        }
+        let decay = |old: &Tensor<1>, new: Tensor<1>, beta: f64| old.clone() * beta + new * (1.0 - beta);
+        *first = decay(first, gradient.clone(), self.beta1);
+        *second = decay(second, gradient.clone() * gradient, self.beta2);
+        let root = (second.clone() * self.second_scale).sqrt() + self.epsilon;
+        let change = first.clone() / root * self.rate;
+        param.map(|old| {
+            let shape = old.dims();
+            let new = old.inner() - change.reshape(shape);
+            Tensor::from_inner(new).require_grad()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_core::{Linear, RandomKey, named_parameters};
+
+    use super::*;
+
+    fn device() -> Device {
+        Device::default().autodiff()
+    }
+
+    fn gradients(linear: &Linear) -> FlatGradients {
+        let x = Tensor::<3>::ones([1, 2, 3], &device());
+        let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
+        FlatGradients::take(linear, &mut gradients)
+    }
+
+    #[test]
+    fn the_first_step_moves_every_weight_by_the_rate_against_its_gradient() {
+        let linear = Linear::new(3, 2, RandomKey::new(1), &device());
+        let before = named_parameters(&linear);
+        let gradients = gradients(&linear);
+        let signs: Vec<f32> = gradients.clone().into_inner().remove(0).sign().into_data().iter().collect();
+        let mut adam = Adam::new(AdamSettings::default(), &linear);
+        let after = named_parameters(&adam.step(linear, gradients, None, 0.01));
+        let moved = before["weight"].iter::<f32>().zip(after["weight"].iter::<f32>()).zip(signs);
+        for ((old, new), sign) in moved {
+            assert!((old - new - 0.01 * sign).abs() < 1e-6, "{old} {new} {sign}");
+        }
+    }
+
+    #[test]
+    fn restored_moments_continue_bit_for_bit() {
+        let mut linear = Linear::new(3, 2, RandomKey::new(1), &device());
+        let mut adam = Adam::new(AdamSettings::default(), &linear);
+        let step = |adam: &mut Adam, linear: Linear| {
+            let gradients = gradients(&linear);
+            adam.step(linear, gradients, None, 0.01)
+        };
+        linear = step(&mut adam, linear);
+        let fresh = Adam::new(AdamSettings::default(), &linear);
+        let mut restored = fresh.restore(1, adam.named_moments(), &device()).unwrap();
+        let one = named_parameters(&step(&mut adam, linear.clone()));
+        let other = named_parameters(&step(&mut restored, linear));
+        for (name, value) in one {
+            value.assert_eq(&other[&name], true);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::tensor::{Device, TensorData};
+use burnformer_core::{Transformer, TransformerConfig, model_dir, named_parameters, with_parameters};
+
+use crate::error::TrainError;
+
+/// The model whose every parameter is the mean over the models in `dirs` (paper §6.1).
+///
+/// Summed in float64 in the order given.
+///
+/// # Errors
+/// [`TrainError::Average`] for no directory or models of different shapes; errors of loading.
+pub fn average_models<P: AsRef<Path>>(
+    dirs: &[P],
+    device: &Device,
+) -> Result<(TransformerConfig, Transformer), TrainError> {
+    let Some((first, rest)) = dirs.split_first() else {
+        return Err(TrainError::Average("no model directory given".into()));
+    };
+    let (config, model) = model_dir::load(first.as_ref(), device)?;
+    let mut sums = sums_of(&model);
+    for dir in rest {
+        let (other, model) = model_dir::load(dir.as_ref(), device)?;
+        if other != config {
+            let (a, b) = (first.as_ref().display(), dir.as_ref().display());
+            let message = format!("{a} and {b} have different configurations");
+            return Err(TrainError::Average(message));
+        }
+        add(&mut sums, &model);
+    }
+    let count = dirs.len() as f64;
+    let mean = |(name, (shape, sum)): (String, (Vec<usize>, Vec<f64>))| {
+        let values: Vec<f32> = sum.into_iter().map(|x| (x / count) as f32).collect();
+        (name, TensorData::new(values, shape))
+    };
+    let values = sums.into_iter().map(mean).collect();
+    let model = with_parameters(model, values).expect("the values are of this model");
+    Ok((config, model))
+}
+
+type Sums = BTreeMap<String, (Vec<usize>, Vec<f64>)>;
+
+fn sums_of(model: &Transformer) -> Sums {
+    let widen = |data: TensorData| (data.shape().to_vec(), data.iter::<f64>().collect());
+    named_parameters(model).into_iter().map(|(name, data)| (name, widen(data))).collect()
+}
+
+fn add(sums: &mut Sums, model: &Transformer) {
+    for (name, data) in named_parameters(model) {
+        if let Some((_, sum)) = sums.get_mut(&name) {
+            sum.iter_mut().zip(data.iter::<f64>()).for_each(|(sum, x)| *sum += x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(seed: u64, vocab: usize) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = TransformerConfig::tiny(vocab);
+        let model = config.init(seed, &Device::default()).expect("a preset is valid");
+        model_dir::save(folder.path(), &config, &model).expect("saves");
+        model_dir::seal(folder.path()).expect("seals");
+        folder
+    }
+
+    #[test]
+    fn the_average_is_the_mean_of_each_parameter() {
+        let device = Device::default();
+        let (a, b) = (saved(1, 20), saved(2, 20));
+        let (_, mean) = average_models(&[a.path(), b.path()], &device).unwrap();
+        let load = |f: &tempfile::TempDir| named_parameters(&model_dir::load(f.path(), &device).unwrap().1);
+        let (a, b, mean) = (load(&a), load(&b), named_parameters(&mean));
+        for (name, value) in mean {
+            let expected = a[&name].iter::<f32>().zip(b[&name].iter::<f32>()).map(|(x, y)| (x + y) / 2.0);
+            assert!(value.iter::<f32>().zip(expected).all(|(x, y)| (x - y).abs() < 1e-7), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_and_different_shapes_cannot_be_averaged() {
+        let device = Device::default();
+        let none: [&Path; 0] = [];
+        assert!(matches!(average_models(&none, &device), Err(TrainError::Average(_))));
+        let (a, b) = (saved(1, 20), saved(2, 21));
+        let mixed = average_models(&[a.path(), b.path()], &device);
+        assert!(matches!(mixed, Err(TrainError::Average(_))));
+    }
+}

@@ -1,0 +1,233 @@
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::TrainConfig;
+
+/// The presets, by name. Each lists only what differs from the defaults, which are the paper's.
+const PRESETS: [(&str, &str); 5] = [
+    ("tiny", include_str!("../../../../assets/configs/tiny.toml")),
+    ("small", include_str!("../../../../assets/configs/small.toml")),
+    ("base", include_str!("../../../../assets/configs/base.toml")),
+    ("big", include_str!("../../../../assets/configs/big.toml")),
+    ("multi30k", include_str!("../../../../assets/configs/multi30k.toml")),
+];
+const DEFAULT_PRESET: &str = "tiny";
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigFileError {
+    /// No preset has this name.
+    #[error("no preset is named \"{name}\"{}; the presets are {}", suggestion(nearest), preset_names().join(", "))]
+    UnknownPreset {
+        /// The name given.
+        name: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("{}: {source}; check the path given to --config", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{place}: not valid TOML: {message}")]
+    Syntax {
+        /// The file, or the setting.
+        place: String,
+        /// What the parser said, with line and column.
+        message: String,
+    },
+    /// A key that does not exist.
+    #[error("{place}: unknown key \"{key}\"{}", suggestion(nearest))]
+    UnknownKey {
+        /// The file, or the setting.
+        place: String,
+        /// The key given, dotted.
+        key: String,
+        /// The nearest key, if one is near.
+        nearest: Option<String>,
+    },
+    /// A value of the wrong type.
+    #[error("{place}: {message}")]
+    Type {
+        /// The file, or the setting.
+        place: String,
+        /// Key, type found, type expected.
+        message: String,
+    },
+    /// A setting that is not `key.path=value`.
+    #[error("--set {setting}: expected key.path=value, such as --set model.d_model=256")]
+    Setting {
+        /// The setting given.
+        setting: String,
+    },
+    /// A value out of its range.
+    #[error("{key} is {value}; it must be {remedy}")]
+    Value {
+        /// The key, dotted.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        remedy: &'static str,
+    },
+    /// A corpus of neither one nor two files.
+    #[error("{key} names {found} files; give two (source, target) or one TSV")]
+    Paths {
+        /// The key, dotted.
+        key: &'static str,
+        /// How many paths were given.
+        found: usize,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
+}
+
+/// The names of the presets.
+pub fn preset_names() -> Vec<&'static str> {
+    PRESETS.iter().map(|(name, _)| *name).collect()
+}
+
+pub(super) fn resolve(
+    preset: Option<&str>,
+    file: Option<&Path>,
+    settings: &[String],
+) -> Result<TrainConfig, ConfigFileError> {
+    let mut user = Table::new();
+    let mut place = String::new();
+    if let Some(path) = file {
+        place = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigFileError::Unreadable { path: path.into(), source })?;
+        user = parse(&place, &text)?;
+    }
+    let named = user.remove("preset").and_then(|v| v.as_str().map(str::to_string));
+    // A whole configuration, such as a run's config.toml, needs no preset under it.
+    let start = match (preset.map(str::to_string).or(named), file) {
+        (Some(name), _) => preset_table(&name)?,
+        (None, None) => preset_table(DEFAULT_PRESET)?,
+        (None, Some(_)) => Table::new(),
+    };
+    let mut merged = start;
+    check_keys(&place, &user)?;
+    typed(&place, &user)?;
+    merge(&mut merged, user);
+    for setting in settings {
+        let place = format!("--set {setting}");
+        let table = setting_table(setting, &place)?;
+        check_keys(&place, &table)?;
+        typed(&place, &table)?;
+        merge(&mut merged, table);
+    }
+    typed("configuration", &merged)
+}
+
+fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
+    match PRESETS.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => parse(&format!("preset {name}"), text),
+        None => {
+            let nearest = nearest(name, preset_names().into_iter());
+            Err(ConfigFileError::UnknownPreset { name: name.into(), nearest })
+        }
+    }
+}
+
+fn parse(place: &str, text: &str) -> Result<Table, ConfigFileError> {
+    text.parse().map_err(|e: toml::de::Error| ConfigFileError::Syntax {
+        place: place.into(),
+        message: e.to_string().trim_end().to_string(),
+    })
+}
+
+/// `a.b=c` as the table `{a = {b = c}}`; what is no TOML value is taken as text.
+fn setting_table(setting: &str, place: &str) -> Result<Table, ConfigFileError> {
+    let wrong = || ConfigFileError::Setting { setting: setting.into() };
+    let (key, text) = setting.split_once('=').ok_or_else(wrong)?;
+    if key.trim().is_empty() {
+        return Err(wrong());
+    }
+    let value = parse(place, &format!("v = {text}"))
+        .ok()
+        .and_then(|mut table| table.remove("v"))
+        .unwrap_or_else(|| Value::String(text.trim().into()));
+    let nested = key.trim().rsplit('.').fold(value, |value, part| {
+        Value::Table(Table::from_iter([(part.trim().to_string(), value)]))
+    });
+    match nested {
+        Value::Table(table) => Ok(table),
+        _ => Err(wrong()),
+    }
+}
+
+fn merge(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+fn typed(place: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
+    Value::Table(table.clone()).try_into().map_err(|e: toml::de::Error| ConfigFileError::Type {
+        place: place.into(),
+        message: e.to_string().trim_end().replace('\n', " "),
+    })
+}
+
+/// Every key that exists, dotted, sections included.
+fn known_keys() -> Vec<String> {
+    fn walk(prefix: &str, table: &Table, keys: &mut Vec<String>) {
+        for (key, value) in table {
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            if let Value::Table(inner) = value {
+                walk(&path, inner, keys);
+            }
+            keys.push(path);
+        }
+    }
+    let table = Table::try_from(TrainConfig::default()).expect("a configuration is plain data");
+    let mut keys = Vec::new();
+    walk("", &table, &mut keys);
+    keys
+}
+
+fn check_keys(place: &str, table: &Table) -> Result<(), ConfigFileError> {
+    fn walk(prefix: &str, table: &Table, known: &[String]) -> Option<String> {
+        table.iter().find_map(|(key, value)| {
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            if !known.contains(&path) {
+                return Some(path);
+            }
+            value.as_table().and_then(|inner| walk(&path, inner, known))
+        })
+    }
+    let known = known_keys();
+    match walk("", table, &known) {
+        None => Ok(()),
+        Some(key) => {
+            let nearest = nearest(&key, known.iter().map(String::as_str));
+            Err(ConfigFileError::UnknownKey { place: place.into(), key, nearest })
+        }
+    }
+}
+
+/// The name most like `name`: a right last part in the wrong section counts as near.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let last = |s: &str| s.rsplit('.').next().unwrap_or_default().to_string();
+    let likeness = |known: &str| {
+        let whole = strsim::jaro_winkler(name, known);
+        let part = strsim::jaro_winkler(&last(name), &last(known));
+        whole.max(part)
+    };
+    let best = names.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.75).then(|| best.1.to_string())
+}

@@ -1,0 +1,102 @@
+use burnformer_core::{
+    Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig,
+};
+use burnformer_data::special;
+use serde::{Deserialize, Serialize};
+
+/// The model's shape: [`TransformerConfig`] without what the tokeniser decides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettings {
+    /// Width of the model.
+    pub d_model: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Width of a head's queries and keys; 0 for `d_model / heads`.
+    pub d_k: usize,
+    /// Width of a head's values; 0 for `d_model / heads`.
+    pub d_v: usize,
+    /// Inner width of the feed-forward networks.
+    pub d_ff: usize,
+    /// Layers of the encoder.
+    pub encoder_layers: usize,
+    /// Layers of the decoder.
+    pub decoder_layers: usize,
+    /// Dropout on each sub-layer's output and on the embedded sums.
+    pub dropout: f64,
+    /// Dropout on attention weights.
+    pub attention_dropout: f64,
+    /// Dropout inside the feed-forward networks.
+    pub activation_dropout: f64,
+    /// `post` (the paper) or `pre`.
+    pub norm: NormPosition,
+    /// Added to the variance in layer normalisation.
+    pub layer_norm_eps: f64,
+    /// `relu` (the paper), `gelu` or `silu`.
+    pub activation: Activation,
+    /// `sinusoidal` (the paper) or `learned`.
+    pub positions: Positions,
+    /// Places that learned positions know.
+    pub max_positions: usize,
+    /// Limits self-attention to |i − j| ≤ this; 0 attends everywhere.
+    pub attention_window: usize,
+    /// `all` (the paper), `target` or `none`; two vocabularies cannot share `all`.
+    pub sharing: EmbeddingSharing,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        let base = TransformerConfig::base(1);
+        Self {
+            d_model: base.d_model,
+            heads: base.heads,
+            d_k: 0,
+            d_v: 0,
+            d_ff: base.d_ff,
+            encoder_layers: base.encoder_layers,
+            decoder_layers: base.decoder_layers,
+            dropout: base.dropout,
+            attention_dropout: 0.0,
+            activation_dropout: 0.0,
+            norm: base.norm,
+            layer_norm_eps: base.layer_norm_eps,
+            activation: base.activation,
+            positions: base.positions,
+            max_positions: base.max_positions,
+            attention_window: 0,
+            sharing: base.sharing,
+        }
+    }
+}
+
+impl ModelSettings {
+    /// The configuration over vocabularies of these sizes.
+    pub fn over(&self, source_vocab: usize, target_vocab: usize) -> TransformerConfig {
+        let d_head = self.d_model / self.heads.max(1);
+        let or_head = |d: usize| if d == 0 { d_head } else { d };
+        TransformerConfig {
+            source_vocab,
+            target_vocab,
+            d_model: self.d_model,
+            heads: self.heads,
+            d_k: or_head(self.d_k),
+            d_v: or_head(self.d_v),
+            d_ff: self.d_ff,
+            encoder_layers: self.encoder_layers,
+            decoder_layers: self.decoder_layers,
+            dropout: self.dropout,
+            attention_dropout: self.attention_dropout,
+            activation_dropout: self.activation_dropout,
+            norm: self.norm,
+            layer_norm_eps: self.layer_norm_eps,
+            activation: self.activation,
+            positions: self.positions,
+            max_positions: self.max_positions,
+            attention_window: (self.attention_window > 0).then_some(self.attention_window),
+            sharing: self.sharing,
+            pad: special::PAD,
+            bos: special::BOS,
+            eos: special::EOS,
+        }
+    }
+}

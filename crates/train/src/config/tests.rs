@@ -1,0 +1,85 @@
+use super::*;
+
+fn set(settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
+    let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
+    TrainConfig::resolve(Some("tiny"), None, &settings)
+}
+
+fn file(text: &str) -> Result<TrainConfig, ConfigFileError> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("run.toml");
+    std::fs::write(&path, text).expect("writes");
+    TrainConfig::resolve(None, Some(&path), &[])
+}
+
+#[test]
+fn every_preset_resolves_to_a_valid_model() {
+    for name in preset_names() {
+        let config = TrainConfig::resolve(Some(name), None, &[]).unwrap();
+        config.model.over(8000, 8000).validate().unwrap();
+    }
+}
+
+#[test]
+fn presets_agree_with_the_cores() {
+    use burnformer_core::TransformerConfig;
+    let preset = |name| TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over(900, 900);
+    assert_eq!(preset("base"), TransformerConfig::base(900));
+    assert_eq!(preset("big"), TransformerConfig::big(900));
+    let shape = |c: TransformerConfig| (c.d_model, c.d_ff, c.heads, c.encoder_layers);
+    assert_eq!(shape(preset("small")), shape(TransformerConfig::small(900)));
+    assert_eq!(shape(preset("tiny")), shape(TransformerConfig::tiny(900)));
+}
+
+#[test]
+fn settings_override_the_file_and_the_file_the_preset() {
+    let config = file("preset = \"base\"\n[model]\nd_ff = 77\n").unwrap();
+    assert_eq!((config.model.d_ff, config.model.d_model), (77, 512));
+    let config = set(&["model.d_ff=99", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"]).unwrap();
+    assert_eq!(config.model.d_ff, 99);
+    assert_eq!(config.data.train, ["a", "b"].map(PathBuf::from));
+    assert_eq!(config.validation.metric, Metric::Ppl);
+}
+
+#[test]
+fn a_resolved_configuration_reads_back_the_same() {
+    let config = set(&["training.budget=100"]).unwrap();
+    assert_eq!(file(&config.to_toml()).unwrap(), config);
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest() {
+    for (setting, nearest) in [
+        ("model.d_modle=3", "model.d_model"),
+        ("model.seed=3", "training.seed"),
+        ("trainning.seed=3", "training"),
+        ("tokenizer.train.vocab=3", "tokenizer.train.vocab_size"),
+    ] {
+        let message = set(&[setting]).unwrap_err().to_string();
+        assert!(message.contains(nearest), "{setting}: {message}");
+    }
+    assert!(matches!(file("[modle]\n"), Err(ConfigFileError::UnknownKey { .. })));
+}
+
+#[test]
+fn a_wrong_type_a_wrong_value_and_bad_syntax_are_named() {
+    let message = set(&["model.d_model=\"wide\""]).unwrap_err().to_string();
+    assert!(message.contains("d_model"), "{message}");
+    assert!(matches!(set(&["training.budget=0"]), Err(ConfigFileError::Value { .. })));
+    assert!(matches!(set(&["schedule.warmup=0"]), Err(ConfigFileError::Value { .. })));
+    assert!(matches!(set(&["training.budget"]), Err(ConfigFileError::Setting { .. })));
+    assert!(matches!(file("[model\n"), Err(ConfigFileError::Syntax { .. })));
+    let missing = TrainConfig::resolve(None, Some(Path::new("/no/such.toml")), &[]);
+    assert!(matches!(missing, Err(ConfigFileError::Unreadable { .. })));
+    let unknown = TrainConfig::resolve(Some("tinny"), None, &[]).unwrap_err().to_string();
+    assert!(unknown.contains("\"tiny\""), "{unknown}");
+}
+
+#[test]
+fn a_corpus_is_one_or_two_files() {
+    let paths: Vec<PathBuf> = ["a", "b", "c"].map(PathBuf::from).to_vec();
+    assert!(corpus_paths("data.train", &paths[..1]).is_ok());
+    assert!(corpus_paths("data.train", &paths[..2]).is_ok());
+    let wrong = corpus_paths("data.train", &paths);
+    assert!(matches!(wrong, Err(ConfigFileError::Paths { found: 3, .. })));
+}

@@ -1,0 +1,46 @@
+//! Training a translation model: from a configuration to a run directory.
+//!
+//! This crate owns the loop and what surrounds it: the update (loss over all real tokens of all its
+//! batches, one schedule tick, global-norm clipping, Adam), validation by real decoding, checkpoints,
+//! averaging, early stopping, and the files a run leaves behind. The trade-off taken: the loop is our
+//! own over Burn's tensors and autodiff rather than Burn's `Learner`, because what a paper's numbers
+//! depend on is counted in updates and tokens where `Learner` counts epochs and batches (see
+//! `docs/decisions/training-loop.md`). It names no backend: whoever calls passes a device.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
+//! | [`learner`] | [`Learner`]: the loop |
+//! | [`checkpoint`] | all a run needs to go on |
+//! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
+
+mod adam;
+mod average;
+pub mod checkpoint;
+pub mod config;
+mod corpora;
+mod early_stopping;
+mod error;
+mod gradients;
+pub mod learner;
+mod memory;
+mod meter;
+pub mod report;
+mod run_dir;
+mod schedule;
+mod update;
+mod validate;
+
+pub use adam::{Adam, AdamSettings};
+pub use average::average_models;
+pub use config::{ConfigFileError, TrainConfig};
+pub use corpora::{Corpora, user_cache};
+pub use early_stopping::{Best, Metric};
+pub use error::TrainError;
+pub use gradients::{FlatGradients, clip_factor};
+pub use learner::{Learner, Outcome, StopReason};
+pub use memory::worst_batch_bytes;
+pub use run_dir::RunDir;
+pub use schedule::{ScheduleSettings, noam};
+pub use update::{UpdateStatistics, Updater};
+pub use validate::{Validation, Validator};

@@ -1,0 +1,112 @@
+//! What a person watching the run sees, on stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::line;
+use super::pace::Pace;
+use super::point::Progress;
+
+/// Steps of the bar itself, finer than any terminal shows.
+const RESOLUTION: u64 = 1000;
+/// The bar of a run with an end; it takes the room that the numbers leave, about ten columns of eighty.
+const WITH_END: &str = "[{wide_bar}] {msg}";
+/// The spinner of a run without; the message is cut where the terminal ends.
+const ENDLESS: &str = "{spinner} {wide_msg}";
+
+/// Where printed lines go.
+#[derive(Debug)]
+pub(super) enum Console {
+    /// Nowhere.
+    Quiet,
+    /// To stderr, one by one: a file, a pipe, a job's log.
+    Plain,
+    /// Above a bar on a terminal.
+    Bar(Bar),
+}
+
+impl Console {
+    /// A bar if stderr is a terminal, plain lines if not.
+    pub(super) fn new(quiet: bool, pace: Pace) -> Self {
+        if quiet {
+            return Self::Quiet;
+        }
+        if !io::stderr().is_terminal() {
+            return Self::Plain;
+        }
+        let bar = Bar::new(pace);
+        // A terminal that cannot move its cursor gets no bar from indicatif.
+        if bar.bar.is_hidden() { Self::Plain } else { Self::Bar(bar) }
+    }
+
+    /// Shows a line.
+    pub(super) fn print(&self, text: &str) {
+        match self {
+            Self::Quiet => {}
+            // A terminal that went away must not end a run of days; train.log has the line.
+            Self::Plain => drop(writeln!(io::stderr(), "{text}")),
+            Self::Bar(bar) => bar.bar.println(text),
+        }
+    }
+
+    /// Moves the bar, if there is one.
+    pub(super) fn progress(&mut self, step: u64, now: &Progress) {
+        if let Self::Bar(bar) = self {
+            bar.show(step, now);
+        }
+    }
+
+    /// Removes the bar; the lines stay.
+    pub(super) fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.bar.finish_and_clear();
+        }
+    }
+}
+
+/// The bar and the pace it shows.
+#[derive(Debug)]
+pub(super) struct Bar {
+    bar: ProgressBar,
+    pace: Pace,
+}
+
+impl Bar {
+    fn new(pace: Pace) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(RESOLUTION), ProgressDrawTarget::stderr());
+        bar.set_style(style(pace.is_bounded()));
+        Self { bar, pace }
+    }
+
+    fn show(&mut self, step: u64, now: &Progress) {
+        let eta = self.pace.eta(step, now.seconds);
+        let share = self.pace.share(step, now.seconds);
+        self.bar.set_message(line::bar_line(step, self.pace.max_steps, now, eta));
+        self.bar.set_position((share * RESOLUTION as f64) as u64);
+        self.bar.tick();
+    }
+}
+
+/// The bar of a run with an end, the spinner of one without.
+fn style(bounded: bool) -> ProgressStyle {
+    let template = if bounded { WITH_END } else { ENDLESS };
+    // Both templates parse, see the test.
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_templates_parse() {
+        assert!([WITH_END, ENDLESS].iter().all(|it| ProgressStyle::with_template(it).is_ok()));
+    }
+
+    #[test]
+    fn a_quiet_console_stays_quiet_on_a_terminal_too() {
+        assert!(matches!(Console::new(true, Pace::default()), Console::Quiet));
+    }
+}

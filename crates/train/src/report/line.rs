@@ -1,0 +1,147 @@
+//! Numbers as people read them: the log lines of a run.
+
+use super::point::{Progress, TrainPoint, ValidPoint};
+
+/// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`
+pub(super) fn train_line(point: &TrainPoint) -> String {
+    format!(
+        "epoch {} | step {} | loss {:.3} | nll {:.3} | ppl {} | lr {:.2e} | gnorm {:.2} | {} tok/s | pad {:.0}%",
+        point.epoch,
+        point.step,
+        point.loss,
+        point.nll,
+        perplexity(point.ppl),
+        point.lr,
+        point.gnorm,
+        thousands(point.tokens_per_second),
+        100.0 * point.padding,
+    )
+}
+
+/// `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | best`, the last two where they apply.
+pub(super) fn valid_line(point: &ValidPoint) -> String {
+    let bleu = point.bleu.map(|bleu| format!(" | BLEU {bleu:.2}"));
+    format!(
+        "valid | step {} | loss {:.3} | nll {:.3} | ppl {}{}{}",
+        point.step,
+        point.loss,
+        point.nll,
+        perplexity(point.ppl),
+        bleu.unwrap_or_default(),
+        if point.best { " | best" } else { "" },
+    )
+}
+
+/// `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`, what stands beside the bar.
+pub(super) fn bar_line(
+    step: u64,
+    max_steps: Option<u64>,
+    now: &Progress,
+    eta: Option<f64>,
+) -> String {
+    let of = max_steps.map(|max| format!("/{max}")).unwrap_or_default();
+    let eta = eta.map(|seconds| format!(" | eta {}", duration(seconds)));
+    format!(
+        "step {step}{of} | {} tok/s | loss {:.3} | ppl {}{}",
+        thousands(now.tokens_per_second),
+        now.loss,
+        perplexity(now.ppl),
+        eta.unwrap_or_default(),
+    )
+}
+
+/// Three digits that count: `1.05`, `24.8`, `36412`, `1.20e7`.
+fn perplexity(value: f64) -> String {
+    match value {
+        v if v < 10.0 => format!("{v:.2}"),
+        v if v < 100.0 => format!("{v:.1}"),
+        v if v < 1e6 => format!("{v:.0}"),
+        v => format!("{v:.2e}"),
+    }
+}
+
+/// `950`, `5.6k`, `1.2M`; the limits lie where rounding would show `1000.0k`.
+fn thousands(value: f64) -> String {
+    match value {
+        v if v >= 999_950.0 => format!("{:.1}M", v / 1e6),
+        v if v >= 999.5 => format!("{:.1}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// `42s`, `3m05s`, `3h05m`, `2d03h`.
+fn duration(seconds: f64) -> String {
+    // `as` saturates and takes NaN to 0: a wild estimate is shown, never a panic.
+    let s = seconds.round() as u64;
+    match s {
+        0..60 => format!("{s}s"),
+        60..3600 => format!("{}m{:02}s", s / 60, s % 60),
+        3600..86400 => format!("{}h{:02}m", s / 3600, s / 60 % 60),
+        _ => format!("{}d{:02}h", s / 86400, s / 3600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_train_line_is_the_documented_one() {
+        let point = TrainPoint {
+            epoch: 3,
+            step: 1200,
+            loss: 4.1234,
+            nll: 3.2104,
+            ppl: 24.79,
+            lr: 6.9877e-4,
+            gnorm: 0.911,
+            tokens_per_second: 5612.0,
+            padding: 0.083,
+            ..TrainPoint::default()
+        };
+        // The example line that the documentation shows.
+        let expected = "epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 \
+                        | 5.6k tok/s | pad 8%";
+        assert_eq!(train_line(&point), expected);
+    }
+
+    #[test]
+    fn the_valid_line_names_bleu_and_best_only_where_they_apply() {
+        let mut point = ValidPoint {
+            step: 1200,
+            loss: 3.9,
+            nll: 3.0142,
+            ppl: 20.37,
+            bleu: Some(24.312),
+            best: true,
+            ..ValidPoint::default()
+        };
+        let losses = "valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4";
+        assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | best"));
+        (point.bleu, point.best) = (None, false);
+        assert_eq!(valid_line(&point), losses);
+    }
+
+    #[test]
+    fn the_bar_shows_a_limit_and_an_end_only_when_it_knows_them() {
+        let now = Progress { loss: 4.1234, ppl: 24.79, tokens_per_second: 5612.0, seconds: 60.0 };
+        assert_eq!(
+            bar_line(1200, Some(100_000), &now, Some(11_100.0)),
+            "step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m"
+        );
+        assert_eq!(
+            bar_line(1200, None, &now, None),
+            "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8"
+        );
+    }
+
+    #[test]
+    fn numbers_of_every_size_stay_short() {
+        let shown = [1.049, 24.79, 248.2, 36412.3, 1.2e7, f64::INFINITY, f64::NAN].map(perplexity);
+        assert_eq!(shown, ["1.05", "24.8", "248", "36412", "1.20e7", "inf", "NaN"]);
+        let shown = [0.0, 950.0, 999.7, 5612.0, 999_960.0, 1.23e6].map(thousands);
+        assert_eq!(shown, ["0", "950", "1.0k", "5.6k", "1.0M", "1.2M"]);
+        let shown = [41.7, 59.7, 185.0, 11_100.0, 183_600.0, f64::NAN].map(duration);
+        assert_eq!(shown, ["42s", "1m00s", "3m05s", "3h05m", "2d03h", "0s"]);
+    }
+}

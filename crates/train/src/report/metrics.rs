@@ -1,0 +1,240 @@
+//! `metrics.jsonl`: the run's numbers, one JSON object a line.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{ReportError, Result, unreadable, unwritable};
+use super::point::{TrainPoint, ValidPoint};
+
+/// The metrics file's name in a run directory.
+pub const METRICS_FILE: &str = "metrics.jsonl";
+
+/// One line of a metrics file: `{"kind":"train","epoch":1,…}` or `{"kind":"valid","step":100,…}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    /// Training numbers.
+    Train(TrainPoint),
+    /// A validation.
+    Valid(ValidPoint),
+}
+
+impl Record {
+    /// Updates done when the record was written.
+    pub fn step(&self) -> u64 {
+        match self {
+            Self::Train(point) => point.step,
+            Self::Valid(point) => point.step,
+        }
+    }
+}
+
+/// Reads the metrics file at `path`, in its order; a last line that is still being written is left out.
+///
+/// # Errors
+/// [`ReportError::Unreadable`]; [`ReportError::Malformed`] for a complete line that is no [`Record`].
+pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, ReportError> {
+    let path = path.as_ref();
+    let bytes = fs::read(path).map_err(unreadable(path))?;
+    Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
+}
+
+/// The records of a file, each beside its bytes, which are kept as they are when a file is cut.
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
+    let mut records = Vec::new();
+    for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let line = whole.trim_ascii();
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push((record, line)),
+            // Blank, or cut short when its process was killed: only the last line lacks its end.
+            Err(_) if line.is_empty() || !whole.ends_with(b"\n") => {}
+            Err(error) => return Err(malformed(path, index + 1, &error)),
+        }
+    }
+    Ok(records)
+}
+
+fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> ReportError {
+    ReportError::Malformed { path: path.to_path_buf(), line, message: error.to_string() }
+}
+
+/// A metrics file open at its end.
+#[derive(Debug)]
+pub(super) struct MetricsFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl MetricsFile {
+    /// Starts the metrics of a run directory, or takes them up again after update `resume_step`.
+    pub(super) fn open(dir: &Path, resume_step: Option<u64>) -> Result<Self> {
+        let path = dir.join(METRICS_FILE);
+        let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        match resume_step {
+            Some(step) if length > 0 => cut_after(&path, step)?,
+            None if length > 0 => return Err(ReportError::AlreadyThere { path }),
+            _ => {}
+        }
+        let file =
+            OpenOptions::new().create(true).append(true).open(&path).map_err(unwritable(&path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Appends a record in one write, so that readers of a running file see whole lines.
+    pub(super) fn write(&mut self, record: &Record) -> Result<()> {
+        let mut line =
+            serde_json::to_vec(record).map_err(|error| unwritable(&self.path)(error.into()))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(unwritable(&self.path))
+    }
+
+    /// Waits until the file is on the disk.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(unwritable(&self.path))
+    }
+}
+
+/// Drops what a killed run wrote after `step`: those updates are about to be done, and written, again.
+fn cut_after(path: &Path, step: u64) -> Result<()> {
+    let bytes = fs::read(path).map_err(unreadable(path))?;
+    let mut kept = Vec::with_capacity(bytes.len());
+    for (_, line) in parse(path, &bytes)?.iter().filter(|(record, _)| record.step() <= step) {
+        kept.extend_from_slice(line);
+        kept.push(b'\n');
+    }
+    if kept == bytes { Ok(()) } else { replace(path, &kept) }
+}
+
+/// Puts `bytes` in the place of a file: whoever opens it, even after a crash, finds the old or the new one whole.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let beside = path.with_extension("jsonl.tmp");
+    let mut file = File::create(&beside).map_err(unwritable(&beside))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(unwritable(&beside))?;
+    drop(file);
+    fs::rename(&beside, path).map_err(unwritable(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train(step: u64) -> Record {
+        Record::Train(TrainPoint { epoch: 1, step, loss: 4.5, ..TrainPoint::default() })
+    }
+
+    fn valid(step: u64) -> Record {
+        let signature = Some("nrefs:1|case:mixed".to_string());
+        Record::Valid(ValidPoint { step, bleu: Some(24.25), signature, ..ValidPoint::default() })
+    }
+
+    /// A run directory whose run wrote `records` and then `tail`, and was killed.
+    fn killed_run(records: &[Record], tail: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = MetricsFile::open(dir.path(), None).unwrap();
+        records.iter().for_each(|record| file.write(record).unwrap());
+        file.file.write_all(tail).unwrap();
+        let path = dir.path().join(METRICS_FILE);
+        (dir, path)
+    }
+
+    #[test]
+    fn records_come_back_as_they_were_written() {
+        let records = [train(100), train(200), valid(200)];
+        let (_dir, path) = killed_run(&records, b"");
+        assert_eq!(read_metrics(&path).unwrap(), records);
+    }
+
+    #[test]
+    fn each_line_is_a_json_object_with_its_kind_first() {
+        let (_dir, path) = killed_run(&[train(100), valid(100)], b"");
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            r#"{"kind":"train","epoch":1,"step":100,"loss":4.5,"nll":0.0,"ppl":0.0,"lr":0.0,"gnorm":0.0,"tokens_per_second":0.0,"padding":0.0,"data_wait":0.0,"seconds":0.0,"tokens":0,"pairs":0}"#
+        );
+        assert_eq!(
+            lines[1],
+            r#"{"kind":"valid","step":100,"seconds":0.0,"loss":0.0,"nll":0.0,"ppl":0.0,"bleu":24.25,"signature":"nrefs:1|case:mixed","best":false}"#
+        );
+    }
+
+    #[test]
+    fn a_diverged_loss_is_null_and_comes_back_as_nan() {
+        let diverged = TrainPoint { loss: f64::NAN, ppl: f64::INFINITY, ..TrainPoint::default() };
+        let (_dir, path) = killed_run(&[Record::Train(diverged)], b"");
+        assert!(fs::read_to_string(&path).unwrap().contains(r#""loss":null"#));
+        let Record::Train(read) = &read_metrics(&path).unwrap()[0] else {
+            panic!("no train record")
+        };
+        assert!(read.loss.is_nan() && read.ppl.is_nan() && read.nll == 0.0);
+    }
+
+    #[test]
+    fn resuming_drops_later_steps_and_the_half_written_line() {
+        let records = [train(100), valid(100), train(200), valid(200)];
+        let (dir, path) = killed_run(&records, br#"{"kind":"train","ep"#);
+        let mut file = MetricsFile::open(dir.path(), Some(100)).unwrap();
+        file.write(&train(200)).unwrap();
+        assert_eq!(read_metrics(&path).unwrap(), [train(100), valid(100), train(200)]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn resuming_leaves_the_kept_lines_byte_for_byte() {
+        // A field of a later version, which re-encoding would lose.
+        let later = br#"{"kind":"valid","step":7,"seconds":1,"loss":1,"nll":1,"ppl":1,"best":true,"ter":3}"#;
+        let (dir, path) = killed_run(&[], later);
+        fs::write(&path, [&later[..], b"\n{\"ki"].concat()).unwrap();
+        MetricsFile::open(dir.path(), Some(7)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [&later[..], b"\n"].concat());
+    }
+
+    #[test]
+    fn a_whole_last_line_without_line_end_gets_one() {
+        let (dir, path) = killed_run(&[], &serde_json::to_vec(&train(1)).unwrap());
+        MetricsFile::open(dir.path(), Some(1)).unwrap().write(&train(2)).unwrap();
+        assert_eq!(read_metrics(&path).unwrap(), [train(1), train(2)]);
+    }
+
+    #[test]
+    fn resuming_without_a_file_starts_one() {
+        let dir = tempfile::tempdir().unwrap();
+        MetricsFile::open(dir.path(), Some(5)).unwrap().write(&train(6)).unwrap();
+        assert_eq!(read_metrics(dir.path().join(METRICS_FILE)).unwrap(), [train(6)]);
+    }
+
+    #[test]
+    fn a_running_file_reads_up_to_its_last_whole_line() {
+        let (_dir, path) = killed_run(&[train(1)], br#"{"kind":"#);
+        assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
+    }
+
+    #[test]
+    fn a_damaged_line_is_named_and_left_in_place() {
+        let (dir, path) = killed_run(&[train(1)], b"oops\n");
+        let before = fs::read(&path).unwrap();
+        let error = MetricsFile::open(dir.path(), Some(0)).unwrap_err();
+        assert!(matches!(error, ReportError::Malformed { line: 2, .. }), "{error}");
+        assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_new_run_does_not_mix_with_an_earlier_one() {
+        let (dir, path) = killed_run(&[train(1)], b"");
+        let error = MetricsFile::open(dir.path(), None).unwrap_err();
+        assert!(matches!(error, ReportError::AlreadyThere { .. }), "{error}");
+        assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_metrics("no/such/metrics.jsonl").unwrap_err();
+        assert!(matches!(error, ReportError::Unreadable { .. }), "{error}");
+        assert!(error.to_string().starts_with("no/such/metrics.jsonl: "), "{error}");
+    }
+}

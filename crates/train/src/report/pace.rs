@@ -1,0 +1,78 @@
+//! How far a run is, and how long it still takes.
+
+/// The limits of a run, whichever comes first, and the pace it was seen to keep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Updates after which the run ends.
+    pub(super) max_steps: Option<u64>,
+    /// Seconds of training after which it ends.
+    pub(super) max_seconds: Option<f64>,
+    /// Step and seconds first seen by this process; a resumed run does not start at 0.
+    first: Option<(u64, f64)>,
+}
+
+impl Pace {
+    /// A run that has not been seen yet.
+    pub(super) fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
+        Self { max_steps, max_seconds, first: None }
+    }
+
+    /// Whether the run has an end to move towards.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.max_steps.is_some() || self.max_seconds.is_some()
+    }
+
+    /// Share done, 0 to 1, of the limit that is nearer; 0 without a limit.
+    pub(super) fn share(&self, step: u64, seconds: f64) -> f64 {
+        let of_steps = self.max_steps.map_or(0.0, |max| step as f64 / max.max(1) as f64);
+        let of_time = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
+        of_steps.max(of_time).clamp(0.0, 1.0)
+    }
+
+    /// Seconds left until the nearer limit; none before a pace is known.
+    pub(super) fn eta(&mut self, step: u64, seconds: f64) -> Option<f64> {
+        let (first_step, first_seconds) = *self.first.get_or_insert((step, seconds));
+        let done = step.saturating_sub(first_step);
+        let a_step = (done > 0).then(|| (seconds - first_seconds) / done as f64);
+        let by_steps =
+            self.max_steps.zip(a_step).map(|(max, cost)| max.saturating_sub(step) as f64 * cost);
+        let by_time = self.max_seconds.map(|max| (max - seconds).max(0.0));
+        match (by_steps, by_time) {
+            (Some(steps), Some(time)) => Some(steps.min(time)),
+            (steps, time) => steps.or(time),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_run_is_timed_from_where_it_resumed() {
+        let mut pace = Pace::new(Some(1000), None);
+        assert_eq!(pace.eta(500, 9000.0), None);
+        // 100 steps in 50 s: the 400 left take 200 s, whatever the first 500 took.
+        assert_eq!(pace.eta(600, 9050.0), Some(200.0));
+        assert_eq!(pace.eta(1200, 9350.0), Some(0.0));
+    }
+
+    #[test]
+    fn the_nearer_limit_ends_the_run() {
+        let mut pace = Pace::new(Some(1000), Some(100.0));
+        assert_eq!(pace.eta(0, 0.0), Some(100.0));
+        assert_eq!(pace.eta(10, 20.0), Some(80.0));
+        assert_eq!(pace.eta(900, 90.0), Some(10.0));
+        assert_eq!(pace.share(10, 20.0), 0.2);
+        assert_eq!(pace.share(900, 20.0), 0.9);
+        assert_eq!(pace.share(900, 1e6), 1.0);
+    }
+
+    #[test]
+    fn a_run_without_limits_has_no_end_to_show() {
+        let mut pace = Pace::new(None, None);
+        assert!(!pace.is_bounded());
+        assert_eq!((pace.eta(1, 1.0), pace.eta(2, 2.0)), (None, None));
+        assert_eq!(pace.share(2, 2.0), 0.0);
+    }
+}

@@ -1,0 +1,98 @@
+//! The two kinds of measurement of a run, and the glance between them.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The training numbers of one stretch of updates, up to and including `step`.
+///
+/// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read back as NaN.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainPoint {
+    /// Pass over the corpus, from 1.
+    pub epoch: u64,
+    /// Updates done.
+    pub step: u64,
+    /// Label-smoothed loss, nats a target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub loss: f64,
+    /// Negative log-likelihood without smoothing, nats a target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub nll: f64,
+    /// Perplexity, `exp(nll)`.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub ppl: f64,
+    /// Learning rate of the last update.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub lr: f64,
+    /// Global norm of the gradient before clipping.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub gnorm: f64,
+    /// Real target tokens (no padding) a second.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub tokens_per_second: f64,
+    /// Share of padding among the tokens computed, 0 to 1.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub padding: f64,
+    /// Share of wall time spent waiting for data, 0 to 1.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub data_wait: f64,
+    /// Seconds of training since the first start; resumed runs add up.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub seconds: f64,
+    /// Target tokens seen so far.
+    pub tokens: u64,
+    /// Sentence pairs seen so far.
+    pub pairs: u64,
+}
+
+/// The outcome of one validation. Floats that are not finite travel as in [`TrainPoint`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ValidPoint {
+    /// Updates done.
+    pub step: u64,
+    /// Seconds of training since the first start; resumed runs add up.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub seconds: f64,
+    /// Label-smoothed loss, nats a target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub loss: f64,
+    /// Negative log-likelihood without smoothing, nats a target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub nll: f64,
+    /// Perplexity, `exp(nll)`.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub ppl: f64,
+    /// Corpus BLEU of the decoded validation text, 0 to 100; none where nothing was decoded.
+    pub bleu: Option<f64>,
+    /// The signature that says how `bleu` was computed.
+    pub signature: Option<String>,
+    /// Whether this is the best validation so far.
+    pub best: bool,
+}
+
+/// What the bar shows between two log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Label-smoothed loss, nats a target token.
+    pub loss: f64,
+    /// Perplexity.
+    pub ppl: f64,
+    /// Real target tokens a second.
+    pub tokens_per_second: f64,
+    /// Seconds of training since the first start; resumed runs add up.
+    pub seconds: f64,
+}
+
+impl From<&TrainPoint> for Progress {
+    fn from(point: &TrainPoint) -> Self {
+        Self {
+            loss: point.loss,
+            ppl: point.ppl,
+            tokens_per_second: point.tokens_per_second,
+            seconds: point.seconds,
+        }
+    }
+}
+
+fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}

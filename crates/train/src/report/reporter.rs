@@ -1,0 +1,196 @@
+//! The one door through which a run reports.
+
+use std::fs;
+use std::path::Path;
+
+use super::console::Console;
+use super::error::{ReportError, Result, unwritable};
+use super::events::EventsFile;
+use super::line;
+use super::log_file::LogFile;
+use super::metrics::{MetricsFile, Record};
+use super::pace::Pace;
+use super::point::{Progress, TrainPoint, ValidPoint};
+
+/// How a run is reported.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReporterOptions {
+    /// Updates after which the run ends; the bar's end.
+    pub max_steps: Option<u64>,
+    /// Seconds of training, resumes added up, after which it ends; the bar's end where it comes first.
+    pub max_seconds: Option<f64>,
+    /// Print nothing; the files are written all the same.
+    pub quiet: bool,
+    /// The update a resumed run goes on from (0: from the start, over an earlier attempt); none for a new run.
+    pub resume_step: Option<u64>,
+}
+
+/// A run's reports: the files of its directory and the terminal.
+///
+/// Every method that takes numbers writes them before it returns, so a killed run has told all it knew.
+#[derive(Debug)]
+pub struct Reporter {
+    metrics: MetricsFile,
+    events: EventsFile,
+    log: LogFile,
+    console: Console,
+    signature: Option<String>,
+}
+
+impl Reporter {
+    /// Opens the reports in the run directory `dir`, which is made if need be. What a killed run reported after
+    /// `resume_step` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
+    ///
+    /// # Errors
+    /// [`ReportError::AlreadyThere`] if a new run would add to the metrics of another;
+    /// [`ReportError::Malformed`] if the metrics to resume are damaged; [`ReportError::Unreadable`] and
+    /// [`ReportError::Unwritable`].
+    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, ReportError> {
+        fs::create_dir_all(dir).map_err(unwritable(dir))?;
+        let pace = Pace::new(options.max_steps, options.max_seconds);
+        Ok(Self {
+            metrics: MetricsFile::open(dir, options.resume_step)?,
+            events: EventsFile::create(dir, options.resume_step)?,
+            log: LogFile::open(dir)?,
+            console: Console::new(options.quiet, pace),
+            signature: None,
+        })
+    }
+
+    /// Reports training numbers: a log line, a record, a point on each curve.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn train(&mut self, point: &TrainPoint) -> Result<(), ReportError> {
+        self.metrics.write(&Record::Train(point.clone()))?;
+        self.events.train(point)?;
+        self.note(&line::train_line(point))?;
+        self.progress(point.step, &point.into());
+        Ok(())
+    }
+
+    /// Moves the bar between log lines; writes no file, and is cheap enough for every update.
+    pub fn progress(&mut self, step: u64, now: &Progress) {
+        self.console.progress(step, now);
+    }
+
+    /// Reports a validation. How its BLEU is computed is said once, and again should it change.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn valid(&mut self, point: &ValidPoint) -> Result<(), ReportError> {
+        self.metrics.write(&Record::Valid(point.clone()))?;
+        self.events.valid(point)?;
+        if let Some(signature) = &point.signature
+            && self.signature != point.signature
+        {
+            self.note(&format!("BLEU signature: {signature}"))?;
+            self.signature.clone_from(&point.signature);
+        }
+        self.note(&line::valid_line(point))
+    }
+
+    /// Says something in plain words, on the terminal and in `train.log`.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn note(&mut self, text: &str) -> Result<(), ReportError> {
+        self.console.print(text);
+        self.log.write(text)
+    }
+
+    /// Removes the bar and waits until the numbers are on the disk.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn finish(self) -> Result<(), ReportError> {
+        self.console.finish();
+        self.metrics.sync()?;
+        self.events.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{METRICS_FILE, read_metrics};
+    use super::*;
+
+    fn quiet(resume_step: Option<u64>) -> ReporterOptions {
+        ReporterOptions { quiet: true, resume_step, ..ReporterOptions::default() }
+    }
+
+    fn train(step: u64) -> TrainPoint {
+        TrainPoint { epoch: 1, step, ..TrainPoint::default() }
+    }
+
+    /// The lines of `train.log` without their stamps, whose form is checked.
+    fn logged(dir: &Path) -> Vec<String> {
+        let text = fs::read_to_string(dir.join("train.log")).unwrap();
+        let unstamp = |line: &str| {
+            let (stamp, said) = line.split_once(' ').unwrap();
+            assert!(stamp.len() == 20 && stamp.ends_with('Z') && &stamp[10..11] == "T", "{stamp}");
+            said.to_string()
+        };
+        text.lines().map(unstamp).collect()
+    }
+
+    #[test]
+    fn a_quiet_run_still_writes_every_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reporter = Reporter::create(&dir.path().join("new/run"), quiet(None)).unwrap();
+        reporter.train(&train(100)).unwrap();
+        reporter.valid(&ValidPoint::default()).unwrap();
+        reporter.finish().unwrap();
+        let run = dir.path().join("new/run");
+        assert_eq!(read_metrics(run.join(METRICS_FILE)).unwrap().len(), 2);
+        let log = logged(&run);
+        assert!(
+            log[0].starts_with("epoch 1 | step 100 | ") && log[1].starts_with("valid | step 0")
+        );
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_resumed_run_cuts_the_metrics_and_keeps_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut killed = Reporter::create(dir.path(), quiet(None)).unwrap();
+        [100, 200].iter().for_each(|&step| killed.train(&train(step)).unwrap());
+        drop(killed);
+        let mut resumed = Reporter::create(dir.path(), quiet(Some(100))).unwrap();
+        resumed.note("resumed from step 100").unwrap();
+        let steps = read_metrics(dir.path().join(METRICS_FILE)).unwrap();
+        assert_eq!(steps.iter().map(Record::step).collect::<Vec<_>>(), [100]);
+        let log = logged(dir.path());
+        assert_eq!((log.len(), log[2].as_str()), (3, "resumed from step 100"));
+    }
+
+    #[test]
+    fn the_bleu_signature_is_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reporter = Reporter::create(dir.path(), quiet(None)).unwrap();
+        let signature = Some("nrefs:1|case:mixed".to_string());
+        let point = ValidPoint { bleu: Some(24.31), signature, ..ValidPoint::default() };
+        reporter.valid(&point).unwrap();
+        reporter.valid(&point).unwrap();
+        let log = logged(dir.path());
+        assert_eq!(log.len(), 3);
+        assert_eq!(log[0], "BLEU signature: nrefs:1|case:mixed");
+        assert!(log[1].ends_with("| BLEU 24.31") && log[2] == log[1]);
+    }
+
+    #[test]
+    fn a_note_of_two_lines_is_stamped_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut reporter = Reporter::create(dir.path(), quiet(None)).unwrap();
+        reporter.note("one\ntwo").unwrap();
+        assert_eq!(logged(dir.path()), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_run_directory_that_is_a_file_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Reporter::create(file.path(), quiet(None)).unwrap_err();
+        assert!(matches!(error, ReportError::Unwritable { .. }), "{error}");
+        assert!(error.to_string().starts_with(&file.path().display().to_string()), "{error}");
+    }
+}

@@ -1,0 +1,158 @@
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::{Mode, Transformer, label_smoothed_cross_entropy};
+use burnformer_data::{Batch, special};
+
+use crate::adam::Adam;
+use crate::gradients::{FlatGradients, clip_factor};
+
+/// Makes updates: forward, backward, and one optimiser step over one or more batches.
+pub struct Updater {
+    /// The optimiser with its moments.
+    pub adam: Adam,
+    /// Where the run's randomness starts.
+    pub seed: u64,
+    /// ε of label smoothing.
+    pub label_smoothing: f64,
+    /// Longest gradient; 0 leaves it alone.
+    pub clip_norm: f64,
+}
+
+/// What an update was like; tensors stay on the device until they are read.
+#[derive(Clone, Debug)]
+pub struct UpdateStatistics {
+    /// Σ label-smoothed loss over real target tokens, `[1]`.
+    pub loss: Tensor<1>,
+    /// Σ negative log-likelihood, `[1]`.
+    pub nll: Tensor<1>,
+    /// Norm of the gradient before clipping, `[1]`.
+    pub norm: Tensor<1>,
+    /// Real target tokens.
+    pub tokens: usize,
+}
+
+impl Updater {
+    /// Update number `step` (from 1) over `batches`: the gradient of the loss averaged over the real
+    /// target tokens of all of them, as if they were one batch.
+    pub fn update(
+        &mut self,
+        model: Transformer,
+        batches: &[Batch],
+        step: u64,
+        rate: f64,
+        device: &Device,
+    ) -> (Transformer, UpdateStatistics) {
+        let tokens: usize = batches.iter().map(|batch| batch.target_tokens).sum();
+        let mut gradients: Option<FlatGradients> = None;
+        let (mut loss, mut nll) = (zero(device), zero(device));
+        for (place, batch) in batches.iter().enumerate() {
+            let mode = Mode::training(self.seed, step).fold(place as u64);
+            let sums = batch_loss(&model, batch, mode, self.label_smoothing, device);
+            loss = loss + sums.smoothed.clone().inner();
+            nll = nll + sums.nll.inner();
+            let mut own = (sums.smoothed / tokens as f64).backward();
+            let own = FlatGradients::take(&model, &mut own);
+            gradients = Some(match gradients {
+                None => own,
+                Some(sum) => sum.add(own),
+            });
+        }
+        let gradients = gradients.expect("an update has at least one batch");
+        let norm = gradients.global_norm();
+        let factor = (self.clip_norm > 0.0).then(|| clip_factor(norm.clone(), self.clip_norm));
+        let model = self.adam.step(model, gradients, factor, rate);
+        (model, UpdateStatistics { loss, nll, norm, tokens })
+    }
+}
+
+fn zero(device: &Device) -> Tensor<1> {
+    Tensor::<1>::zeros([1], device).inner()
+}
+
+/// The loss sums of one batch.
+pub(crate) fn batch_loss(
+    model: &Transformer,
+    batch: &Batch,
+    mode: Mode,
+    label_smoothing: f64,
+    device: &Device,
+) -> burnformer_core::LossSums {
+    let rows = batch.batch;
+    let source = ids(&batch.source, [rows, batch.source_len], device);
+    let input = ids(&batch.target_input, [rows, batch.target_len], device);
+    let output = ids(&batch.target_output, [rows, batch.target_len], device);
+    let logits = model.forward(source, input, mode);
+    label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
+}
+
+/// Ids `[rows, columns]` as a tensor on `device`.
+fn ids(values: &[u32], shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
+    let values: Vec<i32> = values.iter().map(|&id| id as i32).collect();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_core::{TransformerConfig, named_parameters};
+
+    use super::*;
+    use crate::adam::AdamSettings;
+
+    fn updater(model: &Transformer, clip_norm: f64) -> Updater {
+        let adam = Adam::new(AdamSettings::default(), model);
+        Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm }
+    }
+
+    fn model() -> (Transformer, Device) {
+        let device = Device::default().autodiff();
+        let config = TransformerConfig { dropout: 0.0, ..TransformerConfig::tiny(12) };
+        (config.init(1, &device).unwrap(), device)
+    }
+
+    fn pairs() -> Vec<(Vec<u32>, Vec<u32>)> {
+        vec![
+            (vec![4, 5, 6], vec![7, 8]),
+            (vec![5], vec![9, 10, 11, 4]),
+            (vec![6, 7], vec![5]),
+            (vec![8, 9, 10, 11], vec![4, 4, 5, 6]),
+        ]
+    }
+
+    /// The loss is averaged over the tokens of the whole update, so cutting it into batches of
+    /// unequal sizes changes nothing.
+    #[test]
+    fn accumulated_batches_equal_one_large_batch() {
+        let (model, device) = model();
+        let pairs = pairs();
+        let whole = vec![Batch::new(vec![0, 1, 2, 3], &pairs)];
+        let parts = vec![Batch::new(vec![0], &pairs[..1]), Batch::new(vec![1, 2, 3], &pairs[1..])];
+        let (one, a) = updater(&model, 0.0).update(model.clone(), &whole, 1, 1e-3, &device);
+        let (two, b) = updater(&model, 0.0).update(model.clone(), &parts, 1, 1e-3, &device);
+        let scalar = |t: &Tensor<1>| t.clone().into_scalar::<f32>();
+        assert!((scalar(&a.loss) - scalar(&b.loss)).abs() < 1e-3);
+        assert!((scalar(&a.norm) - scalar(&b.norm)).abs() < 1e-4);
+        assert_eq!(a.tokens, b.tokens);
+        // Adam's first step is ±rate wherever a gradient is not noise; compare where it is clear.
+        let (one, two) = (named_parameters(&one), named_parameters(&two));
+        let mut unequal = 0;
+        for (name, value) in &one {
+            let pairs = value.iter::<f32>().zip(two[name].iter::<f32>());
+            unequal += pairs.filter(|(x, y)| (x - y).abs() > 1e-5).count();
+        }
+        let all: usize = one.values().map(TensorData::num_elements).sum();
+        assert!(unequal * 100 < all, "{unequal} of {all}");
+    }
+
+    #[test]
+    fn updates_lower_the_loss() {
+        let (mut model, device) = model();
+        let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
+        let mut updater = updater(&model, 1.0);
+        let mut losses = Vec::new();
+        for step in 1..=30 {
+            let (next, statistics) = updater.update(model, &batch, step, 1e-3, &device);
+            model = next;
+            losses.push(statistics.loss.into_scalar::<f32>());
+        }
+        assert!(losses[29] < 0.5 * losses[0], "{losses:?}");
+    }
+}

@@ -1,0 +1,190 @@
+//! `cargo xtask <command>`: one door to building, running, testing and checking Burnformer.
+//!
+//! Commands of the `burnformer` binary are built in release mode, with the cargo feature that their
+//! `--device` needs, and run where the caller stands, so that relative paths, standard streams and
+//! exit codes stay what they are. `test` uses the same profile and features: nothing is built twice.
+//! The trade-off is a list of names kept by hand in exchange for no dependencies at all: this
+//! program compiles in a second and never waits for Burn.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+
+/// A command's name and its line in the help.
+type Entry = (&'static str, &'static str);
+
+/// Commands of the `burnformer` binary.
+const FORWARDED: [Entry; 7] = [
+    ("train", "train a model, or resume a run"),
+    ("eval-bleu", "translate a test set and score it by BLEU"),
+    ("translate", "translate text, one sentence a line"),
+    ("score", "give the log-probability of known translations"),
+    ("average", "average the weights of checkpoints"),
+    ("inspect", "describe a model directory"),
+    ("devices", "list the devices that can compute"),
+];
+
+/// Commands of this program.
+const OWN: [Entry; 2] = [
+    ("test", "run every test of the workspace (further arguments go to `cargo test`)"),
+    ("check", "check formatting, lints and documentation; warnings are errors"),
+];
+
+/// Devices that need the cargo feature of their name; every other device is in the default build.
+const DEVICE_FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];
+
+/// What `check` runs: each step's name and cargo's arguments.
+const CHECKS: [(&str, &[&str]); 3] = [
+    ("formatting", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("documentation", &["doc", "--release", "--workspace", "--no-deps"]),
+];
+
+/// Exit code for a command line that makes no sense.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let mut args = env::args_os().skip(1);
+    let Some(first) = args.next() else { return help() };
+    let rest: Vec<OsString> = args.collect();
+    match first.to_string_lossy().as_ref() {
+        "help" | "--help" | "-h" => help(),
+        "test" => test(&rest),
+        "check" => check(&rest),
+        name if FORWARDED.iter().any(|(known, _)| *known == name) => forward(name, &rest),
+        name => unknown(name),
+    }
+}
+
+fn help() -> ExitCode {
+    println!(
+        "Usage: cargo xtask <command> [arguments]\n\nCommands of burnformer (--help explains):"
+    );
+    FORWARDED.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
+    println!("\nCommands for developers:");
+    OWN.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
+    println!("\n--device {} builds that backend in.", DEVICE_FEATURES.join("|"));
+    ExitCode::SUCCESS
+}
+
+fn unknown(name: &str) -> ExitCode {
+    let hint = nearest(name).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default();
+    eprintln!("xtask: no command `{name}`.{hint} `cargo xtask` lists them all.");
+    ExitCode::from(USAGE)
+}
+
+/// Builds the binary and becomes it.
+fn forward(name: &str, args: &[OsString]) -> ExitCode {
+    let mut command = cargo("run");
+    command.args(run_arguments(name, args));
+    exit_code(become_child(&mut command))
+}
+
+fn test(args: &[OsString]) -> ExitCode {
+    let status = cargo("test").args(["--release", "--workspace"]).args(args).status();
+    let passed = status.as_ref().is_ok_and(ExitStatus::success);
+    eprintln!(
+        "xtask: {}",
+        if passed { "every test passed" } else { "the tests failed, see above" }
+    );
+    exit_code(status)
+}
+
+/// Runs every step even after one failed, so that one call shows all there is to mend.
+fn check(args: &[OsString]) -> ExitCode {
+    if let Some(argument) = args.first() {
+        eprintln!("xtask: `check` takes no arguments, not {}", argument.display());
+        return ExitCode::from(USAGE);
+    }
+    let failed: Vec<&str> =
+        CHECKS.iter().filter(|(_, step)| !succeeds(step)).map(|(name, _)| *name).collect();
+    if failed.is_empty() {
+        eprintln!("xtask: every check passed");
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("xtask: failed: {}", failed.join(", "));
+    ExitCode::FAILURE
+}
+
+fn succeeds(step: &[&str]) -> bool {
+    eprintln!("xtask: cargo {}", step.join(" "));
+    let status = cargo(step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
+    exit_code(status) == ExitCode::SUCCESS
+}
+
+/// `cargo <subcommand>` on this workspace, wherever the caller stands.
+fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg(subcommand).arg("--manifest-path").arg(manifest());
+    command
+}
+
+fn manifest() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.toml")
+}
+
+/// Arguments after `cargo run` that run `burnformer <name> <args>`.
+fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
+    let features = features(args).into_iter().flat_map(|feature| ["--features", feature]);
+    let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);
+    fixed.chain(["--", name]).map(OsString::from).chain(args.iter().cloned()).collect()
+}
+
+/// Cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
+fn features(args: &[OsString]) -> Vec<&'static str> {
+    let args = args.iter().map(|arg| arg.to_str().unwrap_or_default());
+    let options: Vec<&str> = args.take_while(|arg| *arg != "--").collect();
+    let joined = options.iter().filter_map(|arg| arg.strip_prefix("--device="));
+    let separate = options.windows(2).filter(|pair| pair[0] == "--device").map(|pair| pair[1]);
+    let devices = joined.chain(separate).flat_map(|list| list.split(','));
+    let kinds: Vec<&str> = devices.filter_map(|device| device.split(':').next()).collect();
+    DEVICE_FEATURES.into_iter().filter(|feature| kinds.contains(feature)).collect()
+}
+
+/// Replaces this process, so that signals reach the binary itself; returns only on failure.
+#[cfg(unix)]
+fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+#[cfg(not(unix))]
+fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
+    command.status()
+}
+
+/// The child's exit code; 1 where it did not start or a signal ended it.
+fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
+    if let Err(cause) = &status {
+        eprintln!("xtask: cannot start cargo: {cause}");
+    }
+    let code = status.ok().and_then(|status| status.code());
+    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// The command that `name` abbreviates or misspells by at most two edits.
+fn nearest(name: &str) -> Option<&'static str> {
+    let known = FORWARDED.iter().chain(&OWN).map(|(known, _)| *known);
+    let rated =
+        known.map(|known| (if known.starts_with(name) { 0 } else { edits(name, known) }, known));
+    rated.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
+}
+
+/// Levenshtein's distance, one row of the table at a time.
+fn edits(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
+    for a in from.chars() {
+        let mut diagonal = row[0];
+        row[0] += 1;
+        for (column, b) in to.chars().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[row.len() - 1]
+}
+
+#[cfg(test)]
+mod tests;
