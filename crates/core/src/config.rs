@@ -1,8 +1,8 @@
 use burn::tensor::Device;
+use burnformer_kernels::RandomKey;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
-use crate::random::RandomKey;
 use crate::transformer::Transformer;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).

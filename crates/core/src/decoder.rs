@@ -1,5 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
+use burnformer_kernels::RandomKey;
 
 use crate::config::TransformerConfig;
 use crate::encoder::closing_norm;
@@ -7,7 +8,7 @@ use crate::feed_forward::PositionWiseFeedForward;
 use crate::mask::{look_ahead_mask, window_mask};
 use crate::multi_head::{KeyValues, MultiHeadAttention};
 use crate::norm::LayerNorm;
-use crate::random::{Mode, RandomKey};
+use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::transformer::{AttentionMaps, Memory};
 
@@ -33,9 +34,9 @@ pub struct DecoderLayer {
 /// What one decoder layer remembers between steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far, `[rows, heads, len, d]`; none before the first step.
+    /// Keys and values of the target so far, `[rows, len, heads·d]`; none before the first step.
     pub target: Option<KeyValues>,
-    /// Keys and values of the source, `[sentences, heads, source_len, d]`.
+    /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
 

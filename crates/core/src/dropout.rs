@@ -1,5 +1,6 @@
 use burn::module::Module;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
+use burnformer_kernels::{DropoutMask, dropout};
 
 use crate::random::Mode;
 
@@ -19,14 +20,15 @@ impl Dropout {
 
     /// Drops elements of `x` (any shape) when training; returns `x` as it is otherwise.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
-        let Mode::Training(key) = mode else { return x };
-        if self.rate == 0.0 {
-            return x;
+        dropout(x, self.mask(mode))
+    }
+
+    /// What is dropped under `mode`; nothing at inference or at rate 0.
+    pub(crate) fn mask(&self, mode: Mode) -> Option<DropoutMask> {
+        match mode {
+            Mode::Training(key) if self.rate > 0.0 => Some(DropoutMask::new(key, self.rate)),
+            _ => None,
         }
-        let mut mask = vec![0.0; x.shape().num_elements()];
-        key.dropout_mask(self.rate, (1.0 / (1.0 - self.rate)) as f32, &mut mask);
-        let mask = Tensor::from_data(TensorData::new(mask, x.shape()), &x.device());
-        x * mask
     }
 }
 

@@ -1,9 +1,8 @@
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Int, Tensor, module::embedding};
+use burn::tensor::{Device, Int, Tensor};
+use burnformer_kernels::{RandomKey, embedding, linear};
 
 use crate::init;
-use crate::linear::project;
-use crate::random::RandomKey;
 
 /// Token embedding, scaled by √d_model, whose matrix can also serve as the output projection
 /// (paper §3.4).
@@ -26,11 +25,11 @@ impl TokenEmbedding {
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = (weight.dims()[1] as f64).sqrt();
-        embedding(weight, ids) * scale
+        embedding(weight, ids, scale)
     }
 
     /// The tied output projection, x·Eᵀ: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, x: Tensor<3>) -> Tensor<3> {
-        project(x, self.weight.val(), None)
+        linear(x, self.weight.val(), None)
     }
 }

@@ -1,12 +1,13 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
+use burnformer_kernels::RandomKey;
 
 use crate::config::{NormPosition, TransformerConfig};
 use crate::feed_forward::PositionWiseFeedForward;
 use crate::mask::window_mask;
 use crate::multi_head::MultiHeadAttention;
 use crate::norm::LayerNorm;
-use crate::random::{Mode, RandomKey};
+use crate::random::Mode;
 use crate::residual::ResidualNorm;
 
 /// One layer of the encoder (paper §3.1): self-attention, then the feed-forward network.

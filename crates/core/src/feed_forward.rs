@@ -1,11 +1,12 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use burnformer_kernels::RandomKey;
 
 use crate::activation::Activation;
 use crate::config::TransformerConfig;
 use crate::dropout::Dropout;
 use crate::linear::Linear;
-use crate::random::{Mode, RandomKey};
+use crate::random::Mode;
 
 /// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`, the same at
 /// every position, which makes it two convolutions with kernel size 1.
@@ -34,7 +35,10 @@ impl PositionWiseFeedForward {
     /// # Shapes
     /// `[batch, len, d_model]` → the same.
     pub fn forward(&self, x: Tensor<3>, mode: Mode) -> Tensor<3> {
-        let hidden = self.activation.forward(self.inner.forward(x));
+        let hidden = match self.activation {
+            Activation::Relu => self.inner.forward_relu(x),
+            other => other.forward(self.inner.forward(x)),
+        };
         self.outer.forward(self.dropout.forward(hidden, mode))
     }
 }

@@ -56,6 +56,8 @@ mod transformer;
 
 pub mod model_dir;
 
+pub use burnformer_kernels::RandomKey;
+
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use config::{ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
@@ -71,6 +73,6 @@ pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{LoadError, named_gradients, named_parameters, with_parameters};
 pub use position::{PositionalEncoding, sinusoid};
-pub use random::{Mode, RandomKey};
+pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use transformer::{AttentionMaps, Memory, Transformer};

@@ -1,8 +1,8 @@
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, module::linear};
+use burn::tensor::{Device, Tensor};
+use burnformer_kernels::{RandomKey, linear, linear_relu};
 
 use crate::init;
-use crate::random::RandomKey;
 
 /// An affine map `y = x·Wᵀ + b` with `W` in PyTorch's layout.
 #[derive(Module, Debug)]
@@ -33,15 +33,11 @@ impl Linear {
     /// # Shapes
     /// `x`: `[batch, len, in]` → `[batch, len, out]`.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        let bias = self.bias.as_ref().map(Param::val);
-        project(x, self.weight.val(), bias)
+        linear(x, self.weight.val(), self.bias.as_ref().map(Param::val))
     }
-}
 
-/// `x·Wᵀ + b` as one product over all rows: `[batch, len, in]` → `[batch, len, out]`.
-pub(crate) fn project(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
-    let [batch, len, width] = x.dims();
-    let [output, _] = weight.dims();
-    let rows = x.reshape([batch * len, width]);
-    linear(rows, weight.transpose(), bias).reshape([batch, len, output])
+    /// max(0, [`forward`](Self::forward)) in one pass.
+    pub fn forward_relu(&self, x: Tensor<3>) -> Tensor<3> {
+        linear_relu(x, self.weight.val(), self.bias.as_ref().map(Param::val))
+    }
 }

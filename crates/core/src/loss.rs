@@ -1,4 +1,5 @@
 use burn::tensor::{Int, Tensor};
+use burnformer_kernels as kernels;
 
 /// Sums over the real target tokens of a batch; divide by the tokens of the whole update.
 #[derive(Clone, Debug)]
@@ -10,10 +11,7 @@ pub struct LossSums {
 }
 
 /// Cross-entropy with label smoothing ε (paper §5.4; Szegedy et al., 2015), summed over the
-/// positions whose target is not `pad`.
-///
-/// Written with log Z = log Σ eˣ: NLL = log Z − x_target and mean(−log p) = log Z − mean(x), so
-/// that no `[positions, vocab]` target is ever built.
+/// positions whose target is not `pad`. Gradients flow through the smoothed sum only.
 ///
 /// # Shapes
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids
@@ -24,20 +22,10 @@ pub fn label_smoothed_cross_entropy(
     smoothing: f64,
 ) -> LossSums {
     let [batch, len, vocab] = logits.dims();
-    let rows = batch * len;
-    let logits = logits.reshape([rows, vocab]);
-    let targets = targets.reshape([rows, 1]);
-    let real = targets.clone().not_equal_scalar(pad as i64).float();
-    let highest = logits.clone().detach().max_dim(1);
-    let shifted = logits.clone() - highest.clone();
-    let log_z = shifted.exp().sum_dim(1).log() + highest;
-    let nll = log_z.clone() - logits.clone().gather(1, targets);
-    let uniform = log_z - logits.mean_dim(1);
-    let smoothed = nll.clone() * (1.0 - smoothing) + uniform * smoothing;
-    LossSums {
-        smoothed: (smoothed * real.clone()).sum(),
-        nll: (nll * real).sum(),
-    }
+    let logits = logits.reshape([batch * len, vocab]);
+    let targets = targets.reshape([batch * len]);
+    let (smoothed, nll) = kernels::label_smoothed_cross_entropy(logits, targets, pad, smoothing);
+    LossSums { smoothed, nll }
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
+use burnformer_kernels::{RandomKey, attention};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
 use crate::dropout::Dropout;
 use crate::linear::Linear;
-use crate::random::{Mode, RandomKey};
+use crate::random::Mode;
 
 /// Multi-head attention (paper §3.2.2): h attentions over projected queries, keys and values,
 /// concatenated and projected back. `d_k` and `d_v` are free of `d_model / heads`.
@@ -23,21 +24,21 @@ pub struct MultiHeadAttention {
     heads: usize,
 }
 
-/// Projected keys and values, split into heads: computed once, attended to by every later query.
+/// Projected keys and values, heads side by side: computed once, attended to by every later query.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
-    /// `[batch, heads, key_len, d_k]`.
-    pub key: Tensor<4>,
-    /// `[batch, heads, key_len, d_v]`.
-    pub value: Tensor<4>,
+    /// `[batch, key_len, heads·d_k]`.
+    pub key: Tensor<3>,
+    /// `[batch, key_len, heads·d_v]`.
+    pub value: Tensor<3>,
 }
 
 impl KeyValues {
     /// These positions followed by `next`.
     pub fn append(self, next: Self) -> Self {
         Self {
-            key: Tensor::cat(vec![self.key, next.key], 2),
-            value: Tensor::cat(vec![self.value, next.value], 2),
+            key: Tensor::cat(vec![self.key, next.key], 1),
+            value: Tensor::cat(vec![self.value, next.value], 1),
         }
     }
 
@@ -51,7 +52,7 @@ impl KeyValues {
 
     /// Positions held.
     pub fn len(&self) -> usize {
-        self.key.dims()[2]
+        self.key.dims()[1]
     }
 
     /// Whether no position is held.
@@ -108,8 +109,8 @@ impl MultiHeadAttention {
     /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
         KeyValues {
-            key: self.split_heads(self.key.forward(memory.clone())),
-            value: self.split_heads(self.value.forward(memory)),
+            key: self.key.forward(memory.clone()),
+            value: self.value.forward(memory),
         }
     }
 
@@ -123,14 +124,19 @@ impl MultiHeadAttention {
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let query = self.split_heads(self.query.forward(query));
+        let query = self.query.forward(query);
         let KeyValues { key, value } = memory;
-        let attended =
-            scaled_dot_product_attention(query, key, value, mask, &self.dropout, mode);
-        if let Some(record) = record {
-            record.push(attended.weights);
-        }
-        self.output.forward(merge_heads(attended.context))
+        let context = match record {
+            None => attention(query, key, value, self.heads, mask, self.dropout.mask(mode)),
+            Some(record) => {
+                let [query, key, value] = [query, key, value].map(|x| self.split_heads(x));
+                let attended =
+                    scaled_dot_product_attention(query, key, value, mask, &self.dropout, mode);
+                record.push(attended.weights);
+                merge_heads(attended.context)
+            }
+        };
+        self.output.forward(context)
     }
 
     /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.

@@ -1,5 +1,6 @@
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, module::layer_norm};
+use burn::tensor::{Device, Tensor};
+use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout_norm};
 
 use crate::init;
 
@@ -26,6 +27,17 @@ impl LayerNorm {
     /// # Shapes
     /// `[batch, len, d_model]` → the same.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        layer_norm(x, self.weight.val(), Some(self.bias.val()), self.epsilon)
+        layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
+    }
+
+    /// `forward(x + dropout(y))` in one pass.
+    pub(crate) fn forward_sum(
+        &self,
+        x: Tensor<3>,
+        y: Tensor<3>,
+        mask: Option<DropoutMask>,
+    ) -> Tensor<3> {
+        let (weight, bias) = (self.weight.val(), self.bias.val());
+        residual_dropout_norm(x, y, weight, bias, self.epsilon, mask)
     }
 }

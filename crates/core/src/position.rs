@@ -1,9 +1,9 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor, TensorData};
+use burnformer_kernels::RandomKey;
 
 use crate::config::{Positions, TransformerConfig};
 use crate::init;
-use crate::random::RandomKey;
 
 /// Adds each position's vector to the embeddings (paper §3.5).
 #[derive(Module, Debug)]

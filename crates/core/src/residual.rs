@@ -1,5 +1,6 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
+use burnformer_kernels::residual_dropout;
 
 use crate::config::NormPosition;
 use crate::dropout::Dropout;
@@ -38,12 +39,12 @@ impl ResidualNorm {
     ) -> Tensor<3> {
         match self.position {
             NormPosition::Post => {
-                let y = self.dropout.forward(sublayer(x.clone()), mode);
-                norm.forward(x + y)
+                let y = sublayer(x.clone());
+                norm.forward_sum(x, y, self.dropout.mask(mode))
             }
             NormPosition::Pre => {
                 let y = sublayer(norm.forward(x.clone()));
-                x + self.dropout.forward(y, mode)
+                residual_dropout(x, y, self.dropout.mask(mode))
             }
         }
     }

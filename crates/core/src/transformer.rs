@@ -1,5 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
+use burnformer_kernels::RandomKey;
 
 use crate::config::{EmbeddingSharing, TransformerConfig};
 use crate::decoder::{Decoder, DecoderCache};
@@ -9,7 +10,7 @@ use crate::encoder::Encoder;
 use crate::linear::Linear;
 use crate::mask::padding_mask;
 use crate::position::PositionalEncoding;
-use crate::random::{Mode, RandomKey};
+use crate::random::Mode;
 
 /// The encoder-decoder Transformer (paper §3, Figure 1).
 #[derive(Module, Debug)]

@@ -101,26 +101,23 @@ fn ids_are_translated_as_their_text_is() {
 #[test]
 fn the_score_of_a_translation_is_its_searchs() {
     let translator = load(&joint(1));
-    let options = TranslateOptions {
-        // Byte pieces would not survive the way through text, and a limit would leave sentences open.
-        search: SearchSettings { suppress: (3..260).collect(), max_length: None, ..settings() },
-        ..translator.options()
-    };
+    // With nothing else allowed, each translation is its prefix and the end.
+    let only_the_end =
+        SearchSettings { suppress: (3..280).collect(), max_length: None, ..settings() };
+    let options = TranslateOptions { search: only_the_end, ..translator.options() };
     let sources = [LINES[0], LINES[2], LINES[3]];
-    let found = translator.translate(&sources, &options).unwrap();
-    let targets: Vec<&str> = found.iter().map(|t| t.text.as_str()).collect();
+    let targets = [LINES[3], LINES[0], LINES[2]];
+    let found = translator.translate_with_prefixes(&sources, &targets, &options).unwrap();
     let scores = translator.score(&sources, &targets, &options).unwrap();
-    let mut compared = 0;
-    for (own, found) in scores.iter().zip(&found) {
-        let ids = translator.tokenizers().target.encode(&found.text);
-        if [&ids[..], &[2]].concat() == found.tokens {
-            assert!((own.score - found.score).abs() < 1e-4);
-            compared += 1;
-        }
+    for ((own, found), target) in scores.iter().zip(&found).zip(targets) {
+        assert_eq!((found.text.as_str(), found.finish), (target, FinishReason::EndOfSentence));
+        assert_eq!(own.log_probs.len(), found.tokens.len());
+        assert!((own.score - found.score).abs() < 1e-5);
         assert!(own.perplexity() > 1.0);
     }
-    println!("{compared} of 3 survive the way through text");
-    assert!(perplexity(&scores) > 1.0);
+    let total: f64 = scores.iter().map(|score| score.total).sum();
+    let tokens: usize = found.iter().map(|translation| translation.tokens.len()).sum();
+    assert!((perplexity(&scores) - (-total / tokens as f64).exp()).abs() < 1e-9);
 }
 
 #[test]

@@ -10,7 +10,10 @@ use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomK
 const RUNS: usize = 9;
 
 fn main() {
-    println!("{:<44}{:>10}{:>10}{:>8}", "forward and backward, milliseconds", "fused", "twin", "ratio");
+    println!(
+        "{:<44}{:>10}{:>10}{:>8}",
+        "forward and backward, milliseconds", "fused", "twin", "ratio"
+    );
     let only = std::env::args().nth(1);
     let benchmarks: [(&str, fn()); 7] = [
         ("loss", cross_entropy),

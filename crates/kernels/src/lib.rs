@@ -1,4 +1,41 @@
-//! Fused training operations for Burn.
+//! Fused, multi-threaded training operations for Burn, each with a plain-tensor twin.
+//!
+//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the
+//! other on one thread. The operations here do the work of several such passes in one, forward and
+//! backward, as an extension of that backend.
+//!
+//! The trade-off taken: fused code exists for `flex` and 32-bit floats only, behind the cargo
+//! feature `flex`. On every other backend and element type, and without the feature, each function
+//! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
+//! callers never ask which. No result depends on the number of threads: work is divided by the
+//! size of the problem alone, and partial sums are added in a fixed order.
+//!
+//! | paper | operation |
+//! |---|---|
+//! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
+//! | §3.2 attention | [`attention`] |
+//! | §3.3 feed-forward | [`linear_relu`], [`linear`] |
+//! | §3.4 embeddings | [`embedding`] |
+//! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`] |
+//! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
+//!
+//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that
+//! it is drawn again in the backward pass and costs no memory.
+//!
+//! # Example
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use burnformer_kernels::{DropoutMask, RandomKey, residual_dropout_norm};
+//!
+//! let device = Device::default().autodiff();
+//! let x = Tensor::<3>::ones([2, 5, 16], &device).require_grad();
+//! let (weight, bias) = (Tensor::ones([16], &device), Tensor::zeros([16], &device));
+//! let mask = DropoutMask::new(RandomKey::new(1), 0.1);
+//! let y = residual_dropout_norm(x.clone(), x.clone(), weight, bias, 1e-5, Some(mask));
+//! let grads = y.sum().backward();
+//! assert_eq!(x.grad(&grads).expect("x is a leaf").dims(), [2, 5, 16]);
+//! ```
 
 #[cfg(feature = "flex")]
 mod flex;
@@ -6,6 +43,7 @@ mod flex;
 mod slices;
 
 mod philox;
+#[cfg_attr(not(feature = "flex"), allow(dead_code))] // the twins need little of it
 mod vector;
 
 mod adam;

@@ -17,7 +17,12 @@ pub fn linear<const D: usize>(
     check(&x, &weight, bias.as_ref());
     #[cfg(feature = "flex")]
     if fuses(&x, &weight, bias.as_ref()) {
-        return crate::flex::linear::fused(x, weight, bias, crate::flex::linear::Activation::Identity);
+        return crate::flex::linear::fused(
+            x,
+            weight,
+            bias,
+            crate::flex::linear::Activation::Identity,
+        );
     }
     twin::linear(x, weight, bias)
 }

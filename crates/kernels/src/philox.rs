@@ -90,10 +90,7 @@ mod tests {
     #[test]
     fn philox_gives_the_published_test_vectors() {
         // Known answers of Random123's kat_vectors for philox4x32-10.
-        assert_eq!(
-            philox([0; 4], [0; 2]),
-            [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
-        );
+        assert_eq!(philox([0; 4], [0; 2]), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
         assert_eq!(
             philox([u32::MAX; 4], [u32::MAX; 2]),
             [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]

@@ -24,10 +24,7 @@ impl RandomKey {
     /// Four random words for counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
-        philox(
-            [index as u32, (index >> 32) as u32, 0, 0],
-            [self.0 as u32, (self.0 >> 32) as u32],
-        )
+        philox([index as u32, (index >> 32) as u32, 0, 0], [self.0 as u32, (self.0 >> 32) as u32])
     }
 
     /// `count` numbers uniform in `[0, 1)`.

@@ -7,14 +7,8 @@ use burnformer_kernels::{AdamStep, Moving, adam_step, sum_of_squares, twin};
 use common::{assert_close, assert_independent_of_threads, normal, values};
 use proptest::prelude::*;
 
-const STEP: AdamStep = AdamStep {
-    rate: 0.01,
-    beta_1: 0.9,
-    beta_2: 0.98,
-    epsilon: 1e-9,
-    time: 1,
-    gradient_scale: 0.5,
-};
+const STEP: AdamStep =
+    AdamStep { rate: 0.01, beta_1: 0.9, beta_2: 0.98, epsilon: 1e-9, time: 1, gradient_scale: 0.5 };
 
 fn plain<const D: usize>(seed: u64, shape: [usize; D]) -> Tensor<D> {
     normal(seed, shape).inner()
@@ -26,8 +20,7 @@ fn stepped(
     shape: [usize; 2],
 ) -> Vec<Vec<f32>> {
     let zeros = Tensor::zeros(shape, &burn::tensor::Device::flex());
-    let mut moving =
-        Moving { parameter: plain(1, shape), first: zeros.clone(), second: zeros };
+    let mut moving = Moving { parameter: plain(1, shape), first: zeros.clone(), second: zeros };
     for time in 1..=3 {
         moving = step(moving, plain(10 + time, shape), AdamStep { time, ..STEP });
     }
@@ -66,8 +59,11 @@ fn the_first_step_goes_against_the_gradient_by_the_rate() {
 #[test]
 fn tensors_held_elsewhere_stay_as_they_were() {
     let parameter = plain(1, [3, 5]);
-    let moving =
-        Moving { parameter: parameter.clone(), first: parameter.clone(), second: plain(2, [3, 5]).square() };
+    let moving = Moving {
+        parameter: parameter.clone(),
+        first: parameter.clone(),
+        second: plain(2, [3, 5]).square(),
+    };
     adam_step(moving, plain(3, [3, 5]), STEP);
     assert_eq!(values(parameter), values(plain(1, [3, 5])));
 }

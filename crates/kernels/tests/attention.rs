@@ -128,7 +128,10 @@ fn attention_works_without_gradients_and_on_an_empty_batch() {
     let context = kernels::attention(x.clone(), x.clone(), x.clone(), 2, None, None);
     assert!(values(context).iter().all(|y| (y - 1.0).abs() < 1e-6));
     let none = x.slice([0..0, 0..3, 0..4]);
-    assert_eq!(kernels::attention(none.clone(), none.clone(), none, 2, None, None).dims(), [0, 3, 4]);
+    assert_eq!(
+        kernels::attention(none.clone(), none.clone(), none, 2, None, None).dims(),
+        [0, 3, 4]
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Tensor};
 use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, twin};
 use common::{
     Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
@@ -20,12 +20,17 @@ fn mask(rate: f64) -> Option<DropoutMask> {
 fn wired(wiring: Wiring, shape: Shape, rate: f64) -> Vec<Vec<f32>> {
     let (x, y) = (leaf(1, shape), leaf(2, shape));
     let (weight, bias) = (leaf(3, [shape[2]]), leaf(4, [shape[2]]));
-    let output =
-        wiring(x.clone(), y.clone(), weight.clone(), bias.clone(), 1e-5, mask(rate));
-    with_gradients(output, Leaves { one: vec![weight, bias], three: vec![x, y], ..Leaves::default() })
+    let output = wiring(x.clone(), y.clone(), weight.clone(), bias.clone(), 1e-5, mask(rate));
+    with_gradients(
+        output,
+        Leaves { one: vec![weight, bias], three: vec![x, y], ..Leaves::default() },
+    )
 }
 
-fn plain_norm(norm: fn(Tensor<3>, Tensor<1>, Tensor<1>, f64) -> Tensor<3>, shape: Shape) -> Vec<Vec<f32>> {
+fn plain_norm(
+    norm: fn(Tensor<3>, Tensor<1>, Tensor<1>, f64) -> Tensor<3>,
+    shape: Shape,
+) -> Vec<Vec<f32>> {
     let (x, weight, bias) = (leaf(1, shape), leaf(3, [shape[2]]), leaf(4, [shape[2]]));
     let output = norm(x.clone(), weight.clone(), bias.clone(), 1e-6);
     with_gradients(output, Leaves { one: vec![weight, bias], three: vec![x], ..Leaves::default() })
@@ -135,4 +140,14 @@ fn an_empty_batch_gives_an_empty_batch() {
 fn a_weight_of_another_width_panics() {
     let ones = Tensor::<1>::ones([7], &device());
     kernels::layer_norm(Tensor::<3>::zeros([1, 1, 8], &device()), ones.clone(), ones, 1e-5);
+}
+
+#[test]
+fn other_element_types_run_the_twin() {
+    let double = |x: Tensor<1>| x.cast(DType::F64);
+    let x = leaf(1, [2, 3, 16]).cast(DType::F64);
+    let output = kernels::layer_norm(x, double(leaf(3, [16])), double(leaf(4, [16])), 1e-5);
+    assert_eq!(output.dtype(), DType::F64);
+    let single = kernels::layer_norm(leaf(1, [2, 3, 16]), leaf(3, [16]), leaf(4, [16]), 1e-5);
+    assert_close(&[values(output.cast(DType::F32))], &[values(single)]);
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
+use burnformer_kernels::{AdamStep, Moving, adam_step};
 use serde::{Deserialize, Serialize};
 
 use crate::gradients::FlatGradients;
@@ -53,30 +54,35 @@ impl Adam {
         self.step
     }
 
-    /// One step along `gradients` times `factor` (`[1]`; see [`clip_factor`](crate::clip_factor)),
-    /// at learning rate `rate`.
+    /// One step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)), at
+    /// learning rate `rate`. In place where nothing else holds the module's parameters.
     pub fn step<M: Module>(
         &mut self,
         module: M,
         gradients: FlatGradients,
-        factor: Option<Tensor<1>>,
+        scale: f64,
         rate: f64,
     ) -> M {
         self.step += 1;
         let AdamSettings { beta1, beta2, epsilon, .. } = self.settings;
-        let step = self.step as i32;
+        let step = AdamStep {
+            rate,
+            beta_1: beta1,
+            beta_2: beta2,
+            epsilon,
+            time: self.step,
+            gradient_scale: scale,
+        };
         let mut mapper = StepMapper {
             gradients: gradients.into_inner().into_iter(),
-            moments: self.first.iter_mut().zip(self.second.iter_mut()),
-            factor,
-            beta1,
-            beta2,
-            epsilon,
-            // x −= rate·m̂/(√v̂ + ε) with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ).
-            rate: rate / (1.0 - beta1.powi(step)),
-            second_scale: 1.0 / (1.0 - beta2.powi(step)),
+            first: std::mem::take(&mut self.first).into_iter(),
+            second: std::mem::take(&mut self.second).into_iter(),
+            moved: (Vec::new(), Vec::new()),
+            step,
         };
-        module.map(&mut mapper)
+        let module = module.map(&mut mapper);
+        (self.first, self.second) = mapper.moved;
+        module
     }
 
     /// The moments by name, `first.NAME` and `second.NAME`, flat.
@@ -131,37 +137,32 @@ fn named_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
     names.1
 }
 
-struct StepMapper<G, M> {
-    gradients: G,
-    moments: M,
-    factor: Option<Tensor<1>>,
-    beta1: f64,
-    beta2: f64,
-    epsilon: f64,
-    rate: f64,
-    second_scale: f64,
+/// Steps each parameter in visiting order, moving its moments from one list to the other.
+struct StepMapper {
+    gradients: std::vec::IntoIter<Tensor<1>>,
+    first: std::vec::IntoIter<Tensor<1>>,
+    second: std::vec::IntoIter<Tensor<1>>,
+    moved: (Vec<Tensor<1>>, Vec<Tensor<1>>),
+    step: AdamStep,
 }
 
-impl<'a, G, M> ModuleMapper for StepMapper<G, M>
-where
-    G: Iterator<Item = Tensor<1>>,
-    M: Iterator<Item = (&'a mut Tensor<1>, &'a mut Tensor<1>)>,
-{
+impl ModuleMapper for StepMapper {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let next = self.gradients.next().zip(self.moments.next());
-        let (mut gradient, (first, second)) = next.expect("a gradient for each parameter");
-        if let Some(factor) = &self.factor {
-            gradient = gradient * factor.clone();
-        }
-        let decay = |old: &Tensor<1>, new: Tensor<1>, beta: f64| old.clone() * beta + new * (1.0 - beta);
-        *first = decay(first, gradient.clone(), self.beta1);
-        *second = decay(second, gradient.clone() * gradient, self.beta2);
-        let root = (second.clone() * self.second_scale).sqrt() + self.epsilon;
-        let change = first.clone() / root * self.rate;
+        let (gradient, first, second) =
+            (self.gradients.next(), self.first.next(), self.second.next());
+        let expected = "a gradient and two moments for each parameter";
         param.map(|old| {
             let shape = old.dims();
-            let new = old.inner() - change.reshape(shape);
-            Tensor::from_inner(new).require_grad()
+            let moving = Moving {
+                parameter: old.inner().reshape([-1]),
+                first: first.expect(expected),
+                second: second.expect(expected),
+            };
+            let Moving { parameter, first, second } =
+                adam_step(moving, gradient.expect(expected), self.step);
+            self.moved.0.push(first);
+            self.moved.1.push(second);
+            Tensor::from_inner(parameter.reshape(shape)).require_grad()
         })
     }
 }
@@ -189,7 +190,7 @@ mod tests {
         let gradients = gradients(&linear);
         let signs: Vec<f32> = gradients.clone().into_inner().remove(0).sign().into_data().iter().collect();
         let mut adam = Adam::new(AdamSettings::default(), &linear);
-        let after = named_parameters(&adam.step(linear, gradients, None, 0.01));
+        let after = named_parameters(&adam.step(linear, gradients, 1.0, 0.01));
         let moved = before["weight"].iter::<f32>().zip(after["weight"].iter::<f32>()).zip(signs);
         for ((old, new), sign) in moved {
             assert!((old - new - 0.01 * sign).abs() < 1e-6, "{old} {new} {sign}");
@@ -202,7 +203,7 @@ mod tests {
         let mut adam = Adam::new(AdamSettings::default(), &linear);
         let step = |adam: &mut Adam, linear: Linear| {
             let gradients = gradients(&linear);
-            adam.step(linear, gradients, None, 0.01)
+            adam.step(linear, gradients, 1.0, 0.01)
         };
         linear = step(&mut adam, linear);
         let fresh = Adam::new(AdamSettings::default(), &linear);

@@ -67,7 +67,8 @@ pub struct Learner {
     tokenizers: Tokenizers,
     sampler: BatchSampler,
     validator: Option<Validator>,
-    model: Transformer,
+    /// Away only during an update, which works on it in place.
+    model: Option<Transformer>,
     updater: Updater,
     state: RunState,
     /// When this sitting began, less the seconds of earlier ones.
@@ -149,7 +150,7 @@ impl Learner {
             tokenizers,
             sampler,
             validator,
-            model,
+            model: Some(model),
             updater,
             state,
             started: Instant::now(),
@@ -183,7 +184,7 @@ impl Learner {
 
     /// The model as it stands.
     pub fn model(&self) -> &Transformer {
-        &self.model
+        self.model.as_ref().expect("the model is away only during an update")
     }
 
     /// The run's folder.
@@ -263,9 +264,9 @@ impl Learner {
         let parts: Vec<Batch> = planned.into_iter().map(|p| p.batch).collect();
         let step = self.state.step + 1;
         let rate = self.rate(step);
-        let (model, statistics) =
-            self.updater.update(self.model.clone(), &parts, step, rate, &self.device);
-        self.model = model;
+        let model = self.model.take().expect("the model is away only during an update");
+        let (model, statistics) = self.updater.update(model, &parts, step, rate, &self.device);
+        self.model = Some(model);
         self.state.step = step;
         self.state.sampler = sampler;
         self.state.tokens += statistics.tokens as u64;
@@ -291,7 +292,7 @@ impl Learner {
 
     fn validate(&mut self) -> Result<(), TrainError> {
         let Some(validator) = &self.validator else { return Ok(()) };
-        let validation = validator.validate(&self.shape, &self.model, &self.device)?;
+        let validation = validator.validate(&self.shape, self.model(), &self.device)?;
         let step = self.state.step;
         let value = metric_value(self.config.validation.metric, &validation);
         let best = self.state.best.record(self.config.validation.metric, value, step);
@@ -327,7 +328,7 @@ impl Learner {
         static SEARCH: std::sync::OnceLock<SearchSettings> = std::sync::OnceLock::new();
         Saved {
             config: &self.shape,
-            model: &self.model,
+            model: self.model(),
             tokenizers: &self.tokenizers,
             search: SEARCH.get_or_init(SearchSettings::default),
         }
@@ -364,13 +365,13 @@ impl Learner {
         let newest = &steps[steps.len().saturating_sub(self.config.checkpoints.average)..];
         let dirs: Vec<_> = newest.iter().map(|&step| self.run.checkpoint(step)).collect();
         let (_, model) = average_models(&dirs, &self.device)?;
-        self.model = model;
+        self.model = Some(model);
         checkpoint::save_model(&self.run.model("average"), &self.saved())?;
         self.reporter.note(&format!("averaged the checkpoints of updates {newest:?}"))?;
         let better = match &self.validator {
             None => true,
             Some(validator) => {
-                let validation = validator.validate(&self.shape, &self.model, &self.device)?;
+                let validation = validator.validate(&self.shape, self.model(), &self.device)?;
                 let metric = self.config.validation.metric;
                 let value = metric_value(metric, &validation);
                 let better = self.state.best.record(metric, value, self.state.step);

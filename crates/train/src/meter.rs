@@ -29,8 +29,7 @@ impl Meter {
         self.updates.push(statistics);
     }
 
-    /// The means since the last point, which starts the next stretch. The only place of the loop
-    /// that waits for the device.
+    /// The means since the last point, which starts the next stretch.
     pub(crate) fn point(&mut self, state: &RunState, lr: f64, waited: Duration) -> TrainPoint {
         let done = std::mem::replace(self, Self::new(waited));
         let tokens = done.tokens.max(1) as f64;
@@ -47,7 +46,7 @@ impl Meter {
             nll,
             ppl: nll.exp(),
             lr,
-            gnorm: total(|u| &u.norm) / done.updates.len().max(1) as f64,
+            gnorm: done.updates.iter().map(|u| u.norm).sum::<f64>() / done.updates.len().max(1) as f64,
             tokens_per_second: tokens / seconds,
             padding: 1.0 - done.real as f64 / done.positions.max(1) as f64,
             data_wait: (waited - done.waited).as_secs_f64() / seconds,

@@ -17,8 +17,7 @@ pub(crate) fn fused<const D: usize>(
     let gradient = contiguous(primitive(gradient));
     let moments = [first.storage_mut(), second.storage_mut()];
     slices::update(parameter.storage_mut(), floats(&gradient), moments, step);
-    let [parameter, first, second] =
-        [parameter, first, second].map(|x| Tensor::from_primitive::<Flex>(x));
+    let [parameter, first, second] = [parameter, first, second].map(Tensor::from_primitive::<Flex>);
     Moving { parameter, first, second }
 }
 

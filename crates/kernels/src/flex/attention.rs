@@ -80,12 +80,7 @@ struct AttentionBackward;
 impl Backward<Flex, 3> for AttentionBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 3>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 3>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let grad = grads.consume::<Flex>(&ops.node);
         for (parent, grad) in ops.parents.into_iter().zip(ops.state.backward(grad)) {
             if let Some(parent) = parent {

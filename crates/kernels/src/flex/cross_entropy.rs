@@ -76,12 +76,7 @@ struct CrossEntropyBackward;
 impl Backward<Flex, 1> for CrossEntropyBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 1>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 1>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         unary::<Flex, _>(ops.parents, ops.node, grads, |grad| backward(ops.state, grad));
     }
 }

@@ -50,6 +50,8 @@ impl Backward<Flex, 1> for DropoutBackward {
         _checkpointer: &mut Checkpointer,
     ) {
         let mask = ops.state;
-        unary::<Flex, _>(ops.parents, ops.node, grads, |grad| <Flex as Dropout>::dropout(grad, mask));
+        unary::<Flex, _>(ops.parents, ops.node, grads, |grad| {
+            <Flex as Dropout>::dropout(grad, mask)
+        });
     }
 }

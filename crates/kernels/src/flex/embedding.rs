@@ -59,12 +59,7 @@ struct EmbeddingBackward;
 impl Backward<Flex, 1> for EmbeddingBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 1>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 1>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let State { ids, vocab, width, scale } = ops.state;
         unary::<Flex, _>(ops.parents, ops.node, grads, |grad| {
             let grad = contiguous(grad);

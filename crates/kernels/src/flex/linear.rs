@@ -104,12 +104,7 @@ struct LinearBackward;
 impl Backward<Flex, 3> for LinearBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 3>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 3>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let grad = grads.consume::<Flex>(&ops.node);
         let (state, sizes) = (&ops.state, ops.state.sizes());
         let mut sums = Vec::new();

@@ -66,12 +66,7 @@ struct NormBackward;
 impl Backward<Flex, 3> for NormBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 3>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 3>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let grad = grads.consume::<Flex>(&ops.node);
         let [dx, _, dweight, dbias] = ops.state.backward(grad);
         for (parent, grad) in ops.parents.into_iter().zip([dx, dweight, dbias]) {
@@ -116,12 +111,12 @@ impl State {
     /// The gradients of x, y, weight and bias.
     pub(super) fn backward(self, grad: FlexTensor) -> [FlexTensor; 4] {
         let weight = floats(&self.weight);
-        let mut dy = vec![0.0; if self.mask.is_some() { weight.len() * self.moments.len() } else { 0 }];
+        let mut dy =
+            vec![0.0; if self.mask.is_some() { weight.len() * self.moments.len() } else { 0 }];
         let mut parameters = None;
         let dx = overwrite(grad, |dx, source| {
             let moments = &self.moments;
-            parameters =
-                Some(slices::backward(self.input(), weight, moments, dx, source, &mut dy));
+            parameters = Some(slices::backward(self.input(), weight, moments, dx, source, &mut dy));
         });
         let parameters = parameters.expect("overwrite calls its writer");
         let dy = match self.mask {

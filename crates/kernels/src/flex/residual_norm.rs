@@ -76,12 +76,7 @@ struct ResidualNormBackward;
 impl Backward<Flex, 4> for ResidualNormBackward {
     type State = State;
 
-    fn backward(
-        self,
-        ops: Ops<State, 4>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
+    fn backward(self, ops: Ops<State, 4>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let grad = grads.consume::<Flex>(&ops.node);
         for (parent, grad) in ops.parents.into_iter().zip(ops.state.backward(grad)) {
             if let Some(parent) = parent {

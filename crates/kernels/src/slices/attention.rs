@@ -101,7 +101,8 @@ pub(crate) fn forward(inputs: Inputs, hidden: &Hidden, context: &mut [f32], weig
             }
         });
     } else {
-        let tasks = context.par_chunks_mut(per_batch).zip(weights.par_chunks_mut(block * sizes.heads));
+        let tasks =
+            context.par_chunks_mut(per_batch).zip(weights.par_chunks_mut(block * sizes.heads));
         tasks.enumerate().for_each_init(scratch, |(_, factors), (batch, (context, weights))| {
             for (head, weights) in weights.chunks_mut(block).enumerate() {
                 forward_head(inputs, hidden, batch, head, context, weights, factors);
@@ -191,7 +192,8 @@ fn backward_head(
     let dvalue = MatrixMut::new(&mut dvalue[head * d_v..], key_len, d_v, heads * d_v);
     product(dvalue, used.transposed(), grad, 1.0);
     softmax_gradient(dscores, weights, key_len);
-    let (scale, dscores) = (inputs.sizes.scale(), Matrix::new(dscores, query_len, key_len, key_len));
+    let (scale, dscores) =
+        (inputs.sizes.scale(), Matrix::new(dscores, query_len, key_len, key_len));
     let dquery = MatrixMut::new(&mut dquery[head * d_k..], query_len, d_k, heads * d_k);
     product(dquery, dscores, key, scale);
     let dkey = MatrixMut::new(&mut dkey[head * d_k..], key_len, d_k, heads * d_k);

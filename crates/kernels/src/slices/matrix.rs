@@ -13,7 +13,10 @@ pub(crate) struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     /// The `rows` by `columns` at the start of `data`, a row every `row_stride` elements.
     pub(crate) fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
-        assert!(span(rows, columns, row_stride) <= data.len(), "{rows}x{columns} exceeds the slice");
+        assert!(
+            span(rows, columns, row_stride) <= data.len(),
+            "{rows}x{columns} exceeds the slice"
+        );
         Self { data, rows, columns, row_stride, column_stride: 1 }
     }
 
@@ -40,7 +43,10 @@ pub(crate) struct MatrixMut<'a> {
 impl<'a> MatrixMut<'a> {
     /// The `rows` by `columns` at the start of `data`.
     pub(crate) fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
-        assert!(span(rows, columns, row_stride) <= data.len(), "{rows}x{columns} exceeds the slice");
+        assert!(
+            span(rows, columns, row_stride) <= data.len(),
+            "{rows}x{columns} exceeds the slice"
+        );
         assert!(row_stride >= columns, "rows of {columns} every {row_stride} elements overlap");
         Self { data, rows, columns, row_stride }
     }
