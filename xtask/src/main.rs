@@ -1,8 +1,7 @@
 //! `cargo xtask <command>`: one door to building, running, testing and checking Burnformer.
 //!
-//! Commands of the `burnformer` binary are built in release mode, with the cargo feature that their
-//! `--device` needs, and run where the caller stands, so that relative paths, standard streams and
-//! exit codes stay what they are. `test` uses the same profile and features: nothing is built twice.
+//! Commands of the `burnformer` binary are built in release mode and run where the caller stands, so
+//! that relative paths, standard streams and exit codes stay what they are. `test` uses the same profile and features: nothing is built twice.
 //! The trade-off is a list of names kept by hand in exchange for no dependencies at all: this
 //! program compiles in a second and never waits for Burn.
 
@@ -31,9 +30,6 @@ const OWN: [Entry; 2] = [
     ("test", "run every test of the workspace (further arguments go to `cargo test`)"),
     ("check", "check formatting, lints and documentation; warnings are errors"),
 ];
-
-/// Devices that need the cargo feature of their name; every other device is in the default build.
-const DEVICE_FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];
 
 /// What `check` runs: each step's name and cargo's arguments.
 const CHECKS: [(&str, &[&str]); 3] = [
@@ -65,7 +61,6 @@ fn help() -> ExitCode {
     FORWARDED.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
     println!("\nCommands for developers:");
     OWN.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
-    println!("\n--device {} builds that backend in.", DEVICE_FEATURES.join("|"));
     ExitCode::SUCCESS
 }
 
@@ -127,20 +122,8 @@ fn manifest() -> PathBuf {
 
 /// Arguments after `cargo run` that run `burnformer <name> <args>`.
 fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
-    let features = features(args).into_iter().flat_map(|feature| ["--features", feature]);
-    let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);
-    fixed.chain(["--", name]).map(OsString::from).chain(args.iter().cloned()).collect()
-}
-
-/// Cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
-fn features(args: &[OsString]) -> Vec<&'static str> {
-    let args = args.iter().map(|arg| arg.to_str().unwrap_or_default());
-    let options: Vec<&str> = args.take_while(|arg| *arg != "--").collect();
-    let joined = options.iter().filter_map(|arg| arg.strip_prefix("--device="));
-    let separate = options.windows(2).filter(|pair| pair[0] == "--device").map(|pair| pair[1]);
-    let devices = joined.chain(separate).flat_map(|list| list.split(','));
-    let kinds: Vec<&str> = devices.filter_map(|device| device.split(':').next()).collect();
-    DEVICE_FEATURES.into_iter().filter(|feature| kinds.contains(feature)).collect()
+    let fixed = ["--release", "--package", "burnformer", "--", name];
+    fixed.into_iter().map(OsString::from).chain(args.iter().cloned()).collect()
 }
 
 /// Replaces this process, so that signals reach the binary itself; returns only on failure.

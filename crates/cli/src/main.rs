@@ -4,9 +4,11 @@
 //! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
 //! 0 done, 1 failed, 2 wrong usage.
 
+mod allocator;
 mod commands;
 mod device;
 mod embedded;
+mod spool;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allocator::keep_freed_memory();
     let result = match Cli::parse().command {
         Command::Train(args) => commands::train::run(args),
         Command::Translate(args) => commands::translate::run(args),

@@ -91,16 +91,16 @@ impl Corpora {
     }
 }
 
-/// `data.cache`, or `burnformer` in the user's cache folder.
-fn cache_folder(config: &TrainConfig) -> PathBuf {
-    if !config.data.cache.as_os_str().is_empty() {
-        return config.data.cache.clone();
+/// `data.cache`, or a folder of the user's cache.
+pub fn cache_folder(config: &TrainConfig) -> PathBuf {
+    match config.data.cache.as_os_str().is_empty() {
+        true => user_cache(),
+        false => config.data.cache.clone(),
     }
-    user_cache().join("data")
 }
 
 /// The user's cache folder for this program.
-pub fn user_cache() -> PathBuf {
+fn user_cache() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let base = folder("XDG_CACHE_HOME")
         .or_else(|| folder("HOME").map(|home| home.join(".cache")))

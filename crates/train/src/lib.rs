@@ -34,7 +34,7 @@ mod validate;
 pub use adam::{Adam, AdamSettings};
 pub use average::average_models;
 pub use config::{ConfigFileError, TrainConfig};
-pub use corpora::{Corpora, user_cache};
+pub use corpora::{Corpora, cache_folder};
 pub use early_stopping::{Best, Metric};
 pub use error::TrainError;
 pub use gradients::{FlatGradients, clip_factor};

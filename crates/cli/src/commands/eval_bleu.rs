@@ -51,9 +51,9 @@ pub struct Args {
     /// Resamplings
     #[arg(long, default_value_t = 1000)]
     confidence_n: usize,
-    /// Digits after the point [default: 2, or 1 as sacreBLEU in JSON]
-    #[arg(long, short = 'w')]
-    width: Option<usize>,
+    /// Digits after the point, as sacreBLEU's --width
+    #[arg(long, short = 'w', default_value_t = 1)]
+    width: usize,
     /// Print sacreBLEU's JSON
     #[arg(long)]
     json: bool,
@@ -109,13 +109,11 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
-    let width = args.width.unwrap_or(2);
     if !args.json {
-        scores.iter().for_each(|score| println!("{}", score.text(width)));
+        scores.iter().for_each(|score| println!("{}", score.text(args.width)));
         return Ok(());
     }
-    let width = args.width.unwrap_or(1);
-    let values: Vec<Value> = scores.iter().map(|score| score.json(width)).collect();
+    let values: Vec<Value> = scores.iter().map(|score| score.json(args.width)).collect();
     match values.as_slice() {
         [one] => println!("{}", serde_json::to_string_pretty(one)?),
         _ => println!("{}", serde_json::to_string_pretty(&values)?),

@@ -8,10 +8,10 @@ use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use burnformer_train::config::corpus_paths;
-use burnformer_train::{Corpora, Learner, TrainConfig, user_cache, worst_batch_bytes};
+use burnformer_train::{Corpora, Learner, TrainConfig, cache_folder, worst_batch_bytes};
 
 use crate::device::DeviceName;
-use crate::embedded;
+use crate::{embedded, spool};
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
@@ -22,7 +22,8 @@ pub struct Args {
     /// A TOML file over the preset; a run's config.toml repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst
+    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst; `-` is
+    /// standard input
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
     /// Validation text, likewise
@@ -101,6 +102,7 @@ fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
         (file, _) => file.as_deref(),
     };
     let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &args.set)?;
+    let cache = cache_folder(&config);
     let overrides = [
         (&args.train, &mut config.data.train),
         (&args.valid, &mut config.data.valid),
@@ -108,11 +110,11 @@ fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
     ];
     for (given, key) in overrides {
         if !given.is_empty() {
-            key.clone_from(given);
+            *key = spool::standard_input_to_file(given, &cache)?;
         }
     }
     if config.data.train.is_empty() {
-        let corpus = embedded::unpack(&user_cache())?;
+        let corpus = embedded::unpack(&cache)?;
         config.data.train = corpus.train;
         if config.data.valid.is_empty() {
             config.data.valid = corpus.valid;

@@ -1,0 +1,169 @@
+//! A toy language pair that a small model learns in seconds, and the binary to run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const WORDS: [(&str, &str); 10] = [
+    ("eins", "one"),
+    ("zwei", "two"),
+    ("drei", "three"),
+    ("vier", "four"),
+    ("fünf", "five"),
+    ("sechs", "six"),
+    ("sieben", "seven"),
+    ("acht", "eight"),
+    ("neun", "nine"),
+    ("null", "zero"),
+];
+
+/// `count` pairs of two to six number words, from a generator seeded by `seed`.
+pub fn pairs(seed: u64, count: usize) -> Vec<(String, String)> {
+    let mut state = seed;
+    let mut draw = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let pair = |_| {
+        let words: Vec<_> = (0..2 + draw(5)).map(|_| WORDS[draw(10) as usize]).collect();
+        let side = |f: fn(&(&'static str, &'static str)) -> &'static str| {
+            words.iter().map(f).collect::<Vec<_>>().join(" ")
+        };
+        (side(|w| w.0), side(|w| w.1))
+    };
+    (0..count).map(pair).collect()
+}
+
+/// Writes both sides of `pairs` to `folder/name.de` and `folder/name.en`.
+pub fn write_pairs(folder: &Path, name: &str, pairs: &[(String, String)]) -> [PathBuf; 2] {
+    let write = |language: &str, lines: Vec<&str>| {
+        let path = folder.join(format!("{name}.{language}"));
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    };
+    let source = write("de", pairs.iter().map(|p| p.0.as_str()).collect());
+    let target = write("en", pairs.iter().map(|p| p.1.as_str()).collect());
+    [source, target]
+}
+
+/// The binary with `arguments`.
+pub fn burnformer<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_burnformer"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs the binary with `input` on its standard input.
+pub fn run_with<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &[u8]) -> Output {
+    let mut command = burnformer(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    let _ = writer.join().unwrap();
+    output
+}
+
+/// Runs the binary.
+pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
+    burnformer(arguments).output().unwrap()
+}
+
+/// stdout of a run that must succeed.
+pub fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", stderr(output));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// stderr of a run.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Settings of a model that learns the toy pair in seconds.
+pub fn tiny_settings(cache: &Path) -> Vec<String> {
+    let settings = [
+        "model.d_model=32",
+        "model.heads=2",
+        "model.d_ff=64",
+        "model.encoder_layers=1",
+        "model.decoder_layers=1",
+        "model.dropout=0.0",
+        "tokenizer.train.vocab_size=320",
+        "tokenizer.train.allow_smaller=true",
+        "training.budget=512",
+        "training.max_updates=240",
+        "training.max_minutes=0",
+        "training.log_every=20",
+        "schedule.factor=2.0",
+        "schedule.warmup=60",
+        "validation.every=120",
+        "checkpoints.every=40",
+        "checkpoints.average=2",
+    ];
+    let cache = format!("data.cache={}", cache.display());
+    let all = settings.iter().map(|s| s.to_string()).chain([cache]);
+    all.flat_map(|setting| ["--set".to_string(), setting]).collect()
+}
+
+/// Arguments of a training run on `corpus` in `folder/out`, with further ones.
+pub fn train_arguments(folder: &Path, corpus: &Corpus, out: &str, more: &[&str]) -> Vec<String> {
+    let path = |p: &Path| p.display().to_string();
+    let mut arguments = vec!["train".to_string(), "--out".into(), path(&folder.join(out))];
+    for (flag, files) in [("--train", &corpus.train), ("--valid", &corpus.valid), ("--test", &corpus.test)] {
+        arguments.push(flag.into());
+        arguments.extend(files.iter().map(|p| path(p)));
+    }
+    arguments.extend(tiny_settings(&folder.join("cache")));
+    arguments.extend(more.iter().map(|s| s.to_string()));
+    arguments
+}
+
+/// A toy corpus on disk.
+pub struct Corpus {
+    pub train: [PathBuf; 2],
+    pub valid: [PathBuf; 2],
+    pub test: [PathBuf; 2],
+}
+
+impl Corpus {
+    pub fn write(folder: &Path) -> Self {
+        Self {
+            train: write_pairs(folder, "train", &pairs(1, 2000)),
+            valid: write_pairs(folder, "valid", &pairs(2, 50)),
+            test: write_pairs(folder, "test", &pairs(3, 50)),
+        }
+    }
+}
+
+/// A run trained once for all tests of a file.
+pub struct Trained {
+    pub folder: tempfile::TempDir,
+    pub corpus: Corpus,
+    pub output: Output,
+}
+
+impl Trained {
+    pub fn get() -> &'static Self {
+        static TRAINED: OnceLock<Trained> = OnceLock::new();
+        TRAINED.get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let corpus = Corpus::write(folder.path());
+            let output = run(&train_arguments(folder.path(), &corpus, "run", &[]));
+            assert!(output.status.success(), "{}", stderr(&output));
+            Self { folder, corpus, output }
+        })
+    }
+
+    pub fn run_dir(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// The best model's directory, as an argument.
+    pub fn model(&self) -> String {
+        self.run_dir().join("best").display().to_string()
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs: reproducing, resuming, refusing.
+
+mod common;
+
+use std::fs;
+
+use common::{Corpus, run, stderr, stdout, train_arguments};
+
+struct Toy {
+    folder: tempfile::TempDir,
+    corpus: Corpus,
+}
+
+impl Toy {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(folder.path());
+        Self { folder, corpus }
+    }
+
+    fn train(&self, out: &str, more: &[&str]) -> std::process::Output {
+        run(&train_arguments(self.folder.path(), &self.corpus, out, more))
+    }
+
+    fn weights(&self, out: &str, step: u32) -> Vec<u8> {
+        let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
+        fs::read(self.folder.path().join(path)).unwrap()
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let toy = Toy::new();
+    let short = ["--set", "training.max_updates=40", "--set", "model.dropout=0.1"];
+    for (out, seed) in [("a", "training.seed=5"), ("b", "training.seed=5"), ("c", "training.seed=6")] {
+        stdout(&toy.train(out, &[&short[..], &["--set", seed]].concat()));
+    }
+    assert!(toy.weights("a", 40) == toy.weights("b", 40));
+    assert!(toy.weights("a", 40) != toy.weights("c", 40));
+}
+
+#[test]
+fn a_run_stopped_and_resumed_is_the_run_that_was_not() {
+    let toy = Toy::new();
+    let dropout = ["--set", "model.dropout=0.1", "--set", "training.accumulate=2"];
+    let with = |updates: &'static str, more: &[&'static str]| {
+        [&dropout[..], &["--set", updates], more].concat()
+    };
+    stdout(&toy.train("whole", &with("training.max_updates=120", &[])));
+    stdout(&toy.train("parts", &with("training.max_updates=40", &[])));
+    let resumed = toy.train("parts", &with("training.max_updates=120", &["--resume"]));
+    assert!(stderr(&resumed).contains("resumed after update 40"), "{}", stderr(&resumed));
+    assert!(toy.weights("whole", 120) == toy.weights("parts", 120));
+    let nothing = toy.train("parts", &with("training.max_updates=120", &["--resume"]));
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(stderr(&nothing).contains("nothing to do"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn a_run_is_not_overwritten_and_nothing_is_not_resumed() {
+    let toy = Toy::new();
+    stdout(&toy.train("a", &["--set", "training.max_updates=2"]));
+    let again = toy.train("a", &["--set", "training.max_updates=2"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
+    let nothing = toy.train("b", &["--resume"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(stderr(&nothing).contains("no checkpoint"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn a_dry_run_prints_a_configuration_that_can_be_used() {
+    let toy = Toy::new();
+    let text = stdout(&toy.train("dry", &["--dry-run"]));
+    assert!(text.contains("# parameters: ") && text.contains("# memory of the worst batch"), "{text}");
+    let path = toy.folder.path().join("again.toml");
+    fs::write(&path, &text).unwrap();
+    let again = stdout(&run(&["train", "--config", path.to_str().unwrap(), "--dry-run"]));
+    assert_eq!(again, text);
+    assert!(!toy.folder.path().join("dry").exists());
+}
+
+#[test]
+fn wrong_usage_exits_2_and_failure_1_with_the_remedy() {
+    assert_eq!(run(&["train", "--no-such-flag"]).status.code(), Some(2));
+    assert_eq!(run::<&str>(&[]).status.code(), Some(2));
+    let toy = Toy::new();
+    let cases: [(&[&str], &str); 5] = [
+        (&["--set", "model.d_modle=3"], "model.d_model"),
+        (&["--set", "model.heads=0"], "heads is 0"),
+        (&["--set", "training.budget=3"], "budget"),
+        (&["--preset", "huge"], "tiny"),
+        (&["--train", "/no/such.de", "/no/such.en"], "/no/such.de"),
+    ];
+    for (more, expected) in cases {
+        let output = toy.train("wrong", more);
+        assert_eq!(output.status.code(), Some(1), "{more:?}");
+        assert!(stderr(&output).contains(expected), "{more:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_corpus_can_come_from_standard_input() {
+    let toy = Toy::new();
+    let rows: Vec<String> = common::pairs(1, 300).into_iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
+    let out = toy.folder.path().join("piped").display().to_string();
+    let mut arguments = vec!["train".to_string(), "--out".into(), out, "--train".into(), "-".into()];
+    arguments.extend(common::tiny_settings(&toy.folder.path().join("cache")));
+    arguments.extend(["--set", "training.max_updates=2"].map(String::from));
+    let output = common::run_with(&arguments, rows.concat().as_bytes());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("300 pairs read"), "{}", stderr(&output));
+}
