@@ -13,7 +13,12 @@ macro_rules! files {
 }
 
 const FILES: [(&str, &[u8]); 6] = files!(
-    "train.de.zst", "train.en.zst", "valid.de.zst", "valid.en.zst", "test.de.zst", "test.en.zst"
+    "train.de.zst",
+    "train.en.zst",
+    "valid.de.zst",
+    "valid.en.zst",
+    "test.de.zst",
+    "test.en.zst"
 );
 
 /// The three parts of the corpus as files: German (source), English (target).

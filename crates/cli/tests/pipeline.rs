@@ -28,9 +28,9 @@ fn the_run_directory_holds_what_is_documented() {
         "config.toml",
         "metrics.jsonl",
         "train.log",
-        "valid/step-000120.hyp",
-        "checkpoints/step-000240/optimizer.safetensors",
-        "checkpoints/step-000240/state.json",
+        "valid/step-000400.hyp",
+        "checkpoints/step-000800/optimizer.safetensors",
+        "checkpoints/step-000800/state.json",
         "best/config.json",
         "best/model.safetensors",
         "best/tokenizer.json",
@@ -41,12 +41,13 @@ fn the_run_directory_holds_what_is_documented() {
     ] {
         assert!(run.join(name).is_file(), "{name}");
     }
-    let events = fs::read_dir(&run).unwrap().filter_map(|e| e.unwrap().file_name().into_string().ok());
+    let events =
+        fs::read_dir(&run).unwrap().filter_map(|e| e.unwrap().file_name().into_string().ok());
     assert_eq!(events.filter(|n| n.starts_with("events.out.tfevents")).count(), 1);
     let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let rows: Vec<Value> = metrics.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let steps = rows.iter().filter(|r| r["kind"] == "train").map(|r| r["step"].as_u64().unwrap());
-    assert_eq!(steps.collect::<Vec<_>>(), (1..=12).map(|n| 20 * n).collect::<Vec<_>>());
+    assert_eq!(steps.collect::<Vec<_>>(), (1..=40).map(|n| 20 * n).collect::<Vec<_>>());
     assert!(rows.iter().any(|r| r["kind"] == "valid" && r["bleu"].is_number()));
     let keep = fs::read_dir(run.join("checkpoints")).unwrap().count();
     assert_eq!(keep, 5, "checkpoints.keep");
@@ -87,7 +88,8 @@ fn n_best_lists_sampling_prefixes_and_ids_work_from_the_command_line() {
     let trained = Trained::get();
     let model = trained.model();
     let translate = |more: &[&str], input: &str| {
-        let arguments: Vec<&str> = ["translate", "--model", &model].into_iter().chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> =
+            ["translate", "--model", &model].into_iter().chain(more.iter().copied()).collect();
         stdout(&run_with(&arguments, input.as_bytes()))
     };
     let n_best = translate(&["--nbest", "3", "--beam", "5"], "eins zwei\nacht\n");
@@ -114,17 +116,38 @@ fn a_model_is_scored_on_text_and_its_translations_score_the_same() {
     let written = written.to_str().unwrap();
     let model = trained.model();
     let by_model = run(&[
-        "eval-bleu", "--model", &model, "--source", source, "--reference", reference, "--output", written,
+        "eval-bleu",
+        "--model",
+        &model,
+        "--source",
+        source,
+        "--reference",
+        reference,
+        "--output",
+        written,
     ]);
     let by_file = run(&["eval-bleu", "--hypothesis", written, "--reference", reference]);
     assert_eq!(stdout(&by_model), stdout(&by_file));
-    let json = stdout(&run(&["eval-bleu", "--hypothesis", written, "--reference", reference, "--json"]));
+    let json =
+        stdout(&run(&["eval-bleu", "--hypothesis", written, "--reference", reference, "--json"]));
     let json: Value = serde_json::from_str(&json).unwrap();
-    for key in ["name", "score", "signature", "verbose_score", "nrefs", "case", "eff", "tok", "smooth", "version"] {
+    for key in [
+        "name",
+        "score",
+        "signature",
+        "verbose_score",
+        "nrefs",
+        "case",
+        "eff",
+        "tok",
+        "smooth",
+        "version",
+    ] {
         assert!(!json[key].is_null(), "{key} in {json}");
     }
     let all = ["bleu", "chrf", "chrf++", "ter", "compound"];
-    let mut arguments = vec!["eval-bleu", "--hypothesis", written, "--reference", reference, "--metric"];
+    let mut arguments =
+        vec!["eval-bleu", "--hypothesis", written, "--reference", reference, "--metric"];
     arguments.extend(all);
     assert_eq!(stdout(&run(&arguments)).lines().count(), all.len());
 }
@@ -137,11 +160,17 @@ fn forced_scores_are_log_probabilities_and_prefer_the_right_translation() {
     fs::write(&source, "eins zwei\neins zwei\n").unwrap();
     fs::write(&target, "one two\nseven seven\n").unwrap();
     let output = run(&[
-        "score", "--model", &trained.model(), "--source", source.to_str().unwrap(), "--target",
+        "score",
+        "--model",
+        &trained.model(),
+        "--source",
+        source.to_str().unwrap(),
+        "--target",
         target.to_str().unwrap(),
     ]);
     let text = stdout(&output);
-    let scores: Vec<f64> = text.lines().map(|l| l.split('\t').next().unwrap().parse().unwrap()).collect();
+    let scores: Vec<f64> =
+        text.lines().map(|l| l.split('\t').next().unwrap().parse().unwrap()).collect();
     assert!(scores[0] <= 0.0 && scores[0] > scores[1] + 1.0, "{scores:?}");
 }
 
@@ -149,15 +178,16 @@ fn forced_scores_are_log_probabilities_and_prefer_the_right_translation() {
 fn models_are_averaged_inspected_and_listed() {
     let trained = Trained::get();
     let run_dir = trained.run_dir();
-    let checkpoint = |n: u32| run_dir.join(format!("checkpoints/step-{n:06}")).display().to_string();
+    let checkpoint =
+        |n: u32| run_dir.join(format!("checkpoints/step-{n:06}")).display().to_string();
     let out = trained.folder.path().join("averaged").display().to_string();
-    stdout(&run(&["average", "--out", &out, &checkpoint(200), &checkpoint(240)]));
+    stdout(&run(&["average", "--out", &out, &checkpoint(760), &checkpoint(800)]));
     let translated = run_with(&["translate", "--model", &out], b"drei vier\n");
     assert_eq!(stdout(&translated), "three four\n");
     let json: Value = serde_json::from_str(&stdout(&run(&["inspect", &out, "--json"]))).unwrap();
-    assert_eq!(json["model"]["d_model"], 32);
+    assert_eq!(json["model"]["d_model"], 64);
     assert!(json["parameters"].as_u64().unwrap() > 10_000);
     assert!(stdout(&run(&["devices"])).contains("cpu"));
-    let again = run(&["average", "--out", &out, &checkpoint(240)]);
+    let again = run(&["average", "--out", &out, &checkpoint(800)]);
     assert_eq!(again.status.code(), Some(1));
 }

@@ -32,7 +32,9 @@ impl Toy {
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let toy = Toy::new();
     let short = ["--set", "training.max_updates=40", "--set", "model.dropout=0.1"];
-    for (out, seed) in [("a", "training.seed=5"), ("b", "training.seed=5"), ("c", "training.seed=6")] {
+    for (out, seed) in
+        [("a", "training.seed=5"), ("b", "training.seed=5"), ("c", "training.seed=6")]
+    {
         stdout(&toy.train(out, &[&short[..], &["--set", seed]].concat()));
     }
     assert!(toy.weights("a", 40) == toy.weights("b", 40));
@@ -72,7 +74,10 @@ fn a_run_is_not_overwritten_and_nothing_is_not_resumed() {
 fn a_dry_run_prints_a_configuration_that_can_be_used() {
     let toy = Toy::new();
     let text = stdout(&toy.train("dry", &["--dry-run"]));
-    assert!(text.contains("# parameters: ") && text.contains("# memory of the worst batch"), "{text}");
+    assert!(
+        text.contains("# parameters: ") && text.contains("# memory of the worst batch"),
+        "{text}"
+    );
     let path = toy.folder.path().join("again.toml");
     fs::write(&path, &text).unwrap();
     let again = stdout(&run(&["train", "--config", path.to_str().unwrap(), "--dry-run"]));
@@ -88,7 +93,7 @@ fn wrong_usage_exits_2_and_failure_1_with_the_remedy() {
     let cases: [(&[&str], &str); 5] = [
         (&["--set", "model.d_modle=3"], "model.d_model"),
         (&["--set", "model.heads=0"], "heads is 0"),
-        (&["--set", "training.budget=3"], "budget"),
+        (&["--set", "training.budget=2"], "budget"),
         (&["--preset", "huge"], "tiny"),
         (&["--train", "/no/such.de", "/no/such.en"], "/no/such.de"),
     ];
@@ -102,9 +107,11 @@ fn wrong_usage_exits_2_and_failure_1_with_the_remedy() {
 #[test]
 fn a_corpus_can_come_from_standard_input() {
     let toy = Toy::new();
-    let rows: Vec<String> = common::pairs(1, 300).into_iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
+    let rows: Vec<String> =
+        common::pairs(1, 300).into_iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
     let out = toy.folder.path().join("piped").display().to_string();
-    let mut arguments = vec!["train".to_string(), "--out".into(), out, "--train".into(), "-".into()];
+    let mut arguments =
+        vec!["train".to_string(), "--out".into(), out, "--train".into(), "-".into()];
     arguments.extend(common::tiny_settings(&toy.folder.path().join("cache")));
     arguments.extend(["--set", "training.max_updates=2"].map(String::from));
     let output = common::run_with(&arguments, rows.concat().as_bytes());

@@ -160,9 +160,7 @@ impl TransformerConfig {
             });
         }
         if self.positions == Positions::Sinusoidal && !self.d_model.is_multiple_of(2) {
-            return Err(ConfigError::OddWidth {
-                d_model: self.d_model,
-            });
+            return Err(ConfigError::OddWidth { d_model: self.d_model });
         }
         let &Self { pad, bos, eos, .. } = self;
         let vocab = self.source_vocab.min(self.target_vocab);

@@ -16,9 +16,7 @@ impl TokenEmbedding {
     /// An embedding of `vocab` pieces in `d_model` features.
     pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
-        Self {
-            weight: init::normal([vocab, d_model], std, key, device),
-        }
+        Self { weight: init::normal([vocab, d_model], std, key, device) }
     }
 
     /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.

@@ -2,7 +2,6 @@ use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
-
 /// Xavier-uniform weights `[fan_out, fan_in]`: U(−a, a) with a = √(6 / (fan_in + fan_out))
 /// (Glorot and Bengio, 2010), the choice of the paper's own code.
 pub(crate) fn xavier_uniform(

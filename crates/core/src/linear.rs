@@ -24,10 +24,7 @@ impl Linear {
 
     /// Xavier-uniform weights and no bias.
     pub fn without_bias(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
-        Self {
-            weight: init::xavier_uniform([output, input], key, device),
-            bias: None,
-        }
+        Self { weight: init::xavier_uniform([output, input], key, device), bias: None }
     }
 
     /// # Shapes

@@ -40,8 +40,7 @@ mod tests {
         let logits = Tensor::<3>::zeros([1, 2, 8], &device);
         let targets = Tensor::<2, Int>::from_data(TensorData::from([[3, 0]]), &device);
         for smoothing in [0.0, 0.1, 0.9] {
-            let sums =
-                label_smoothed_cross_entropy(logits.clone(), targets.clone(), 0, smoothing);
+            let sums = label_smoothed_cross_entropy(logits.clone(), targets.clone(), 0, smoothing);
             let (smoothed, nll): (f32, f32) = (sums.smoothed.into_scalar(), sums.nll.into_scalar());
             assert!((smoothed - 8f32.ln()).abs() < 1e-6 && (nll - 8f32.ln()).abs() < 1e-6);
         }

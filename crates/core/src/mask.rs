@@ -59,10 +59,7 @@ mod tests {
     fn later_positions_are_hidden_also_with_a_past() {
         let device = Device::default();
         assert_eq!(bits(look_ahead_mask(0, 2, &device)), [false, true, false, false]);
-        assert_eq!(
-            bits(look_ahead_mask(1, 2, &device)),
-            [false, false, true, false, false, false]
-        );
+        assert_eq!(bits(look_ahead_mask(1, 2, &device)), [false, false, true, false, false, false]);
     }
 
     #[test]

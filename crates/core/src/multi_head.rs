@@ -108,10 +108,7 @@ impl MultiHeadAttention {
 
     /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
-        KeyValues {
-            key: self.key.forward(memory.clone()),
-            value: self.value.forward(memory),
-        }
+        KeyValues { key: self.key.forward(memory.clone()), value: self.value.forward(memory) }
     }
 
     /// Attends from `query` to keys and values that are already projected; pushes the weights onto

@@ -78,11 +78,7 @@ impl ModuleVisitor for Collector<'_> {
 }
 
 fn collect<M: Module>(module: &M, gradients: Option<&Gradients>) -> BTreeMap<String, TensorData> {
-    let mut collector = Collector {
-        path: Path::default(),
-        found: BTreeMap::new(),
-        gradients,
-    };
+    let mut collector = Collector { path: Path::default(), found: BTreeMap::new(), gradients };
     module.visit(&mut collector);
     collector.found
 }
@@ -112,11 +108,9 @@ impl Replacer {
         let name = self.path.name();
         let value = match self.values.remove(&name) {
             None => Err(LoadError::Missing { name }),
-            Some(data) if data.shape().to_vec() != expected => Err(LoadError::Shape {
-                name,
-                found: data.shape().to_vec(),
-                expected,
-            }),
+            Some(data) if data.shape().to_vec() != expected => {
+                Err(LoadError::Shape { name, found: data.shape().to_vec(), expected })
+            }
             Some(data) => Ok(data),
         };
         value.map_err(|error| self.error.get_or_insert(error)).ok()
@@ -151,11 +145,7 @@ pub fn with_parameters<M: Module>(
     module: M,
     values: BTreeMap<String, TensorData>,
 ) -> Result<M, LoadError> {
-    let mut replacer = Replacer {
-        path: Path::default(),
-        values,
-        error: None,
-    };
+    let mut replacer = Replacer { path: Path::default(), values, error: None };
     let module = module.map(&mut replacer);
     if let Some(error) = replacer.error {
         return Err(error);

@@ -34,11 +34,7 @@ impl TransformerConfig {
 
     /// The paper's big model (Table 3, last row).
     pub fn big(vocab: usize) -> Self {
-        Self {
-            d_ff: 4096,
-            dropout: 0.3,
-            ..Self::base(vocab).with_width(1024, 16)
-        }
+        Self { d_ff: 4096, dropout: 0.3, ..Self::base(vocab).with_width(1024, 16) }
     }
 
     /// Three layers of 256: trains on a laptop's CPU in under an hour.
@@ -64,13 +60,7 @@ impl TransformerConfig {
     /// The same model with another width and number of heads, d_k = d_v = d_model / heads.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = d_model / heads.max(1);
-        Self {
-            d_model,
-            heads,
-            d_k: d_head,
-            d_v: d_head,
-            ..self
-        }
+        Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
 
     /// Table 3, rows A: `heads` of 1, 4, 16 or 32 at constant cost.
@@ -80,19 +70,12 @@ impl TransformerConfig {
 
     /// Table 3, rows B: keys of width 16 or 32.
     pub fn table3_b(vocab: usize, d_k: usize) -> Self {
-        Self {
-            d_k,
-            ..Self::base(vocab)
-        }
+        Self { d_k, ..Self::base(vocab) }
     }
 
     /// Table 3, rows C by their number of layers (2, 4, 8).
     pub fn table3_c_depth(vocab: usize, layers: usize) -> Self {
-        Self {
-            encoder_layers: layers,
-            decoder_layers: layers,
-            ..Self::base(vocab)
-        }
+        Self { encoder_layers: layers, decoder_layers: layers, ..Self::base(vocab) }
     }
 
     /// Table 3, rows C by width: d_model 256 (d_k 32) or 1024 (d_k 128), eight heads.
@@ -102,26 +85,17 @@ impl TransformerConfig {
 
     /// Table 3, rows C by inner width: 1024 or 4096.
     pub fn table3_c_feed_forward(vocab: usize, d_ff: usize) -> Self {
-        Self {
-            d_ff,
-            ..Self::base(vocab)
-        }
+        Self { d_ff, ..Self::base(vocab) }
     }
 
     /// Table 3, rows D by dropout (0.0, 0.2); the rows on label smoothing differ in training only.
     pub fn table3_d(vocab: usize, dropout: f64) -> Self {
-        Self {
-            dropout,
-            ..Self::base(vocab)
-        }
+        Self { dropout, ..Self::base(vocab) }
     }
 
     /// Table 3, row E: learned positions instead of sinusoids.
     pub fn table3_e(vocab: usize) -> Self {
-        Self {
-            positions: Positions::Learned,
-            ..Self::base(vocab)
-        }
+        Self { positions: Positions::Learned, ..Self::base(vocab) }
     }
 }
 

@@ -20,10 +20,7 @@ pub struct ResidualNorm {
 impl ResidualNorm {
     /// Wiring with the given place of the norm and dropout rate.
     pub fn new(position: NormPosition, dropout: f64) -> Self {
-        Self {
-            dropout: Dropout::new(dropout),
-            position,
-        }
+        Self { dropout: Dropout::new(dropout), position }
     }
 
     /// Runs `sublayer` inside the wiring.

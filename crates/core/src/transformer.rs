@@ -128,8 +128,7 @@ impl Transformer {
     /// Attention weights of every layer and head over `source` and `target_input`.
     pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
         let mut maps = AttentionMaps::default();
-        let memory =
-            self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
+        let memory = self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
         let mut cache = self.start_decoding(&memory);
         self.decode_cached(target_input, &mut cache, Mode::Inference, Some(&mut maps));
         maps

@@ -64,7 +64,8 @@ fn longer_sequences_than_those_trained_on_are_accepted() {
 /// §3.2.2: with d_k = d_v = d_model / h, the cost does not depend on the number of heads.
 #[test]
 fn the_number_of_heads_does_not_change_the_number_of_parameters() {
-    let counts = [1, 2, 4, 8].map(|h| TransformerConfig::tiny(10).with_width(128, h).parameter_count());
+    let counts =
+        [1, 2, 4, 8].map(|h| TransformerConfig::tiny(10).with_width(128, h).parameter_count());
     assert!(counts.iter().all(|&c| c == counts[0]));
 }
 

@@ -75,7 +75,11 @@ impl Case {
             dropout: 0.0,
             norm: if text("norm") == "pre" { NormPosition::Pre } else { NormPosition::Post },
             layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap(),
-            activation: if text("activation") == "gelu" { Activation::Gelu } else { Activation::Relu },
+            activation: if text("activation") == "gelu" {
+                Activation::Gelu
+            } else {
+                Activation::Relu
+            },
             positions: match text("position") {
                 "learned" => Positions::Learned,
                 _ => Positions::Sinusoidal,
@@ -166,7 +170,8 @@ fn memory_logits_and_attention_are_the_references() {
         for (stack, kind, ids, layers) in kinds {
             for (n, weights) in layers.iter().enumerate() {
                 let suffix = format!("{stack}.layers.{n}.{kind}_attention");
-                let key = case.case.keys().find(|k| k.starts_with("attention.") && k.contains(&suffix));
+                let key =
+                    case.case.keys().find(|k| k.starts_with("attention.") && k.contains(&suffix));
                 let key = key.unwrap_or_else(|| panic!("no {suffix} in {:?}", case.case.keys()));
                 let distance = case.distance(key, weights.to_data(), ids, 2);
                 assert!(distance < 1e-4, "{} {key} {distance}", case.name);
@@ -227,9 +232,8 @@ fn adam(
     let t = t as f64;
     let lr = 0.1 * (d_model as f64).powf(-0.5) * t.powf(-0.5).min(t * 4f64.powf(-1.5));
     let step = |(name, value): (String, TensorData)| {
-        let moments = moments
-            .entry(name.clone())
-            .or_insert_with(|| vec![(0.0, 0.0); value.num_elements()]);
+        let moments =
+            moments.entry(name.clone()).or_insert_with(|| vec![(0.0, 0.0); value.num_elements()]);
         let gradient = gradients[&name].iter::<f64>();
         let next = value.iter::<f64>().zip(gradient).zip(moments);
         let next = next.map(|((x, g), (m, v))| {

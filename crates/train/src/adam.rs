@@ -188,7 +188,8 @@ mod tests {
         let linear = Linear::new(3, 2, RandomKey::new(1), &device());
         let before = named_parameters(&linear);
         let gradients = gradients(&linear);
-        let signs: Vec<f32> = gradients.clone().into_inner().remove(0).sign().into_data().iter().collect();
+        let signs: Vec<f32> =
+            gradients.clone().into_inner().remove(0).sign().into_data().iter().collect();
         let mut adam = Adam::new(AdamSettings::default(), &linear);
         let after = named_parameters(&adam.step(linear, gradients, 1.0, 0.01));
         let moved = before["weight"].iter::<f32>().zip(after["weight"].iter::<f32>()).zip(signs);

@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::{Device, TensorData};
-use burnformer_core::{Transformer, TransformerConfig, model_dir, named_parameters, with_parameters};
+use burnformer_core::{
+    Transformer, TransformerConfig, model_dir, named_parameters, with_parameters,
+};
 
 use crate::error::TrainError;
 
@@ -73,10 +75,13 @@ mod tests {
         let device = Device::default();
         let (a, b) = (saved(1, 20), saved(2, 20));
         let (_, mean) = average_models(&[a.path(), b.path()], &device).unwrap();
-        let load = |f: &tempfile::TempDir| named_parameters(&model_dir::load(f.path(), &device).unwrap().1);
+        let load = |f: &tempfile::TempDir| {
+            named_parameters(&model_dir::load(f.path(), &device).unwrap().1)
+        };
         let (a, b, mean) = (load(&a), load(&b), named_parameters(&mean));
         for (name, value) in mean {
-            let expected = a[&name].iter::<f32>().zip(b[&name].iter::<f32>()).map(|(x, y)| (x + y) / 2.0);
+            let expected =
+                a[&name].iter::<f32>().zip(b[&name].iter::<f32>()).map(|(x, y)| (x + y) / 2.0);
             assert!(value.iter::<f32>().zip(expected).all(|(x, y)| (x - y).abs() < 1e-7), "{name}");
         }
     }

@@ -132,12 +132,14 @@ pub fn load(
     model_dir::verify(path)?;
     let (config, model) = model_dir::load(path, device)?;
     let state_path = path.join(STATE);
-    let wrong = |path: &Path, message: String| TrainError::Checkpoint { path: path.into(), message };
+    let wrong =
+        |path: &Path, message: String| TrainError::Checkpoint { path: path.into(), message };
     let json = fs::read(&state_path).map_err(|e| TrainError::io(&state_path, e))?;
     let state: RunState =
         serde_json::from_slice(&json).map_err(|e| wrong(&state_path, e.to_string()))?;
     let file = path.join(OPTIMIZER);
-    let bytes = fs::read(&file).map_err(|source| ModelDirError::Io { path: file.clone(), source })?;
+    let bytes =
+        fs::read(&file).map_err(|source| ModelDirError::Io { path: file.clone(), source })?;
     let moments = read_tensors(&file, &bytes)?;
     let adam = adam(&model).restore(state.step, moments, device);
     let adam = adam.ok_or_else(|| wrong(&file, "moments of another model".into()))?;

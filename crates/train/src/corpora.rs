@@ -41,7 +41,9 @@ impl Corpora {
                 TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
             }
             more => {
-                return Err(ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into());
+                return Err(
+                    ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
+                );
             }
         };
         let settings = PrepareSettings {
@@ -76,7 +78,11 @@ impl Corpora {
         let settings = PrepareSettings {
             corpus: corpus.clone(),
             tokenizer: TokenizerSource::Given(self.tokenizers.clone()),
-            cleaning: CleaningSettings { max_length_ratio: None, utf8: config.data.utf8, ..config.data.cleaning(config.training.budget) },
+            cleaning: CleaningSettings {
+                max_length_ratio: None,
+                utf8: config.data.utf8,
+                ..config.data.cleaning(config.training.budget)
+            },
             cache_dir: cache_folder(config),
         };
         self.valid = Some(Arc::new(prepare(&settings, progress)?.corpus));

@@ -61,7 +61,9 @@ pub enum TrainError {
         message: String,
     },
     /// A run that would do nothing.
-    #[error("nothing to do: the run stands at update {step} and {limit}; raise the limit with --set")]
+    #[error(
+        "nothing to do: the run stands at update {step} and {limit}; raise the limit with --set"
+    )]
     NothingToDo {
         /// Updates made.
         step: u64,

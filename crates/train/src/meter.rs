@@ -46,7 +46,8 @@ impl Meter {
             nll,
             ppl: nll.exp(),
             lr,
-            gnorm: done.updates.iter().map(|u| u.norm).sum::<f64>() / done.updates.len().max(1) as f64,
+            gnorm: done.updates.iter().map(|u| u.norm).sum::<f64>()
+                / done.updates.len().max(1) as f64,
             tokens_per_second: tokens / seconds,
             padding: 1.0 - done.real as f64 / done.positions.max(1) as f64,
             data_wait: (waited - done.waited).as_secs_f64() / seconds,

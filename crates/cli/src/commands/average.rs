@@ -25,7 +25,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     let (config, model) = average_models(&args.models, &DeviceName::Cpu.open())?;
     model_dir::save(&args.out, &config, &model)?;
-    for name in ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json", "generation.json"] {
+    for name in
+        ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json", "generation.json"]
+    {
         let from = args.models[0].join(name);
         if from.exists() {
             let to = args.out.join(name);

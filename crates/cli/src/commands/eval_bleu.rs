@@ -84,8 +84,7 @@ enum MetricName {
 
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
-    let references =
-        args.reference.iter().map(|path| lines(path)).collect::<Result<Vec<_>>>()?;
+    let references = args.reference.iter().map(|path| lines(path)).collect::<Result<Vec<_>>>()?;
     let hypotheses = match &args.hypothesis {
         Some(path) => lines(path)?,
         None => translate(&args)?,

@@ -40,11 +40,8 @@ pub struct Args {
 /// to stderr.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
-    let paths: Vec<PathBuf> = [Some(&args.source), args.target.as_ref()]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+    let paths: Vec<PathBuf> =
+        [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;
     let pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;

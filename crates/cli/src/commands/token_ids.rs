@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 pub fn line_to_ids(line: &str, number: usize) -> Result<Vec<u32>> {
     let parse = |word: &str| {
         word.parse().with_context(|| {
-            format!("line {number}: {word:?} is no token id; give whole numbers separated by spaces")
+            format!(
+                "line {number}: {word:?} is no token id; give whole numbers separated by spaces"
+            )
         })
     };
     line.split_whitespace().map(parse).collect()

@@ -158,7 +158,8 @@ fn open_output(args: &Args) -> Result<Box<dyn Write>> {
     Ok(match &args.output {
         None => Box::new(BufWriter::new(std::io::stdout().lock())),
         Some(path) => {
-            let file = std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;
+            let file =
+                std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;
             Box::new(BufWriter::new(file))
         }
     })
@@ -179,7 +180,9 @@ fn read_chunk(
         if let Some(prefixes) = prefixes.as_deref_mut() {
             match prefixes.next_line()? {
                 Some(prefix) => prefix_lines.push(prefix.text),
-                None => bail!("--prefix ends before line {}; it needs one line a sentence", line.number),
+                None => {
+                    bail!("--prefix ends before line {}; it needs one line a sentence", line.number)
+                }
             }
         }
         lines.push(line.text);

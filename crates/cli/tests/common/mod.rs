@@ -1,4 +1,5 @@
 //! A toy language pair that a small model learns in seconds, and the binary to run.
+#![allow(dead_code, reason = "each test file uses its share")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ const WORDS: [(&str, &str); 10] = [
 pub fn pairs(seed: u64, count: usize) -> Vec<(String, String)> {
     let mut state = seed;
     let mut draw = move |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let pair = |_| {
@@ -86,22 +88,24 @@ pub fn stderr(output: &Output) -> String {
 /// Settings of a model that learns the toy pair in seconds.
 pub fn tiny_settings(cache: &Path) -> Vec<String> {
     let settings = [
-        "model.d_model=32",
-        "model.heads=2",
-        "model.d_ff=64",
+        "model.d_model=64",
+        "model.heads=4",
+        "model.d_ff=128",
+        "model.norm=pre",
         "model.encoder_layers=1",
         "model.decoder_layers=1",
         "model.dropout=0.0",
         "tokenizer.train.vocab_size=320",
         "tokenizer.train.allow_smaller=true",
         "training.budget=512",
-        "training.max_updates=240",
+        "training.max_updates=800",
         "training.max_minutes=0",
         "training.log_every=20",
-        "schedule.factor=2.0",
-        "schedule.warmup=60",
-        "validation.every=120",
+        "schedule.factor=1.0",
+        "schedule.warmup=100",
+        "validation.every=400",
         "checkpoints.every=40",
+        "checkpoints.keep=5",
         "checkpoints.average=2",
     ];
     let cache = format!("data.cache={}", cache.display());
@@ -113,7 +117,9 @@ pub fn tiny_settings(cache: &Path) -> Vec<String> {
 pub fn train_arguments(folder: &Path, corpus: &Corpus, out: &str, more: &[&str]) -> Vec<String> {
     let path = |p: &Path| p.display().to_string();
     let mut arguments = vec!["train".to_string(), "--out".into(), path(&folder.join(out))];
-    for (flag, files) in [("--train", &corpus.train), ("--valid", &corpus.valid), ("--test", &corpus.test)] {
+    for (flag, files) in
+        [("--train", &corpus.train), ("--valid", &corpus.valid), ("--test", &corpus.test)]
+    {
         arguments.push(flag.into());
         arguments.extend(files.iter().map(|p| path(p)));
     }

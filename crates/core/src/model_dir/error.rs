@@ -80,9 +80,6 @@ pub enum ModelDirError {
 
 impl ModelDirError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io {
-            path: path.to_path_buf(),
-            source,
-        }
+        Self::Io { path: path.to_path_buf(), source }
     }
 }

@@ -72,10 +72,7 @@ pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirEr
 fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
     let path = dir.join(MANIFEST);
     let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
-    serde_json::from_slice(&bytes).map_err(|e| ModelDirError::Json {
-        path,
-        message: e.to_string(),
-    })
+    serde_json::from_slice(&bytes).map_err(|e| ModelDirError::Json { path, message: e.to_string() })
 }
 
 fn sha256(bytes: &[u8]) -> String {

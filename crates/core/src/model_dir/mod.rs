@@ -69,7 +69,8 @@ pub fn save(
 pub fn load_config(dir: &Path) -> Result<TransformerConfig, ModelDirError> {
     let path = dir.join(CONFIG);
     let bytes = read_checked(dir, CONFIG)?;
-    let json = |e: serde_json::Error| ModelDirError::Json { path: path.clone(), message: e.to_string() };
+    let json =
+        |e: serde_json::Error| ModelDirError::Json { path: path.clone(), message: e.to_string() };
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(json)?;
     let found = value["format_version"].as_u64().unwrap_or(0);
     if found != u64::from(FORMAT_VERSION) {
@@ -88,7 +89,10 @@ pub fn load_config(dir: &Path) -> Result<TransformerConfig, ModelDirError> {
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load(dir: &Path, device: &Device) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+pub fn load(
+    dir: &Path,
+    device: &Device,
+) -> Result<(TransformerConfig, Transformer), ModelDirError> {
     let config = load_config(dir)?;
     let path = dir.join(WEIGHTS);
     let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;

@@ -53,8 +53,5 @@ pub fn read_tensors(
 }
 
 fn damaged(path: &Path, error: &dyn std::fmt::Display) -> ModelDirError {
-    ModelDirError::Tensors {
-        path: path.to_path_buf(),
-        message: error.to_string(),
-    }
+    ModelDirError::Tensors { path: path.to_path_buf(), message: error.to_string() }
 }

@@ -242,7 +242,11 @@ impl TrainConfig {
         };
         let t = &self.training;
         if t.budget == 0 {
-            return value("training.budget", "0".into(), "at least the longest sentence, such as 4096");
+            return value(
+                "training.budget",
+                "0".into(),
+                "at least the longest sentence, such as 4096",
+            );
         }
         if t.accumulate == 0 {
             return value("training.accumulate", "0".into(), "at least 1");
@@ -263,7 +267,9 @@ impl TrainConfig {
         if !(self.schedule.factor.is_finite() && self.schedule.factor > 0.0) {
             return value("schedule.factor", self.schedule.factor.to_string(), "above 0");
         }
-        for (key, beta) in [("optimizer.beta1", self.optimizer.beta1), ("optimizer.beta2", self.optimizer.beta2)] {
+        for (key, beta) in
+            [("optimizer.beta1", self.optimizer.beta1), ("optimizer.beta2", self.optimizer.beta2)]
+        {
             if !(0.0..1.0).contains(&beta) {
                 return value(key, beta.to_string(), "at least 0 and below 1");
             }

@@ -1,6 +1,4 @@
-use burnformer_core::{
-    Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig,
-};
+use burnformer_core::{Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
 use burnformer_data::special;
 use serde::{Deserialize, Serialize};
 

@@ -35,7 +35,8 @@ fn presets_agree_with_the_cores() {
 fn settings_override_the_file_and_the_file_the_preset() {
     let config = file("preset = \"base\"\n[model]\nd_ff = 77\n").unwrap();
     assert_eq!((config.model.d_ff, config.model.d_model), (77, 512));
-    let config = set(&["model.d_ff=99", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"]).unwrap();
+    let config =
+        set(&["model.d_ff=99", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"]).unwrap();
     assert_eq!(config.model.d_ff, 99);
     assert_eq!(config.data.train, ["a", "b"].map(PathBuf::from));
     assert_eq!(config.validation.metric, Metric::Ppl);
