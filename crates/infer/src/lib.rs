@@ -79,3 +79,8 @@ pub use translator::{
     Alternative, LongSources, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE,
     TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
 };
+
+/// The programs in the README, compiled and run as they stand there.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

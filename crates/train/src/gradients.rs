@@ -27,7 +27,7 @@ impl FlatGradients {
     }
 
     /// The sum of both, element by element: gradient accumulation.
-    pub fn add(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
     }
 

@@ -53,7 +53,7 @@ impl Updater {
             let own = FlatGradients::take(&model, &mut own);
             gradients = Some(match gradients {
                 None => own,
-                Some(sum) => sum.add(own),
+                Some(sum) => sum.plus(own),
             });
         }
         let gradients = gradients.expect("an update has at least one batch");

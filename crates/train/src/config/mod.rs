@@ -5,6 +5,7 @@ mod model;
 
 use std::path::{Path, PathBuf};
 
+use burnformer_core::EmbeddingSharing;
 use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Policy};
 use serde::{Deserialize, Serialize};
 
@@ -260,6 +261,14 @@ impl TrainConfig {
         }
         if t.log_every == 0 {
             return value("training.log_every", "0".into(), "at least 1");
+        }
+        let two_vocabularies = match self.tokenizer.files.len() {
+            0 => !self.tokenizer.train.joint,
+            files => files == 2,
+        };
+        if two_vocabularies && self.model.sharing == EmbeddingSharing::All {
+            let remedy = "\"target\" or \"none\" with a vocabulary for each side";
+            return value("model.sharing", "\"all\"".into(), remedy);
         }
         if self.schedule.warmup == 0 {
             return value("schedule.warmup", "0".into(), "at least 1");

@@ -67,6 +67,9 @@ fn a_wrong_type_a_wrong_value_and_bad_syntax_are_named() {
     let message = set(&["model.d_model=\"wide\""]).unwrap_err().to_string();
     assert!(message.contains("d_model"), "{message}");
     assert!(matches!(set(&["training.budget=0"]), Err(ConfigFileError::Value { .. })));
+    let shared = set(&["tokenizer.train.joint=false"]).unwrap_err().to_string();
+    assert!(shared.contains("model.sharing"), "{shared}");
+    assert!(set(&["tokenizer.train.joint=false", "model.sharing=target"]).is_ok());
     assert!(matches!(set(&["schedule.warmup=0"]), Err(ConfigFileError::Value { .. })));
     assert!(matches!(set(&["training.budget"]), Err(ConfigFileError::Setting { .. })));
     assert!(matches!(file("[model\n"), Err(ConfigFileError::Syntax { .. })));
