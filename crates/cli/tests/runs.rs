@@ -90,18 +90,21 @@ fn wrong_usage_exits_2_and_failure_1_with_the_remedy() {
     assert_eq!(run(&["train", "--no-such-flag"]).status.code(), Some(2));
     assert_eq!(run::<&str>(&[]).status.code(), Some(2));
     let toy = Toy::new();
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 4] = [
         (&["--set", "model.d_modle=3"], "model.d_model"),
         (&["--set", "model.heads=0"], "heads is 0"),
         (&["--set", "training.budget=2"], "budget"),
         (&["--preset", "huge"], "tiny"),
-        (&["--train", "/no/such.de", "/no/such.en"], "/no/such.de"),
     ];
     for (more, expected) in cases {
         let output = toy.train("wrong", more);
         assert_eq!(output.status.code(), Some(1), "{more:?}");
         assert!(stderr(&output).contains(expected), "{more:?}: {}", stderr(&output));
     }
+    let out = toy.folder.path().join("missing").display().to_string();
+    let missing = run(&["train", "--train", "/no/such.de", "/no/such.en", "--out", &out]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("/no/such.de: no such file"), "{}", stderr(&missing));
 }
 
 #[test]
