@@ -71,12 +71,15 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     };
     let batching = Batching { max_sentences: args.batch, max_tokens: usize::MAX };
     let requests = requests(args);
-    let warm = &requests[..args.batch.min(requests.len())];
-    search(&model, warm, &settings, &batching)?;
+    // One batch after the other, so that with --batch 1 a sentence's time is its latency.
+    let batches = requests.chunks(args.batch.max(1));
+    let translate = |batch| search(&model, batch, &settings, &batching);
+    batches.clone().take(1).try_for_each(|batch| translate(batch).map(drop))?;
     let start = Instant::now();
-    let translations = search(&model, &requests, &settings, &batching)?;
+    let translations = batches.map(translate).collect::<Result<Vec<_>, _>>()?;
     let seconds = start.elapsed().as_secs_f64();
-    let tokens: usize = translations.iter().map(|hypotheses| hypotheses[0].tokens.len()).sum();
+    let tokens: usize =
+        translations.iter().flatten().map(|hypotheses| hypotheses[0].tokens.len()).sum();
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
         "threads": rayon::current_num_threads(),
