@@ -94,7 +94,7 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         let rate = noam(step, args.shape.d, WARMUP);
         let (next, statistics) = updater.update(model, &parts, step, rate, device);
         model = next;
-        loss = f64::from(statistics.loss.into_scalar::<f32>()) / statistics.tokens as f64;
+        loss = statistics.loss / statistics.tokens as f64;
         if step > args.warm {
             seconds += start.elapsed().as_secs_f64();
             tokens += statistics.tokens;
