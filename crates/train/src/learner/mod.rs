@@ -98,6 +98,11 @@ impl Learner {
         self.model.as_ref().expect("the model is away only during an update")
     }
 
+    /// Where the run stands.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
     /// The run's folder.
     pub fn run_dir(&self) -> &RunDir {
         &self.run
