@@ -8,6 +8,7 @@ mod transformer;
 pub use ensemble::Ensemble;
 pub use transformer::TransformerModel;
 
+use crate::attention::AttentionWeights;
 use crate::log_prob::log_sum_exp;
 
 /// The ids that structure a sentence.
@@ -65,6 +66,12 @@ pub trait StepModel: Send + Sync {
             }
         }
         scored
+    }
+
+    /// The attention weights of every layer and head over `source` and `target` (ids, each closed by
+    /// `</s>`); `None` if this kind of model has no single answer.
+    fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
+        None
     }
 }
 
