@@ -16,6 +16,7 @@
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
+//! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //!
 //! # Example
@@ -53,6 +54,7 @@ mod presets;
 mod random;
 mod residual;
 mod transformer;
+mod window;
 
 pub mod model_dir;
 
@@ -76,3 +78,4 @@ pub use position::{PositionalEncoding, sinusoid};
 pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use transformer::{AttentionMaps, Memory, Transformer};
+pub use window::{Sight, Window, WindowBlocks, window_attention};
