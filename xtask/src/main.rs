@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 7] = [
+const FORWARDED: [Entry; 8] = [
     ("train", "train a model, or resume a run"),
     ("eval-bleu", "translate a test set and score it by BLEU"),
     ("translate", "translate text, one sentence a line"),
@@ -23,6 +23,7 @@ const FORWARDED: [Entry; 7] = [
     ("average", "average the weights of checkpoints"),
     ("inspect", "describe a model directory"),
     ("devices", "list the devices that can compute"),
+    ("bench", "measure speed, alone or beside another framework"),
 ];
 
 /// Commands of this program.

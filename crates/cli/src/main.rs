@@ -39,6 +39,8 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
+    /// Measure speed, alone or beside another framework.
+    Bench(commands::bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Average(args) => commands::average::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Bench(args) => commands::bench::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

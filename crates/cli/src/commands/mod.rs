@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod average;
+pub mod bench;
 pub mod devices;
 pub mod eval_bleu;
 pub mod inspect;
