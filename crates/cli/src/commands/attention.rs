@@ -41,7 +41,7 @@ pub struct Args {
     /// Whose attention to print or draw
     #[arg(long, default_value = "cross")]
     part: Part,
-    /// The layer, from 1 [default: all in pictures, else the last but one]
+    /// The layer, from 1 [default: all in pictures, else the last]
     #[arg(long, value_name = "N")]
     layer: Option<usize>,
     /// The head, from 1 [default: all in pictures, else the mean of all]
@@ -204,7 +204,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
 /// The sentence, its translation, and one map in shades.
 fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
     let panel = panel(args, sentence)?;
-    let layer = args.layer.map_or(panel.layers.len().saturating_sub(2), |layer| layer - 1);
+    let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
     let head = args.head.map(|head| head - 1);
     let weights = panel.weights(layer, head).context("the layer has no heads")?;
     let name = match args.head {
