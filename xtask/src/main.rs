@@ -24,8 +24,8 @@ const FORWARDED: [Entry; 10] = [
     ("inspect", "describe a model directory"),
     ("attention", "show what a model looks at, and align words"),
     ("plot", "draw the curves of runs, positions, the schedule"),
-    ("bench", "measure"),
     ("devices", "list the devices that can compute"),
+    ("bench", "measure speed, alone or beside another framework"),
 ];
 
 /// Commands of this program.

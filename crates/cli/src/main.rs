@@ -2,12 +2,13 @@
 //!
 //! The only crate that picks backends: every command takes `--device`, and the libraries below it
 //! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
-//! 0 done, 1 failed, 2 wrong usage.
+//! 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
 
 mod allocator;
 mod commands;
 mod device;
 mod embedded;
+mod signals;
 mod spool;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Command {
     Bench(commands::bench::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
+    /// Measure speed, alone or beside another framework.
+    Bench(commands::bench::Args),
 }
 
 /// Counts what is allocated, for `bench`.
@@ -63,10 +66,15 @@ fn main() -> ExitCode {
         Command::Plot(args) => commands::plot::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Bench(args) => commands::bench::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<signals::Stopped>() => {
+            let code = error.downcast_ref().map_or(1, signals::Stopped::exit_code);
+            ExitCode::from(code)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -1,6 +1,6 @@
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::RandomKey;
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burnformer_kernels::{History, RandomKey};
 
 use crate::config::TransformerConfig;
 use crate::encoder::closing_norm;
@@ -35,9 +35,8 @@ pub struct DecoderLayer {
 /// What one decoder layer remembers between steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far, or of as much of it as the attention window reaches,
-    /// `[rows, len, heads·d]`; none before the first step.
-    pub target: Option<KeyValues>,
+    /// Keys and values of the target so far, or of as much of it as the attention window reaches.
+    pub target: History,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
@@ -64,17 +63,18 @@ impl DecoderCache {
         self.len == 0
     }
 
-    /// Continues from the hypotheses `rows` (`[new_rows]`): beam search's reordering.
+    /// Continues from the hypotheses `rows`: beam search's reordering.
     ///
     /// The new rows must again be sentence-major, the same number for each sentence.
-    pub fn select_rows(&mut self, rows: &Tensor<1, Int>) {
-        for layer in &mut self.layers {
-            layer.target = layer.target.take().map(|target| target.select(rows));
-        }
+    pub fn select_rows(&mut self, rows: &[usize]) {
+        self.layers.iter_mut().for_each(|layer| layer.target.select(rows));
     }
 
-    /// Keeps the sentences `indices` (`[new_sentences]`); rows must be selected to match.
-    pub fn select_sentences(&mut self, indices: &Tensor<1, Int>) {
+    /// Keeps the sentences `indices`; rows must be selected to match.
+    pub fn select_sentences(&mut self, indices: &[usize]) {
+        let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
+        let device = self.source_padding.device();
+        let indices = &Tensor::<1, Int>::from_data(TensorData::new(ids, [indices.len()]), &device);
         self.source_padding = self.source_padding.clone().select(0, indices.clone());
         for layer in &mut self.layers {
             layer.source = layer.source.clone().select(indices);
@@ -114,13 +114,18 @@ impl DecoderLayer {
         let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let new = self.self_attention.key_values(x.clone());
-            let all = match cache.target.take() {
-                Some(past) => past.append(new),
-                None => new,
-            };
-            cache.target = Some(all.clone());
+            cache.target.append(new.key.clone(), new.value.clone());
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            self.self_attention.attend_self(x, all, sight, mode.fold(1), record)
+            match sight {
+                Sight::Masked(mask) => {
+                    let (past, mask) = (&cache.target, mask.clone());
+                    self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
+                }
+                // Blocks are of a whole target, so there is no past.
+                Sight::Blocks(_) => {
+                    self.self_attention.attend_self(x, new, sight, mode.fold(1), record)
+                }
+            }
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
             // The hypotheses of a sentence attend together, as further queries to one memory.
@@ -128,7 +133,12 @@ impl DecoderLayer {
             let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
             let (memory, mask) = (cache.source.clone(), Some(source_padding.clone()));
             let record = maps.map(|maps| &mut maps.cross);
-            let y = self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record);
+            let y = match (new_len, mode, &record) {
+                (1, Mode::Inference, None) => {
+                    self.cross_attention.attend_step(grouped, memory, mask)
+                }
+                _ => self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record),
+            };
             y.reshape([rows, new_len, d_model])
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
@@ -161,7 +171,7 @@ impl Decoder {
     /// A cache over `memory` with nothing decoded: projects the source's keys and values, once.
     pub fn start(&self, memory: &Memory) -> DecoderCache {
         let start = |layer: &DecoderLayer| LayerCache {
-            target: None,
+            target: History::new(),
             source: layer.cross_attention.key_values(memory.states.clone()),
         };
         DecoderCache {
@@ -187,14 +197,21 @@ impl Decoder {
             let (past, padding) = (&mut cache.layers[n], &cache.source_padding);
             x = layer.forward(x, past, &sight, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
-                let target = past.target.take().filter(|_| radius > 0);
-                past.target = target.map(|target| target.last(radius));
+                past.target.keep_last(radius);
             }
         }
         cache.len += new_len;
         match &self.norm {
             Some(norm) => norm.forward(x),
             None => x,
+        }
+    }
+
+    pub(crate) fn pack(&mut self) {
+        for layer in &mut self.layers {
+            layer.self_attention.pack();
+            layer.cross_attention.pack();
+            layer.feed_forward.pack();
         }
     }
 

@@ -103,6 +103,13 @@ impl Encoder {
         }
     }
 
+    pub(crate) fn pack(&mut self) {
+        for layer in &mut self.layers {
+            layer.self_attention.pack();
+            layer.feed_forward.pack();
+        }
+    }
+
     /// Weights to be recorded are those of the whole mask.
     fn sight(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> Sight {
         let Some(radius) = self.window else {

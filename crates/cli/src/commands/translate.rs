@@ -1,5 +1,6 @@
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::{LineReader, Utf8Policy};
@@ -11,6 +12,7 @@ use serde_json::json;
 
 use super::token_ids::{ids_to_line, line_to_ids};
 use crate::device::DeviceName;
+use crate::signals;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
@@ -101,7 +103,8 @@ pub fn run(args: Args) -> Result<()> {
         Some(path) => Some(LineReader::open(path, Utf8Policy::Error)?),
         None => None,
     };
-    let mut output = open_output(&args)?;
+    let shared: signals::Output = Arc::new(Mutex::new(open_output(&args)?));
+    signals::flush_and_exit(&shared)?;
     let mut done = 0;
     loop {
         let requests = read_chunk(&args, &translator, &mut input, prefixes.as_mut(), done)?;
@@ -110,6 +113,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         let count = requests.len();
         let all = translator.translate_ids(requests, &options).map_err(|e| e.offset(done))?;
+        let mut output = shared.lock().expect("whoever held the output is gone");
         for (place, hypotheses) in all.into_iter().enumerate() {
             let alternatives = hypotheses.into_iter().map(|hypothesis| {
                 let text = match args.token_ids {
@@ -118,7 +122,7 @@ pub fn run(args: Args) -> Result<()> {
                 };
                 Alternative { text, hypothesis }
             });
-            write(&args, &mut output, done + place, &alternatives.collect::<Vec<_>>())?;
+            write(&args, &mut *output, done + place, &alternatives.collect::<Vec<_>>())?;
         }
         output.flush()?;
         done += count;
@@ -154,9 +158,9 @@ fn options(args: &Args, translator: &Translator) -> TranslateOptions {
     options
 }
 
-fn open_output(args: &Args) -> Result<Box<dyn Write>> {
+fn open_output(args: &Args) -> Result<Box<dyn Write + Send>> {
     Ok(match &args.output {
-        None => Box::new(BufWriter::new(std::io::stdout().lock())),
+        None => Box::new(BufWriter::new(std::io::stdout())),
         Some(path) => {
             let file =
                 std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;

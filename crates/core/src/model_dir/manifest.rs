@@ -48,6 +48,17 @@ pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
     names.iter().try_for_each(|name| read_checked(dir, name).map(drop))
 }
 
+/// The bytes of `dir/name`, checked against the manifest; `None` if that does not list it.
+///
+/// # Errors
+/// A [`ModelDirError`] if the file is missing, changed or truncated.
+pub fn read(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelDirError> {
+    match read_checked(dir, name) {
+        Err(ModelDirError::Unlisted { .. }) => Ok(None),
+        bytes => bytes.map(Some),
+    }
+}
+
 /// The bytes of `dir/name`, if they are those that the manifest lists.
 pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirError> {
     let path = dir.join(name);

@@ -20,7 +20,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 pub use error::ModelDirError;
-pub use manifest::{seal, verify};
+pub use manifest::{read, seal, verify};
 pub use weights::{read_tensors, write_tensors};
 
 use crate::config::TransformerConfig;

@@ -14,6 +14,7 @@ pub use model::ModelSettings;
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::Metric;
+use crate::recovery::RecoverySettings;
 use crate::schedule::ScheduleSettings;
 
 /// Everything that decides a training run.
@@ -32,6 +33,8 @@ pub struct TrainConfig {
     pub schedule: ScheduleSettings,
     /// Optimiser.
     pub optimizer: AdamSettings,
+    /// What to do when the numbers stop being numbers.
+    pub recovery: RecoverySettings,
     /// When and how to validate.
     pub validation: ValidationSettings,
     /// What to keep on disk.
@@ -139,6 +142,8 @@ pub struct TrainingSettings {
     pub log_every: u64,
     /// Batches prepared ahead by a background thread.
     pub prefetch: usize,
+    /// Most memory to use, in GB (10⁹ bytes); 0 for what the machine has free at the start.
+    pub max_memory: f64,
 }
 
 impl Default for TrainingSettings {
@@ -154,6 +159,7 @@ impl Default for TrainingSettings {
             label_smoothing: 0.1,
             log_every: 50,
             prefetch: 8,
+            max_memory: 0.0,
         }
     }
 }
@@ -258,6 +264,14 @@ impl TrainConfig {
         }
         if t.max_minutes.is_nan() || t.max_minutes < 0.0 {
             return value("training.max_minutes", t.max_minutes.to_string(), "0 or more");
+        }
+        if !(t.max_memory.is_finite() && t.max_memory >= 0.0) {
+            let remedy = "0 or more, in GB";
+            return value("training.max_memory", t.max_memory.to_string(), remedy);
+        }
+        let rate = self.recovery.rate;
+        if !(rate > 0.0 && rate <= 1.0) {
+            return value("recovery.rate", rate.to_string(), "above 0 and at most 1");
         }
         if t.log_every == 0 {
             return value("training.log_every", "0".into(), "at least 1");

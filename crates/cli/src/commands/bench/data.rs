@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use burnformer_data::{BatchSampler, SamplerSettings};
+use burnformer_train::{Corpora, TrainConfig, cache_folder};
+use serde_json::json;
+
+use super::record::{Record, peak_memory_bytes};
+use crate::embedded;
+
+/// Arguments of `bench data`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Parallel text, as for `train` [default: the embedded corpus]
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    train: Vec<PathBuf>,
+    /// Most tokens a side in a batch, padding counted
+    #[arg(long, default_value_t = 4096)]
+    budget: usize,
+    /// Pieces of the shared vocabulary
+    #[arg(long, default_value_t = 8000)]
+    vocab: usize,
+    /// One JSON line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Times preparation and one epoch of batches.
+pub fn run(args: Args) -> Result<()> {
+    let mut config = TrainConfig::default();
+    config.tokenizer.train.vocab_size = args.vocab;
+    config.training.budget = args.budget;
+    config.data.train = match args.train.is_empty() {
+        true => embedded::unpack(&cache_folder(&config))?.train,
+        false => args.train.clone(),
+    };
+    let fresh = tempfile::tempdir()?;
+    config.data.cache = fresh.path().to_path_buf();
+    let (first, _) = timed(|| Corpora::prepare(&config, &mut |_| ()))?;
+    let (second, corpora) = timed(|| Corpora::prepare(&config, &mut |_| ()))?;
+    let settings = SamplerSettings { budget: args.budget, max_sentences: None, seed: 1 };
+    let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
+    let plan = sampler.plan(1, 0);
+    let start = Instant::now();
+    let tokens: usize = plan.batches().iter().map(|pairs| sampler.batch(pairs).target_tokens).sum();
+    let seconds = start.elapsed().as_secs_f64();
+    Record::new(json!({
+        "pairs": sampler.corpus().len(),
+        "first_start_s": first,
+        "second_start_s": second,
+        "batches": plan.len(),
+        "padding_share": plan.padding_share(),
+        "tgt_tokens_per_s": tokens as f64 / seconds,
+        "peak_memory_bytes": peak_memory_bytes(),
+    }))
+    .print(args.json);
+    Ok(())
+}
+
+/// Seconds of `work`, and what it gave.
+fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
+    let start = Instant::now();
+    let result = work()?;
+    Ok((start.elapsed().as_secs_f64(), result))
+}

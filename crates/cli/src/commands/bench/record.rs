@@ -1,0 +1,37 @@
+use serde_json::{Map, Value};
+
+/// What a benchmark found: names and numbers, as one JSON line or as text.
+pub struct Record(Map<String, Value>);
+
+impl Record {
+    /// The fields of `value`, which is a JSON object.
+    pub fn new(value: Value) -> Self {
+        match value {
+            Value::Object(fields) => Self(fields),
+            other => Self(Map::from_iter([("value".to_string(), other)])),
+        }
+    }
+
+    /// Prints to standard output.
+    pub fn print(&self, json: bool) {
+        if json {
+            return println!("{}", Value::Object(self.0.clone()));
+        }
+        for (name, value) in &self.0 {
+            match value.as_f64() {
+                Some(number) if value.is_f64() => println!("{name:<22} {number:.4}"),
+                _ => {
+                    println!("{name:<22} {}", value.as_str().map_or(value.to_string(), Into::into))
+                }
+            }
+        }
+    }
+}
+
+/// Most memory this process has held, in bytes; 0 where the system does not say.
+pub fn peak_memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok());
+    1024 * kilobytes.unwrap_or(0_u64)
+}
