@@ -81,6 +81,9 @@ impl Tokenizer {
             path: name.into(),
             message: error.to_string(),
         };
+        // The library panics on text that is no JSON.
+        let json: Result<serde_json::Value, _> = serde_json::from_slice(bytes);
+        json.map_err(|error| invalid(error.into()))?;
         let inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(invalid)?;
         for (expected, token) in (0..).zip(special::TOKENS) {
             let found = inner.token_to_id(token);
