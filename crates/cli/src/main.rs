@@ -2,13 +2,14 @@
 //!
 //! The only crate that picks backends: every command takes `--device`, and the libraries below it
 //! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
-//! 0 done, 1 failed, 2 wrong usage.
+//! 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
 
 mod allocator;
 mod commands;
 mod device;
 mod embedded;
 mod output;
+mod signals;
 mod spool;
 mod tolerated;
 
@@ -60,6 +61,10 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<signals::Stopped>() => {
+            let code = error.downcast_ref().map_or(1, signals::Stopped::exit_code);
+            ExitCode::from(code)
+        }
         Err(error) => {
             if let Some(usage) = error.downcast_ref::<clap::Error>() {
                 usage.exit();

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 /// Results on their way to a file or to standard output.
 pub struct Output {
     name: String,
-    writer: Box<dyn Write>,
+    writer: Box<dyn Write + Send>,
 }
 
 impl Output {
@@ -21,7 +21,7 @@ impl Output {
     /// If the file cannot be made, or is one of `inputs`, which would be emptied before it is read.
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
-            let writer = Box::new(BufWriter::new(std::io::stdout().lock()));
+            let writer = Box::new(BufWriter::new(std::io::stdout()));
             return Ok(Self { name: "standard output".into(), writer });
         };
         let same =

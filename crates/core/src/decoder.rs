@@ -1,6 +1,6 @@
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::RandomKey;
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burnformer_kernels::{History, RandomKey};
 
 use crate::config::TransformerConfig;
 use crate::encoder::closing_norm;
@@ -34,8 +34,8 @@ pub struct DecoderLayer {
 /// What one decoder layer remembers between steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far, `[rows, len, heads·d]`; none before the first step.
-    pub target: Option<KeyValues>,
+    /// Keys and values of the target so far.
+    pub target: History,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
@@ -62,17 +62,18 @@ impl DecoderCache {
         self.len == 0
     }
 
-    /// Continues from the hypotheses `rows` (`[new_rows]`): beam search's reordering.
+    /// Continues from the hypotheses `rows`: beam search's reordering.
     ///
     /// The new rows must again be sentence-major, the same number for each sentence.
-    pub fn select_rows(&mut self, rows: &Tensor<1, Int>) {
-        for layer in &mut self.layers {
-            layer.target = layer.target.take().map(|target| target.select(rows));
-        }
+    pub fn select_rows(&mut self, rows: &[usize]) {
+        self.layers.iter_mut().for_each(|layer| layer.target.select(rows));
     }
 
-    /// Keeps the sentences `indices` (`[new_sentences]`); rows must be selected to match.
-    pub fn select_sentences(&mut self, indices: &Tensor<1, Int>) {
+    /// Keeps the sentences `indices`; rows must be selected to match.
+    pub fn select_sentences(&mut self, indices: &[usize]) {
+        let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
+        let device = self.source_padding.device();
+        let indices = &Tensor::<1, Int>::from_data(TensorData::new(ids, [indices.len()]), &device);
         self.source_padding = self.source_padding.clone().select(0, indices.clone());
         for layer in &mut self.layers {
             layer.source = layer.source.clone().select(indices);
@@ -111,14 +112,11 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let new = self.self_attention.key_values(x.clone());
-            let all = match cache.target.take() {
-                Some(past) => past.append(new),
-                None => new,
-            };
-            cache.target = Some(all.clone());
+            let KeyValues { key, value } = self.self_attention.key_values(x.clone());
+            cache.target.append(key, value);
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            self.self_attention.attend(x, all, self_mask.clone(), mode.fold(1), record)
+            let (past, mask) = (&cache.target, self_mask.clone());
+            self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
             // The hypotheses of a sentence attend together, as further queries to one memory.
@@ -126,7 +124,12 @@ impl DecoderLayer {
             let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
             let (memory, mask) = (cache.source.clone(), Some(source_padding.clone()));
             let record = maps.map(|maps| &mut maps.cross);
-            let y = self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record);
+            let y = match (new_len, mode, &record) {
+                (1, Mode::Inference, None) => {
+                    self.cross_attention.attend_step(grouped, memory, mask)
+                }
+                _ => self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record),
+            };
             y.reshape([rows, new_len, d_model])
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
@@ -159,7 +162,7 @@ impl Decoder {
     /// A cache over `memory` with nothing decoded: projects the source's keys and values, once.
     pub fn start(&self, memory: &Memory) -> DecoderCache {
         let start = |layer: &DecoderLayer| LayerCache {
-            target: None,
+            target: History::new(),
             source: layer.cross_attention.key_values(memory.states.clone()),
         };
         DecoderCache {
@@ -189,6 +192,14 @@ impl Decoder {
         match &self.norm {
             Some(norm) => norm.forward(x),
             None => x,
+        }
+    }
+
+    pub(crate) fn pack(&mut self) {
+        for layer in &mut self.layers {
+            layer.self_attention.pack();
+            layer.cross_attention.pack();
+            layer.feed_forward.pack();
         }
     }
 

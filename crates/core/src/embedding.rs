@@ -1,8 +1,9 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::{RandomKey, embedding, linear};
+use burnformer_kernels::{PackedWeight, RandomKey, embedding, linear};
 
 use crate::init;
+use crate::linear::packed_for;
 
 /// Token embedding, scaled by √d_model, whose matrix can also serve as the output projection
 /// (paper §3.4).
@@ -10,13 +11,15 @@ use crate::init;
 pub struct TokenEmbedding {
     /// `[vocab, d_model]`, starts as N(0, d_model^−½).
     pub weight: Param<Tensor<2>>,
+    #[module(skip)]
+    packed: Option<PackedWeight>,
 }
 
 impl TokenEmbedding {
     /// An embedding of `vocab` pieces in `d_model` features.
     pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
-        Self { weight: init::normal([vocab, d_model], std, key, device) }
+        Self { weight: init::normal([vocab, d_model], std, key, device), packed: None }
     }
 
     /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.
@@ -28,6 +31,15 @@ impl TokenEmbedding {
 
     /// The tied output projection, x·Eᵀ: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, x: Tensor<3>) -> Tensor<3> {
-        linear(x, self.weight.val(), None)
+        let weight = self.weight.val();
+        let fast = packed_for(&self.packed, &weight);
+        fast.and_then(|packed| packed.linear(&x, None, false))
+            .unwrap_or_else(|| linear(x, weight, None))
+    }
+
+    /// Arranges the matrix for fast [`logits`](Self::logits), see
+    /// [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        self.packed = PackedWeight::new(&self.weight.val());
     }
 }

@@ -105,6 +105,13 @@ impl Encoder {
         }
     }
 
+    pub(crate) fn pack(&mut self) {
+        for layer in &mut self.layers {
+            layer.self_attention.pack();
+            layer.feed_forward.pack();
+        }
+    }
+
     fn mask(&self, padding: &Tensor<4, Bool>, x: &Tensor<3>) -> Tensor<4, Bool> {
         match self.window {
             None => padding.clone(),

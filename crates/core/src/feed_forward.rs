@@ -41,4 +41,10 @@ impl PositionWiseFeedForward {
         };
         self.outer.forward(self.dropout.forward(hidden, mode))
     }
+
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        self.inner.pack();
+        self.outer.pack();
+    }
 }

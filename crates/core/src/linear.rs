@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{RandomKey, linear, linear_relu};
+use burnformer_kernels::{PackedWeight, RandomKey, linear, linear_relu};
 
 use crate::init;
 
@@ -11,6 +11,8 @@ pub struct Linear {
     pub weight: Param<Tensor<2>>,
     /// `[out]`; absent for a map without bias.
     pub bias: Option<Param<Tensor<1>>>,
+    #[module(skip)]
+    packed: Option<PackedWeight>,
 }
 
 impl Linear {
@@ -19,22 +21,46 @@ impl Linear {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
             bias: Some(init::constant(0.0, output, device)),
+            packed: None,
         }
     }
 
     /// Xavier-uniform weights and no bias.
     pub fn without_bias(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
-        Self { weight: init::xavier_uniform([output, input], key, device), bias: None }
+        Self {
+            weight: init::xavier_uniform([output, input], key, device),
+            bias: None,
+            packed: None,
+        }
     }
 
     /// # Shapes
     /// `x`: `[batch, len, in]` → `[batch, len, out]`.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        linear(x, self.weight.val(), self.bias.as_ref().map(Param::val))
+        let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
+        let fast = packed_for(&self.packed, &weight);
+        fast.and_then(|packed| packed.linear(&x, bias.clone(), false))
+            .unwrap_or_else(|| linear(x, weight, bias))
     }
 
     /// max(0, [`forward`](Self::forward)) in one pass.
     pub fn forward_relu(&self, x: Tensor<3>) -> Tensor<3> {
-        linear_relu(x, self.weight.val(), self.bias.as_ref().map(Param::val))
+        let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
+        let fast = packed_for(&self.packed, &weight);
+        fast.and_then(|packed| packed.linear(&x, bias.clone(), true))
+            .unwrap_or_else(|| linear_relu(x, weight, bias))
     }
+
+    /// Arranges the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        self.packed = PackedWeight::new(&self.weight.val());
+    }
+}
+
+/// The arrangement, if it is still that of `weight`.
+pub(crate) fn packed_for<'a>(
+    packed: &'a Option<PackedWeight>,
+    weight: &Tensor<2>,
+) -> Option<&'a PackedWeight> {
+    packed.as_ref().filter(|packed| packed.is_of(weight))
 }

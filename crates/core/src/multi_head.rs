@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::{RandomKey, attention};
+use burnformer_kernels::{History, RandomKey, attention, step_attention};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
@@ -34,14 +34,6 @@ pub struct KeyValues {
 }
 
 impl KeyValues {
-    /// These positions followed by `next`.
-    pub fn append(self, next: Self) -> Self {
-        Self {
-            key: Tensor::cat(vec![self.key, next.key], 1),
-            value: Tensor::cat(vec![self.value, next.value], 1),
-        }
-    }
-
     /// The rows `indices` (`[rows]`) of the batch, in that order.
     pub fn select(self, indices: &Tensor<1, Int>) -> Self {
         Self {
@@ -134,6 +126,44 @@ impl MultiHeadAttention {
             }
         };
         self.output.forward(context)
+    }
+
+    /// [`attend`](Self::attend) to all that `history` holds.
+    pub fn attend_history(
+        &self,
+        query: Tensor<3>,
+        history: &History,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        if record.is_some() {
+            let (key, value) = history.key_values();
+            return self.attend(query, KeyValues { key, value }, mask, mode, record);
+        }
+        let query = self.query.forward(query);
+        let context = history.attend(query, self.heads, mask, self.dropout.mask(mode));
+        self.output.forward(context)
+    }
+
+    /// [`attend`](Self::attend) at inference for few queries, a step of decoding;
+    /// `mask`: `[batch or 1, 1, 1, key_len]`.
+    pub fn attend_step(
+        &self,
+        query: Tensor<3>,
+        memory: KeyValues,
+        mask: Option<Tensor<4, Bool>>,
+    ) -> Tensor<3> {
+        let KeyValues { key, value } = memory;
+        let context = step_attention(self.query.forward(query), key, value, self.heads, mask);
+        self.output.forward(context)
+    }
+
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
+            .into_iter()
+            .for_each(Linear::pack);
     }
 
     /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.

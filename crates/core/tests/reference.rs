@@ -284,8 +284,8 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
     let first = Tensor::<2, Int>::from_data(TensorData::new(first, [2 * sentences, 1]), &device);
     model.decode_step(first, &mut cache);
     // Sentence 1 alone, its hypotheses swapped.
-    cache.select_rows(&Tensor::from_ints([3, 2], &device));
-    cache.select_sentences(&Tensor::from_ints([1], &device));
+    cache.select_rows(&[3, 2]);
+    cache.select_sentences(&[1]);
     let next = Tensor::<2, Int>::from_ints([[7], [8]], &device);
     let logits = model.decode_step(next, &mut cache);
     let source = case.ids("source", &device);

@@ -1,51 +1,11 @@
-//! The normaliser of a row of logits, on the host.
+//! Softmax of a row of logits, on the host.
 
-/// Logits summed in one go; their float32 sum is then added to a float64 one.
-const CHUNK: usize = 512;
-const LANES: usize = 16;
-
-/// ln Σ exp(x) over a row of logits: a token's log-probability is its logit less this.
-///
-/// Not finite if a logit is NaN or +∞, or if all are −∞. Sums run in a fixed order.
-pub(crate) fn log_sum_exp(logits: &[f32]) -> f64 {
-    let top = maximum(logits);
-    if !top.is_finite() {
-        return f64::NAN;
-    }
-    let sum: f64 = logits.chunks(CHUNK).map(|chunk| f64::from(sum_exp(chunk, top))).sum();
-    f64::from(top) + sum.ln()
-}
+use burnformer_kernels::log_sum_exp;
 
 /// Softmax of a row of logits, in place; all NaN if [`log_sum_exp`] is not finite.
 pub(crate) fn softmax(logits: &mut [f32]) {
     let normaliser = log_sum_exp(logits) as f32;
     logits.iter_mut().for_each(|x| *x = exp(*x - normaliser));
-}
-
-/// The largest value; NaN counts as −∞ here and spoils the sum instead.
-fn maximum(values: &[f32]) -> f32 {
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().copied();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = if value > *lane { value } else { *lane };
-        }
-    }
-    lanes.into_iter().chain(rest).fold(f32::NEG_INFINITY, f32::max)
-}
-
-fn sum_exp(values: &[f32], top: f32) -> f32 {
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane += exp(value - top);
-        }
-    }
-    let rest = rest.iter().map(|&value| exp(value - top));
-    lanes.into_iter().chain(rest).sum()
 }
 
 /// e^x for x ≤ 0 to 2e-7 relative, without a call or a branch, so that loops over it vectorise (the
@@ -88,27 +48,10 @@ mod tests {
     }
 
     #[test]
-    fn the_normaliser_is_that_of_float64() {
-        let logits: Vec<f32> =
-            (0..5003).map(|i| ((i * 7919) % 1000) as f32 / 50.0 - 10.0).collect();
-        let expected = logits.iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
-        assert!((log_sum_exp(&logits) - expected).abs() < 1e-6);
-        assert!((log_sum_exp(&[f32::NEG_INFINITY, 2.0]) - 2.0).abs() < 1e-12);
-    }
-
-    #[test]
     fn softmax_sums_to_one() {
         let mut row: Vec<f32> = (0..100).map(|i| i as f32 / 7.0).collect();
         softmax(&mut row);
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         assert!((row[99] / row[98] - (1.0f32 / 7.0).exp()).abs() < 1e-5);
-    }
-
-    #[test]
-    fn values_that_are_no_numbers_are_noticed() {
-        assert!(log_sum_exp(&[1.0, f32::NAN]).is_nan());
-        assert!(!log_sum_exp(&[f32::INFINITY, 0.0]).is_finite());
-        assert!(!log_sum_exp(&[f32::NEG_INFINITY; 3]).is_finite());
-        assert!(!log_sum_exp(&[]).is_finite());
     }
 }

@@ -35,7 +35,7 @@ pub fn attention(
     twin::attention(query, key, value, heads, hidden, mask)
 }
 
-fn check(
+pub(crate) fn check(
     query: &Tensor<3>,
     key: &Tensor<3>,
     value: &Tensor<3>,

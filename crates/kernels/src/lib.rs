@@ -52,9 +52,13 @@ mod cross_entropy;
 mod dropout;
 mod dropout_mask;
 mod embedding;
+mod history;
 mod linear;
+mod log_sum_exp;
 mod norm;
+mod packed;
 mod random;
+mod step;
 
 pub mod twin;
 
@@ -64,6 +68,22 @@ pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use dropout_mask::DropoutMask;
 pub use embedding::embedding;
+pub use history::History;
 pub use linear::{linear, linear_relu};
+pub use log_sum_exp::log_sum_exp;
 pub use norm::{layer_norm, residual_dropout_norm};
+pub use packed::PackedWeight;
 pub use random::RandomKey;
+pub use step::step_attention;
+
+/// Whether the fused operations serve tensors on `device`: the CPU, where memory is the host's and
+/// work is divided among its processors.
+pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
+    #[cfg(feature = "flex")]
+    return flex::is_flex(device.as_dispatch());
+    #[cfg(not(feature = "flex"))]
+    {
+        let _ = device;
+        false
+    }
+}

@@ -1,42 +1,77 @@
 //! All a run needs to go on, in one folder.
 //!
-//! A checkpoint is a model directory (so that it translates as it is) with two files more:
-//! `optimizer.safetensors`, Adam's moments, and `state.json`, a [`RunState`]. It is written beside its
-//! place and renamed into it, so that it exists whole or not at all.
+//! A checkpoint is a model directory (so that it translates as it is) with three files more:
+//! `optimizer.safetensors`, Adam's moments, `state.json`, a [`RunState`] with the hashes of what the
+//! run learns from ([`Origin`]), and `config.toml`, the resolved configuration. The random state of
+//! shuffling and dropout is the seed, the update and the sampler's position. It exists whole or not at
+//! all: see `folder.rs`.
 
 use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir::{self, ModelDirError, read_tensors, write_tensors};
+use burnformer_core::model_dir::{self, read_tensors, write_tensors};
 use burnformer_core::{Transformer, TransformerConfig};
 use burnformer_data::{SamplerState, Tokenizers};
 use burnformer_infer::save_text_files;
 use serde::{Deserialize, Serialize};
 
 use crate::adam::Adam;
+use crate::config::TrainConfig;
 use crate::early_stopping::Best;
 use crate::error::TrainError;
-use crate::run_dir::replace_folder;
+use crate::exact;
+use crate::folder::write_folder;
+use crate::origin::{Origin, compare};
+use crate::recovery::Recovery;
+use crate::report::ResumePoint;
+use crate::window::Window;
 
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
+const CONFIG: &str = "config.toml";
+/// Version of `state.json`.
+const VERSION: u32 = 1;
 
 /// Where a run stands between two updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Updates made.
+    /// Updates made, skipped ones among them.
     pub step: u64,
-    /// The batch that comes next.
+    /// Steps the optimiser took.
+    pub optimizer_steps: u64,
+    /// The batch that comes next: an update takes whole batches, so none is ever half accumulated.
     pub sampler: SamplerState,
     /// Seconds trained, over all sittings.
+    #[serde(with = "exact")]
     pub seconds: f64,
-    /// Real target tokens seen.
+    /// Real target tokens learned from.
     pub tokens: u64,
-    /// Sentence pairs seen.
+    /// Sentence pairs learned from.
     pub pairs: u64,
-    /// The best validation so far.
+    /// The update of the last validation; 0 before the first.
+    pub validated: u64,
+    /// The best validation so far, and how many have passed since.
     pub best: Best,
+    /// The updates since the last log line.
+    pub window: Window,
+    /// What was done about divergence.
+    pub recovery: Recovery,
+}
+
+impl RunState {
+    /// What the run had reported when it stood here.
+    pub(crate) fn reported(&self) -> ResumePoint {
+        let divergences = self.recovery.records;
+        ResumePoint { step: self.step, validated: self.validated, divergences }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StateFile {
+    version: u32,
+    state: RunState,
+    origin: Origin,
 }
 
 /// The model, the tokenisers and search settings beside it: what a model directory holds.
@@ -51,26 +86,46 @@ pub struct Saved<'a> {
     pub search: &'a burnformer_infer::SearchSettings,
 }
 
+/// What a checkpoint holds beside its model.
+pub struct Progress<'a> {
+    /// The optimiser.
+    pub adam: &'a Adam,
+    /// Where the run stands.
+    pub state: &'a RunState,
+    /// The resolved configuration.
+    pub config: &'a TrainConfig,
+    /// What the run learns from.
+    pub origin: &'a Origin,
+}
+
 /// Writes a model directory to `path`, replacing what is there.
 ///
 /// # Errors
-/// [`TrainError::Io`] and the like if a file cannot be written.
+/// [`TrainError::NotSaved`] if a file cannot be written; what was there is left as it is.
 pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
     write_folder(path, |folder| write_model(folder, saved))
+        .map_err(|e| TrainError::not_saved(path, e))
 }
 
 /// Writes a checkpoint to `path`.
 ///
 /// # Errors
-/// [`TrainError::Io`] and the like if a file cannot be written.
-pub fn save(path: &Path, saved: &Saved, adam: &Adam, state: &RunState) -> Result<(), TrainError> {
-    write_folder(path, |folder| {
+/// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left as they are.
+pub fn save(path: &Path, saved: &Saved, progress: &Progress) -> Result<(), TrainError> {
+    let fill = |folder: &Path| {
         write_model(folder, saved)?;
-        write_tensors(&folder.join(OPTIMIZER), &adam.named_moments())?;
-        let json = serde_json::to_vec_pretty(state).expect("a state is plain data");
-        let file = folder.join(STATE);
-        fs::write(&file, json).map_err(|e| TrainError::io(&file, e))
-    })
+        write_tensors(&folder.join(OPTIMIZER), &progress.adam.named_moments())?;
+        let (state, origin) = (*progress.state, progress.origin.clone());
+        let file = StateFile { version: VERSION, state, origin };
+        let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
+        write(&folder.join(STATE), &json)?;
+        write(&folder.join(CONFIG), progress.config.to_toml().as_bytes())
+    };
+    write_folder(path, fill).map_err(|e| TrainError::not_saved(path, e))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    fs::write(path, bytes).map_err(|e| TrainError::io(path, e))
 }
 
 fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
@@ -78,70 +133,78 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
     Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
 }
 
-/// Fills a folder beside `path`, seals it, and puts it in place.
-fn write_folder(
-    path: &Path,
-    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
-) -> Result<(), TrainError> {
-    let partial = path.with_extension("partial");
-    let _ = fs::remove_dir_all(&partial);
-    fs::create_dir_all(&partial).map_err(|e| TrainError::io(&partial, e))?;
-    fill(&partial)?;
-    model_dir::seal(&partial)?;
-    replace_folder(&partial, path)
-}
-
 /// Copies the model of the checkpoint `from` to the model directory `to`.
 ///
 /// # Errors
-/// [`TrainError::Io`] if a file cannot be copied.
+/// [`TrainError::NotSaved`] if a file cannot be copied.
 pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
-    write_folder(to, |folder| {
+    let fill = |folder: &Path| {
         for entry in fs::read_dir(from).map_err(|e| TrainError::io(from, e))? {
             let path = entry.map_err(|e| TrainError::io(from, e))?.path();
             let name = path.file_name().unwrap_or_default();
-            if name != OPTIMIZER && name != STATE {
+            if ![OPTIMIZER, STATE, CONFIG].iter().any(|own| name == *own) {
                 fs::copy(&path, folder.join(name)).map_err(|e| TrainError::io(&path, e))?;
             }
         }
         Ok(())
-    })
+    };
+    write_folder(to, fill).map_err(|e| TrainError::not_saved(to, e))
 }
 
 /// A checkpoint read back.
 pub struct Loaded {
-    /// The model's shape.
-    pub config: TransformerConfig,
     /// The model.
     pub model: Transformer,
     /// The optimiser.
     pub adam: Adam,
     /// Where the run stood.
     pub state: RunState,
+    /// Settings that changed since, in words.
+    pub changes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` onto `device`; `adam` makes the optimiser for a model.
+/// Reads the checkpoint at `path` onto `device`, to go on under `config` with what `origin` names.
+/// Every file is checked against its hash before any of it is used.
 ///
 /// # Errors
-/// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint.
+/// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
+/// [`TrainError::CannotResume`] for a whole one that belongs to another corpus, tokeniser or
+/// configuration.
 pub fn load(
     path: &Path,
-    adam: impl FnOnce(&Transformer) -> Adam,
+    config: &TrainConfig,
+    origin: &Origin,
     device: &Device,
 ) -> Result<Loaded, TrainError> {
     model_dir::verify(path)?;
-    let (config, model) = model_dir::load(path, device)?;
-    let state_path = path.join(STATE);
-    let wrong =
-        |path: &Path, message: String| TrainError::Checkpoint { path: path.into(), message };
-    let json = fs::read(&state_path).map_err(|e| TrainError::io(&state_path, e))?;
-    let state: RunState =
-        serde_json::from_slice(&json).map_err(|e| wrong(&state_path, e.to_string()))?;
-    let file = path.join(OPTIMIZER);
-    let bytes =
-        fs::read(&file).map_err(|source| ModelDirError::Io { path: file.clone(), source })?;
-    let moments = read_tensors(&file, &bytes)?;
-    let adam = adam(&model).restore(state.step, moments, device);
-    let adam = adam.ok_or_else(|| wrong(&file, "moments of another model".into()))?;
-    Ok(Loaded { config, model, adam, state })
+    let StateFile { state, origin: old_origin, .. } = read_state(path)?;
+    let text = listed(path, CONFIG)?;
+    let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
+    let old_config = text.parse().map_err(|e| wrong(path, CONFIG, &e))?;
+    let changes = compare((&old_origin, &old_config), (origin, config))
+        .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
+    let (_, model) = model_dir::load(path, device)?;
+    let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
+    let adam = Adam::new(config.optimizer, &model);
+    let adam = adam.restore(state.optimizer_steps, moments, device);
+    let adam = adam.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
+    Ok(Loaded { model, adam, state, changes })
+}
+
+fn read_state(path: &Path) -> Result<StateFile, TrainError> {
+    let file: StateFile =
+        serde_json::from_slice(&listed(path, STATE)?).map_err(|e| wrong(path, STATE, &e))?;
+    match file.version {
+        VERSION => Ok(file),
+        other => Err(wrong(path, STATE, &format!("version {other}; this program reads {VERSION}"))),
+    }
+}
+
+/// A file of the checkpoint, which its manifest must list.
+fn listed(path: &Path, name: &str) -> Result<Vec<u8>, TrainError> {
+    model_dir::read(path, name)?.ok_or_else(|| wrong(path, name, &"not listed in manifest.json"))
+}
+
+fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
+    TrainError::Checkpoint { path: path.join(name), message: what.to_string() }
 }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::exact;
+
 /// What decides which model is best and when to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -17,6 +19,7 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Best {
     /// The metric's value at its best.
+    #[serde(with = "exact::option")]
     pub value: Option<f64>,
     /// The update it was reached at.
     pub step: u64,

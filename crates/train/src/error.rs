@@ -1,3 +1,5 @@
+use std::error::Error;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::ConfigError;
@@ -33,18 +35,76 @@ pub enum TrainError {
     #[error(transparent)]
     Report(#[from] ReportError),
     /// The file system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}; {}", path.display(), remedy(cause.kind()))]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// A run directory that is already in use, without `--resume`.
     #[error("{}: holds a run already; continue it with --resume, or choose another --out", path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
+    },
+    /// A run directory that another process trains in.
+    #[error(
+        "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),
+        if holder.is_empty() { String::new() } else { format!(" ({holder})") }
+    )]
+    RunInUse {
+        /// The run directory.
+        path: PathBuf,
+        /// The other process's id, where it is known.
+        holder: String,
+    },
+    /// A checkpoint of another corpus, tokeniser or configuration.
+    #[error(
+        "{}: the run cannot go on from here: {what}; set it back, or start a new run with another --out",
+        path.display()
+    )]
+    CannotResume {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What changed.
+        what: String,
+    },
+    /// No checkpoint of a run is whole.
+    #[error(
+        "{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run with another --out",
+        path.display(), damage.join("\n")
+    )]
+    AllDamaged {
+        /// The run directory.
+        path: PathBuf,
+        /// What is wrong with each, newest first.
+        damage: Vec<String>,
+    },
+    /// A checkpoint or model directory could not be written.
+    #[error(
+        "{} could not be saved: {}; {}, then continue with --resume; what was saved before is whole",
+        path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other))
+    )]
+    NotSaved {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        cause: Box<TrainError>,
+    },
+    /// The memory of the process, or of what it is about to do, is above the limit.
+    #[error("{what} {:.2} GB, above {limit_name} {:.2} GB; {advice}", *bytes as f64 / 1e9, *limit as f64 / 1e9)]
+    Memory {
+        /// What needs the memory.
+        what: &'static str,
+        /// How much it needs.
+        bytes: u64,
+        /// Where the limit comes from.
+        limit_name: &'static str,
+        /// The limit.
+        limit: u64,
+        /// Which setting to lower.
+        advice: String,
     },
     /// Nothing to resume.
     #[error("{}: no checkpoint to resume from; start the run without --resume", path.display())]
@@ -53,7 +113,7 @@ pub enum TrainError {
         path: PathBuf,
     },
     /// A checkpoint whose state does not fit.
-    #[error("{}: {message}; resume from an older checkpoint by removing this one", path.display())]
+    #[error("{}: {message}", path.display())]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -73,10 +133,11 @@ pub enum TrainError {
     /// Averaging no models, or models of different shapes.
     #[error("averaging: {0}")]
     Average(String),
-    /// The loss is no longer a number.
+    /// The numbers stopped being numbers, and going back did not help.
     #[error(
-        "update {step}: loss {loss}, gradient norm {norm}: the run diverged; lower schedule.factor or raise \
-         schedule.warmup, or set optimizer.clip_norm to 1, and resume from the last checkpoint"
+        "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
+         with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
+         schedule.warmup, or set optimizer.clip_norm to 1, and continue with --resume"
     )]
     Diverged {
         /// The update.
@@ -85,11 +146,52 @@ pub enum TrainError {
         loss: f64,
         /// Its gradient norm.
         norm: f64,
+        /// Times the run went back.
+        rollbacks: u64,
+        /// What the schedule's rate was multiplied by.
+        rate_scale: f64,
     },
 }
 
 impl TrainError {
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+    pub(crate) fn io(path: &Path, cause: std::io::Error) -> Self {
+        Self::Io { path: path.into(), cause }
+    }
+
+    pub(crate) fn not_saved(path: &Path, cause: Self) -> Self {
+        Self::NotSaved { path: path.into(), cause: Box::new(cause) }
+    }
+
+    /// What the system said, if that is what went wrong.
+    pub(crate) fn io_kind(&self) -> Option<ErrorKind> {
+        if let Self::Io { cause, .. } = self {
+            return Some(cause.kind());
+        }
+        let mut error: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(cause) = error {
+            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+                return Some(io.kind());
+            }
+            error = cause.source();
+        }
+        None
+    }
+}
+
+/// The error without its remedy.
+fn bare(error: &TrainError) -> String {
+    match error {
+        TrainError::Io { path, cause } => format!("{}: {cause}", path.display()),
+        other => other.to_string(),
+    }
+}
+
+/// What to do about a refusal of the file system.
+fn remedy(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "make the folder writable",
+        ErrorKind::NotFound => "the folder was moved or removed: put it back",
+        _ => "check the disk",
     }
 }

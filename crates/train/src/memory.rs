@@ -1,22 +1,181 @@
-use burnformer_core::TransformerConfig;
+//! How much memory a run needs, and how much there is.
 
-/// An estimate, in bytes, of what an update needs at most: weights, gradients and two moments, and
-/// what the backward pass keeps of a batch of `budget` padded tokens a side in sentences of `longest`.
+use burnformer_core::TransformerConfig;
+use burnformer_data::{BatchSampler, EpochPlan};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use crate::config::TrainConfig;
+use crate::error::TrainError;
+
+/// Rows, and columns of source and target, of a batch.
+type Shape = [usize; 3];
+
+/// An estimate, in bytes, of what an update needs at most: see [`update_bytes`], for a batch of `budget`
+/// padded tokens a side in sentences of `longest`.
+pub fn worst_batch_bytes(config: &TransformerConfig, budget: usize, longest: usize) -> u64 {
+    let longest = longest.clamp(1, budget.max(1));
+    let both: u64 = position_bytes(config, longest, longest).iter().sum();
+    parameter_bytes(config, 1) + budget as u64 * both
+}
+
+/// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
+/// tokens needs: weights, gradients and two moments, and what the backward pass keeps of one batch.
 ///
 /// Counted in float32 values kept a position: each attention keeps its input, queries, keys, values,
 /// context and weights; each feed-forward network its input and inner layer; each residual connection
 /// its two sides; the output keeps the logits and their gradient. (Measured: 0.77 GB where this says
 /// 0.85, `small` on Multi30k.)
-pub fn worst_batch_bytes(config: &TransformerConfig, budget: usize, longest: usize) -> u64 {
-    let longest = longest.clamp(1, budget.max(1));
-    let attention = config.d_model + config.heads * (2 * config.d_k + 2 * config.d_v + longest);
+pub fn update_bytes(
+    config: &TransformerConfig,
+    [rows, source, target]: Shape,
+    accumulate: usize,
+) -> u64 {
+    let [of_source, of_target] = position_bytes(config, source, target);
+    let batch = (rows * source) as u64 * of_source + (rows * target) as u64 * of_target;
+    parameter_bytes(config, accumulate) + batch
+}
+
+/// Weights, gradients, two moments; accumulation adds up gradients beside those of a batch.
+fn parameter_bytes(config: &TransformerConfig, accumulate: usize) -> u64 {
+    4 * (if accumulate > 1 { 5 } else { 4 }) * config.parameter_count() as u64
+}
+
+/// Bytes kept for a source and for a target position.
+fn position_bytes(config: &TransformerConfig, source: usize, target: usize) -> [u64; 2] {
+    let attention =
+        |keys: usize| config.d_model + config.heads * (2 * config.d_k + 2 * config.d_v + keys);
     let feed_forward = config.d_model + config.d_ff;
     let residual = 2 * config.d_model;
-    let encoder = attention + feed_forward + 2 * residual;
-    let decoder = 2 * attention + feed_forward + 3 * residual;
-    let layers = config.encoder_layers * encoder + config.decoder_layers * decoder;
-    let position = layers + 2 * config.target_vocab;
-    4 * (4 * config.parameter_count() as u64 + (budget * position) as u64)
+    let encoder = attention(source) + feed_forward + 2 * residual;
+    let decoder = attention(target) + attention(source) + feed_forward + 3 * residual;
+    let logits = 2 * config.target_vocab;
+    [4 * config.encoder_layers * encoder, 4 * (config.decoder_layers * decoder + logits)]
+        .map(|bytes| bytes as u64)
+}
+
+/// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
+pub(crate) fn worst_batch<'a>(
+    config: &TransformerConfig,
+    sampler: &BatchSampler,
+    plan: &'a EpochPlan,
+) -> Option<(&'a [u32], Shape)> {
+    let columns = |pairs: &[u32], side: fn(&BatchSampler, usize) -> usize| {
+        pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0)
+    };
+    let shape = |pairs: &[u32]| {
+        let source = columns(pairs, |sampler, i| sampler.corpus().source_len(i));
+        [pairs.len(), source, columns(pairs, |sampler, i| sampler.corpus().target_len(i))]
+    };
+    let shapes = plan.batches().iter().map(|pairs| (pairs.as_slice(), shape(pairs)));
+    shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1))
+}
+
+/// The memory of this process and the limit set to it.
+pub(crate) struct Memory {
+    system: System,
+    process: Option<Pid>,
+    /// `training.max_memory`, in bytes.
+    limit: Option<u64>,
+}
+
+impl Memory {
+    pub(crate) fn new(config: &TrainConfig) -> Self {
+        let limit = (config.training.max_memory * 1e9) as u64;
+        let process = sysinfo::get_current_pid().ok();
+        Self { system: System::new(), process, limit: (limit > 0).then_some(limit) }
+    }
+
+    /// Checks the estimate of the worst batch of `shape` before any of it is allocated.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
+    pub(crate) fn check_estimate(
+        &mut self,
+        model: &TransformerConfig,
+        config: &TrainConfig,
+        shape: Shape,
+    ) -> Result<u64, TrainError> {
+        let bytes = update_bytes(model, shape, config.training.accumulate);
+        let (limit_name, limit) = match self.limit {
+            Some(limit) => ("training.max_memory (--max-memory)", limit),
+            None => ("what this machine has free,", self.available()),
+        };
+        if bytes <= limit {
+            return Ok(bytes);
+        }
+        let what = "an update of the worst batch needs about";
+        let advice = advice(model, config, shape, limit);
+        Err(TrainError::Memory { what, bytes, limit_name, limit, advice })
+    }
+
+    /// Checks what the process holds now against `training.max_memory`.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] if it holds more.
+    pub(crate) fn check_process(
+        &mut self,
+        model: &TransformerConfig,
+        config: &TrainConfig,
+        shape: Shape,
+    ) -> Result<(), TrainError> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
+        // What the estimate leaves out (the text, buffers of the device) takes from the limit.
+        let estimate = update_bytes(model, shape, config.training.accumulate);
+        let beside = bytes.saturating_sub(estimate);
+        let advice = advice(model, config, shape, limit.saturating_sub(beside));
+        let limit_name = "training.max_memory (--max-memory)";
+        Err(TrainError::Memory { what: "the process holds", bytes, limit_name, limit, advice })
+    }
+
+    /// Bytes of memory that the process holds, where the system tells.
+    pub(crate) fn resident(&mut self) -> Option<u64> {
+        let process = self.process?;
+        let kind = ProcessRefreshKind::nothing().with_memory();
+        self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&[process]), false, kind);
+        self.system.process(process).map(|process| process.memory())
+    }
+
+    /// Bytes that the machine, or the container, can still give; no limit where the system does not tell.
+    fn available(&mut self) -> u64 {
+        self.system.refresh_memory();
+        let machine = match self.system.available_memory() {
+            0 => u64::MAX,
+            bytes => bytes,
+        };
+        let container = self.system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+        machine.min(container)
+    }
+}
+
+/// Which setting to lower so that an update fits into `limit` bytes, and to what.
+fn advice(model: &TransformerConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
+    let parameters = parameter_bytes(model, config.training.accumulate);
+    if parameters >= limit {
+        return format!(
+            "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \
+             model.d_ff, the number of layers or tokenizer.train.vocab_size",
+            model.parameter_count() as f64 / 1e6,
+            parameters as f64 / 1e9,
+        );
+    }
+    let activations = update_bytes(model, shape, config.training.accumulate) - parameters;
+    let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
+    // One sentence alone may need as much: then only shorter ones help.
+    let budget = (0.9 * share * config.training.budget as f64) as usize;
+    let longest = shape[1].max(shape[2]);
+    match budget >= longest {
+        true => format!(
+            "lower training.budget, now {}: about {budget} fits, and training.accumulate={} keeps the size of an update",
+            config.training.budget,
+            config.training.accumulate * config.training.budget.div_ceil(budget.max(1)),
+        ),
+        false => format!(
+            "the longest sentences have {longest} tokens: lower data.max_source_len and data.max_target_len, then \
+             training.budget, now {}",
+            config.training.budget
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -28,5 +187,50 @@ mod tests {
         let bytes = |budget, vocab| worst_batch_bytes(&TransformerConfig::tiny(vocab), budget, 100);
         assert!(bytes(8192, 6000) > bytes(4096, 6000));
         assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+    }
+
+    fn config(settings: &[&str]) -> TrainConfig {
+        let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    #[test]
+    fn a_square_batch_of_the_budget_is_the_worst_batch() {
+        let model = TransformerConfig::tiny(6000);
+        assert_eq!(update_bytes(&model, [40, 100, 100], 1), worst_batch_bytes(&model, 4000, 100));
+        assert!(update_bytes(&model, [40, 100, 100], 2) > update_bytes(&model, [40, 100, 100], 1));
+    }
+
+    #[test]
+    fn the_advice_names_a_budget_that_fits() {
+        let model = TransformerConfig::tiny(6000);
+        let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
+        let error = Memory::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        let TrainError::Memory { bytes, limit, advice, .. } = error.unwrap_err() else {
+            panic!("another error")
+        };
+        assert!(bytes > limit && limit == 200_000_000);
+        let budget = advice.split("about ").nth(1).unwrap().split(' ').next().unwrap();
+        let budget: usize = budget.parse().unwrap();
+        assert!(update_bytes(&model, [budget / 100, 100, 100], 1) <= limit, "{advice}");
+        assert!(advice.contains("training.budget, now 4000"), "{advice}");
+    }
+
+    #[test]
+    fn a_model_that_is_too_large_by_itself_is_told_so() {
+        let model = TransformerConfig::base(37_000);
+        let config = config(&["training.max_memory=0.5"]);
+        let error = Memory::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        assert!(error.unwrap_err().to_string().contains("lower model.d_model"));
+    }
+
+    #[test]
+    fn the_process_is_weighed() {
+        let low = config(&["training.max_memory=0.001"]);
+        let error = Memory::new(&low).check_process(&TransformerConfig::tiny(60), &low, [1, 9, 9]);
+        assert!(matches!(error, Err(TrainError::Memory { .. })));
+        let free = config(&[]);
+        let fine = Memory::new(&free).check_process(&TransformerConfig::tiny(60), &free, [1, 9, 9]);
+        assert!(fine.is_ok());
     }
 }

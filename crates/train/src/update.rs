@@ -17,22 +17,30 @@ pub struct Updater {
     pub clip_norm: f64,
 }
 
-/// What an update was like; tensors stay on the device until they are read.
-#[derive(Clone, Debug)]
+/// What an update was like.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UpdateStatistics {
-    /// Σ label-smoothed loss over real target tokens, `[1]`.
-    pub loss: Tensor<1>,
-    /// Σ negative log-likelihood, `[1]`.
-    pub nll: Tensor<1>,
+    /// Σ label-smoothed loss over real target tokens.
+    pub loss: f64,
+    /// Σ negative log-likelihood.
+    pub nll: f64,
     /// Norm of the gradient before clipping.
     pub norm: f64,
     /// Real target tokens.
     pub tokens: usize,
 }
 
+impl UpdateStatistics {
+    /// Whether loss and gradient are numbers; if not, the update was skipped.
+    pub fn is_finite(&self) -> bool {
+        self.loss.is_finite() && self.norm.is_finite()
+    }
+}
+
 impl Updater {
     /// Update number `step` (from 1) over `batches`: the gradient of the loss averaged over the real
-    /// target tokens of all of them, as if they were one batch.
+    /// target tokens of all of them, as if they were one batch. Where loss or gradient is not finite,
+    /// model and optimiser stay as they are.
     pub fn update(
         &mut self,
         model: Transformer,
@@ -41,27 +49,44 @@ impl Updater {
         rate: f64,
         device: &Device,
     ) -> (Transformer, UpdateStatistics) {
-        let tokens: usize = batches.iter().map(|batch| batch.target_tokens).sum();
-        let mut gradients: Option<FlatGradients> = None;
-        let (mut loss, mut nll) = (zero(device), zero(device));
-        for (place, batch) in batches.iter().enumerate() {
-            let mode = Mode::training(self.seed, step).fold(place as u64);
-            let sums = batch_loss(&model, batch, mode, self.label_smoothing, device);
-            loss = loss + sums.smoothed.clone().inner();
-            nll = nll + sums.nll.inner();
-            let mut own = (sums.smoothed / tokens as f64).backward();
-            let own = FlatGradients::take(&model, &mut own);
-            gradients = Some(match gradients {
-                None => own,
-                Some(sum) => sum.plus(own),
-            });
+        let (gradients, statistics) =
+            gradients(&model, batches, self.seed, step, self.label_smoothing, device);
+        if !statistics.is_finite() {
+            return (model, statistics);
         }
-        let gradients = gradients.expect("an update has at least one batch");
-        let norm = gradients.global_norm();
-        let scale = clip_factor(norm, self.clip_norm);
-        let model = self.adam.step(model, gradients, scale, rate);
-        (model, UpdateStatistics { loss, nll, norm, tokens })
+        let scale = clip_factor(statistics.norm, self.clip_norm);
+        (self.adam.step(model, gradients, scale, rate), statistics)
     }
+}
+
+/// The gradient of update `step` over `batches`, whose randomness is drawn from `seed`.
+pub(crate) fn gradients(
+    model: &Transformer,
+    batches: &[Batch],
+    seed: u64,
+    step: u64,
+    label_smoothing: f64,
+    device: &Device,
+) -> (FlatGradients, UpdateStatistics) {
+    let tokens: usize = batches.iter().map(|batch| batch.target_tokens).sum();
+    let mut gradients: Option<FlatGradients> = None;
+    let (mut loss, mut nll) = (zero(device), zero(device));
+    for (place, batch) in batches.iter().enumerate() {
+        let mode = Mode::training(seed, step).fold(place as u64);
+        let sums = batch_loss(model, batch, mode, label_smoothing, device);
+        loss = loss + sums.smoothed.clone().inner();
+        nll = nll + sums.nll.inner();
+        let mut own = (sums.smoothed / tokens as f64).backward();
+        let own = FlatGradients::take(model, &mut own);
+        gradients = Some(match gradients {
+            None => own,
+            Some(sum) => sum.plus(own),
+        });
+    }
+    let gradients = gradients.expect("an update has at least one batch");
+    let read = |value: Tensor<1>| f64::from(value.into_scalar::<f32>());
+    let (loss, nll, norm) = (read(loss), read(nll), gradients.global_norm());
+    (gradients, UpdateStatistics { loss, nll, norm, tokens })
 }
 
 fn zero(device: &Device) -> Tensor<1> {
@@ -127,8 +152,7 @@ mod tests {
         let parts = vec![Batch::new(vec![0], &pairs[..1]), Batch::new(vec![1, 2, 3], &pairs[1..])];
         let (one, a) = updater(&model, 0.0).update(model.clone(), &whole, 1, 1e-3, &device);
         let (two, b) = updater(&model, 0.0).update(model.clone(), &parts, 1, 1e-3, &device);
-        let scalar = |t: &Tensor<1>| t.clone().into_scalar::<f32>();
-        assert!((scalar(&a.loss) - scalar(&b.loss)).abs() < 1e-3);
+        assert!((a.loss - b.loss).abs() < 1e-3);
         assert!((a.norm - b.norm).abs() < 1e-4);
         assert_eq!(a.tokens, b.tokens);
         // Adam's first step is ±rate wherever a gradient is not noise; compare where it is clear.
@@ -151,8 +175,28 @@ mod tests {
         for step in 1..=30 {
             let (next, statistics) = updater.update(model, &batch, step, 1e-3, &device);
             model = next;
-            losses.push(statistics.loss.into_scalar::<f32>());
+            losses.push(statistics.loss);
         }
         assert!(losses[29] < 0.5 * losses[0], "{losses:?}");
+    }
+
+    #[test]
+    fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
+        let (model, device) = model();
+        let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
+        let mut updater = updater(&model, 1.0);
+        // One step as wide as this leaves parameters whose forward pass overflows.
+        let (model, first) = updater.update(model, &batch, 1, 1e30, &device);
+        assert!(first.is_finite());
+        let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
+        let (model, second) = updater.update(model, &batch, 2, 1e-3, &device);
+        assert!(!second.is_finite(), "{second:?}");
+        assert_eq!(updater.adam.steps(), 1);
+        for (name, value) in named_parameters(&model) {
+            value.assert_eq(&before[&name], true);
+        }
+        for (name, value) in updater.adam.named_moments() {
+            value.assert_eq(&moments[&name], true);
+        }
     }
 }

@@ -6,12 +6,11 @@ mod fuzz;
 use std::fs;
 
 use burn::tensor::Device;
-use burnformer_core::TransformerConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
-use burnformer_train::checkpoint::{self, RunState, Saved};
-use burnformer_train::{Adam, AdamSettings, TrainConfig, worst_batch_bytes};
+use burnformer_train::checkpoint::{self, Progress, RunState, Saved};
+use burnformer_train::{Adam, Origin, TrainConfig, worst_batch_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
 
@@ -76,28 +75,44 @@ fn settings() -> impl Strategy<Value = Vec<u8>> {
 
 crate::fuzz_test!(config_setting, settings(), resolve_setting);
 
-struct Checkpoint(tempfile::TempDir);
+struct Checkpoint {
+    folder: tempfile::TempDir,
+    config: TrainConfig,
+    origin: Origin,
+}
 
 impl Checkpoint {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let tiny = TransformerConfig::tiny(280).with_width(8, 2);
-        let config = TransformerConfig { d_ff: 16, encoder_layers: 1, decoder_layers: 1, ..tiny };
-        let model = config.init(1, &Device::default().autodiff()).unwrap();
-        let settings = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(280) };
-        let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &settings);
+        let settings = [
+            "model.d_model=8",
+            "model.heads=2",
+            "model.d_ff=16",
+            "model.encoder_layers=1",
+            "model.decoder_layers=1",
+        ];
+        let settings = settings.map(String::from);
+        let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
+        let training = TokenizerSettings { allow_smaller: true, ..TokenizerSettings::bpe(280) };
+        let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &training);
         let tokenizers = Tokenizers::joint(tokenizer.unwrap());
+        let vocab = tokenizers.source.vocab_size();
+        let shape = config.model.over(vocab, vocab);
+        let model = shape.init(1, &Device::default().autodiff()).unwrap();
         let search = SearchSettings::default();
         let saved =
-            Saved { config: &config, model: &model, tokenizers: &tokenizers, search: &search };
-        let adam = Adam::new(AdamSettings::default(), &model);
-        let path = folder.path().join("step");
-        checkpoint::save(&path, &saved, &adam, &RunState::default()).unwrap();
-        Self(folder)
+            Saved { config: &shape, model: &model, tokenizers: &tokenizers, search: &search };
+        let hash = tokenizers.source.hash();
+        let origin = Origin { train: hash.clone(), valid: None, tokenizers: [hash.clone(), hash] };
+        let adam = Adam::new(config.optimizer, &model);
+        let state = RunState::default();
+        let progress = Progress { adam: &adam, state: &state, config: &config, origin: &origin };
+        checkpoint::save(&folder.path().join("step"), &saved, &progress).unwrap();
+        Self { folder, config, origin }
     }
 
     fn path(&self) -> std::path::PathBuf {
-        self.0.path().join("step")
+        self.folder.path().join("step")
     }
 }
 
@@ -108,9 +123,9 @@ fn load_checkpoint(file: &'static str) -> impl FnMut(&[u8]) {
         let path = checkpoint.path();
         fs::write(path.join(file), bytes).unwrap();
         seal(&path).unwrap();
-        let adam = |model: &_| Adam::new(AdamSettings::default(), model);
         let device = Device::default().autodiff();
-        let _ = within(64 << 20, || checkpoint::load(&path, adam, &device));
+        let (config, origin) = (&checkpoint.config, &checkpoint.origin);
+        let _ = within(64 << 20, || checkpoint::load(&path, config, origin, &device));
     }
 }
 

@@ -8,9 +8,12 @@ use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use burnformer_train::config::corpus_paths;
-use burnformer_train::{Corpora, Learner, TrainConfig, cache_folder, worst_batch_bytes};
+use burnformer_train::{
+    Corpora, Learner, RunDir, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
+};
 
 use crate::device::DeviceName;
+use crate::signals::Signals;
 use crate::{embedded, spool};
 
 /// Arguments of `train`.
@@ -44,6 +47,9 @@ pub struct Args {
     /// Continue the run in --out, or the newest under runs/
     #[arg(long)]
     resume: bool,
+    /// Most memory to use, in GB: short for --set training.max_memory
+    #[arg(long, value_name = "GB")]
+    max_memory: Option<f64>,
     /// Print the configuration, the number of parameters and the memory of the worst batch, and stop
     #[arg(long)]
     dry_run: bool,
@@ -59,6 +65,8 @@ pub fn run(args: Args) -> Result<()> {
     if args.dry_run {
         return dry_run(&config);
     }
+    let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
+    RunDir::check(&folder, args.resume)?;
     let device = args.device.open();
     let corpora = Corpora::prepare(&config, &mut progress(args.quiet))?;
     if !args.quiet {
@@ -68,7 +76,10 @@ pub fn run(args: Args) -> Result<()> {
     }
     let learner =
         Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &device)?;
-    learner.train()?;
+    let outcome = signals.patiently(|interrupted| learner.train(interrupted))?;
+    if outcome.reason == StopReason::Interrupted {
+        return Err(signals.stopped().into());
+    }
     if !config.data.test.is_empty() {
         test(&config, &folder.join("best"), &device)?;
     }
@@ -101,7 +112,9 @@ fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
         (None, true) => Some(own.as_path()),
         (file, _) => file.as_deref(),
     };
-    let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &args.set)?;
+    let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
+    let settings: Vec<String> = args.set.iter().cloned().chain(memory).collect();
+    let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &settings)?;
     let cache = cache_folder(&config);
     let overrides = [
         (&args.train, &mut config.data.train),

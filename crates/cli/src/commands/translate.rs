@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Error, Result, bail};
 use burnformer_data::{LineReader, Tokenizer, Utf8Policy};
@@ -12,6 +13,7 @@ use super::token_ids::{ids_to_line, line_to_ids};
 use super::{at_least, between};
 use crate::device::DeviceName;
 use crate::output::{Output, wrong_usage};
+use crate::signals;
 use crate::tolerated::Tolerated;
 
 /// Bytes of text read ahead at most, however many lines that is.
@@ -108,7 +110,9 @@ pub fn run(args: Args) -> Result<()> {
         .flatten()
         .map(PathBuf::as_path)
         .collect();
-    let mut output = Output::create(args.output.as_deref(), &read)?;
+    let output = Output::create(args.output.as_deref(), &read)?;
+    let shared: signals::Shared = Arc::new(Mutex::new(output));
+    signals::flush_and_exit(&shared)?;
     let mut done = 0;
     loop {
         let chunk = input.next_chunk(&args);
@@ -118,6 +122,7 @@ pub fn run(args: Args) -> Result<()> {
             .translate_ids(requests, &options)
             .map_err(|e| e.offset(done))
             .with_context(|| input.name())?;
+        let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for (place, hypotheses) in all.into_iter().enumerate() {
             let alternatives = hypotheses.into_iter().map(|hypothesis| {
                 let text = match args.token_ids {
@@ -126,7 +131,7 @@ pub fn run(args: Args) -> Result<()> {
                 };
                 Alternative { text, hypothesis }
             });
-            write(&args, &mut output, done + place, &alternatives.collect::<Vec<_>>())?;
+            write(&args, &mut *output, done + place, &alternatives.collect::<Vec<_>>())?;
         }
         output.flush()?;
         done += count;

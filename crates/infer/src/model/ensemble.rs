@@ -51,6 +51,10 @@ impl StepModel for Ensemble {
         self.members.iter().filter_map(|member| member.max_positions()).min()
     }
 
+    fn lanes(&self) -> usize {
+        self.members.iter().map(|member| member.lanes()).min().unwrap_or(1)
+    }
+
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let members = self.members.iter().map(|member| member.start(sources)).collect();
         let vocab = self.target_vocab();

@@ -8,7 +8,7 @@ mod transformer;
 pub use ensemble::Ensemble;
 pub use transformer::TransformerModel;
 
-use crate::log_prob::log_sum_exp;
+use burnformer_kernels::log_sum_exp;
 
 /// The ids that structure a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,12 @@ pub trait StepModel: Send + Sync {
     /// The longest sequence that either side accepts, `</s>` counted; `None` if any length goes.
     fn max_positions(&self) -> Option<usize> {
         None
+    }
+
+    /// How many batches are best decoded at once, each on a thread of its own: the processors, where
+    /// they compute; 1 where another device does.
+    fn lanes(&self) -> usize {
+        1
     }
 
     /// Encodes `sources` (ids, each closed by `</s>`, none empty) and stands before the first target

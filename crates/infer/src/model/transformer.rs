@@ -1,6 +1,7 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{DecoderCache, Mode, Transformer, TransformerConfig};
+use burnformer_kernels::is_fused_on;
 
 use super::{Decoding, SpecialIds, StepModel};
 
@@ -18,7 +19,8 @@ pub struct TransformerModel {
 
 impl TransformerModel {
     /// Wraps `model`, built from `config` on `device`. Give a plain device, not an autodiff one.
-    pub fn new(config: TransformerConfig, model: Transformer, device: &Device) -> Self {
+    pub fn new(config: TransformerConfig, mut model: Transformer, device: &Device) -> Self {
+        model.pack();
         Self { config, model, device: device.clone() }
     }
 
@@ -74,6 +76,10 @@ impl StepModel for TransformerModel {
         self.model.max_positions()
     }
 
+    fn lanes(&self) -> usize {
+        if is_fused_on(&self.device) { rayon::current_num_threads() } else { 1 }
+    }
+
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let memory = self.model.encode(self.pad(sources, None), Mode::Inference);
         let cache = self.model.start_decoding(&memory);
@@ -99,13 +105,6 @@ struct TransformerDecoding<'a> {
     cache: DecoderCache,
 }
 
-impl TransformerDecoding<'_> {
-    fn indices(&self, indices: &[usize]) -> Tensor<1, Int> {
-        let ids: Vec<i32> = indices.iter().map(|&i| i as i32).collect();
-        Tensor::from_data(TensorData::new(ids, [indices.len()]), &self.model.device)
-    }
-}
-
 impl Decoding for TransformerDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
@@ -115,9 +114,9 @@ impl Decoding for TransformerDecoding<'_> {
     }
 
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
-        self.cache.select_rows(&self.indices(rows));
+        self.cache.select_rows(rows);
         if let Some(sentences) = sentences {
-            self.cache.select_sentences(&self.indices(sentences));
+            self.cache.select_sentences(sentences);
         }
     }
 }

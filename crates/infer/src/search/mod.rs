@@ -1,12 +1,11 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
 mod constraint;
+mod lanes;
 mod request;
 mod sample;
 mod sentence;
 mod top;
-
-use rayon::prelude::*;
 
 pub use request::Request;
 pub(crate) use request::{check_ids, check_source};
@@ -41,11 +40,14 @@ pub fn search(
     let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
     let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
     let filled = (0..requests.len()).filter(|&place| lengths[place] > 1).collect();
-    for batch in batching.group(filled, &lengths) {
-        for (place, hypotheses) in search_batch(model, requests, &sources, &batch, settings)? {
+    let lanes = model.lanes();
+    let parts = lanes::divide(batching.group(filled, &lengths), lanes);
+    let work = |part: &[usize]| search_batch(model, requests, &sources, part, settings);
+    lanes::run(&parts, lanes, work, |found| {
+        for (place, hypotheses) in found {
             results[place] = hypotheses;
         }
-    }
+    })?;
     Ok(results)
 }
 
@@ -70,8 +72,8 @@ fn search_batch(
     let mut results = Vec::with_capacity(places.len());
     loop {
         let mut logits = decoding.step(&plan.tokens);
-        let rows = logits.par_chunks_mut(plan.width * vocab);
-        active.par_iter_mut().zip(rows).try_for_each(|(s, rows)| s.advance(rows, vocab))?;
+        let rows = logits.chunks_mut(plan.width * vocab);
+        active.iter_mut().zip(rows).try_for_each(|(s, rows)| s.advance(rows, vocab))?;
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
             results.push((sentence.place, sentence.into_hypotheses()));

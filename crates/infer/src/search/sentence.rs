@@ -1,4 +1,5 @@
 use burnformer_core::RandomKey;
+use burnformer_kernels::log_sum_exp;
 
 use super::Request;
 use super::constraint::{constrain, forced};
@@ -6,7 +7,6 @@ use super::sample::draw;
 use super::top::{Scored, select_top};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
-use crate::log_prob::log_sum_exp;
 use crate::model::SpecialIds;
 use crate::settings::{Sampling, SearchSettings};
 

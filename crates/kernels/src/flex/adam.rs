@@ -2,6 +2,7 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;
 
+use super::primitive;
 use super::storage::{contiguous, floats};
 use crate::slices::adam as slices;
 use crate::{AdamStep, Moving};
@@ -24,10 +25,6 @@ pub(crate) fn fused<const D: usize>(
 /// Σ x² of a tensor for which [`plain`](super::plain) holds.
 pub(crate) fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     slices::sum_of_squares(floats(&contiguous(primitive(x))))
-}
-
-fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
-    x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
 }
 
 /// `x` as the whole of its storage.

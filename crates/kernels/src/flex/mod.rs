@@ -7,11 +7,14 @@ pub(crate) mod dropout;
 pub(crate) mod embedding;
 pub(crate) mod linear;
 pub(crate) mod norm;
+pub(crate) mod packed;
 pub(crate) mod residual;
 pub(crate) mod residual_norm;
+pub(crate) mod step;
 mod storage;
 
-use burn::backend::DispatchDevice;
+use burn::backend::flex::FlexTensor;
+use burn::backend::{DispatchDevice, Flex};
 use burn::tensor::{DType, Tensor};
 
 /// Whether `x` lives on `flex`, with or without gradients, in 32 bits: what the fused operations
@@ -30,11 +33,16 @@ pub(crate) fn plain<const D: usize>(x: &Tensor<D>) -> bool {
     covers(x) && !x.device().is_autodiff()
 }
 
-fn is_flex(device: &DispatchDevice) -> bool {
+pub(crate) fn is_flex(device: &DispatchDevice) -> bool {
     match device {
         DispatchDevice::Flex(_) => true,
         DispatchDevice::Autodiff(inner) => is_flex(inner),
         #[allow(unreachable_patterns)] // flex may be the only backend compiled in
         _ => false,
     }
+}
+
+/// What lies behind a tensor for which [`plain`] holds.
+fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
+    x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
 }

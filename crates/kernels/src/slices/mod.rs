@@ -10,6 +10,8 @@ pub(crate) mod embedding;
 pub(crate) mod linear;
 pub(crate) mod matrix;
 pub(crate) mod norm;
+pub(crate) mod packed;
+pub(crate) mod step;
 
 /// Rows a task handles: a function of the problem's size only, so that partial sums never depend
 /// on the thread count.

@@ -15,6 +15,7 @@ pub use model::ModelSettings;
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::Metric;
+use crate::recovery::RecoverySettings;
 use crate::schedule::ScheduleSettings;
 
 /// Everything that decides a training run.
@@ -33,6 +34,8 @@ pub struct TrainConfig {
     pub schedule: ScheduleSettings,
     /// Optimiser.
     pub optimizer: AdamSettings,
+    /// What to do when the numbers stop being numbers.
+    pub recovery: RecoverySettings,
     /// When and how to validate.
     pub validation: ValidationSettings,
     /// What to keep on disk.
@@ -140,6 +143,8 @@ pub struct TrainingSettings {
     pub log_every: u64,
     /// Batches prepared ahead by a background thread.
     pub prefetch: usize,
+    /// Most memory to use, in GB (10⁹ bytes); 0 for what the machine has free at the start.
+    pub max_memory: f64,
 }
 
 impl Default for TrainingSettings {
@@ -155,6 +160,7 @@ impl Default for TrainingSettings {
             label_smoothing: 0.1,
             log_every: 50,
             prefetch: 8,
+            max_memory: 0.0,
         }
     }
 }

@@ -101,6 +101,10 @@ impl TrainConfig {
         let good = (0.0..1.0).contains(&t.label_smoothing);
         check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;
         check(not_negative(t.max_minutes), "training.max_minutes", t.max_minutes, "0 or more")?;
+        let memory = t.max_memory;
+        check(not_negative(memory), "training.max_memory", memory, "0 or more, in GB")?;
+        let rate = self.recovery.rate;
+        check(rate > 0.0 && rate <= 1.0, "recovery.rate", rate, "above 0 and at most 1")?;
         check(t.log_every > 0, "training.log_every", t.log_every, "at least 1")?;
         let remedy = format!("at most {FURTHEST_AHEAD}");
         check(t.prefetch <= FURTHEST_AHEAD, "training.prefetch", t.prefetch, remedy)

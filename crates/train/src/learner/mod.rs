@@ -1,24 +1,27 @@
 //! The training loop.
 
+mod restore;
 mod save;
 mod start;
+mod validation;
 
-use std::fs;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::{Transformer, TransformerConfig};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 
-use crate::checkpoint::{self, RunState};
+use crate::checkpoint::RunState;
 use crate::config::TrainConfig;
-use crate::early_stopping::Metric;
 use crate::error::TrainError;
-use crate::meter::Meter;
-use crate::report::{Reporter, ValidPoint};
+use crate::memory::Memory;
+use crate::origin::Origin;
+use crate::report::{Answer, Reporter};
 use crate::run_dir::RunDir;
-use crate::update::Updater;
-use crate::validate::{Validation, Validator};
+use crate::update::{UpdateStatistics, Updater};
+use crate::validate::Validator;
+use crate::window::Window;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum StopReason {
     MaxEpochs,
     /// `validation.patience` validations in a row did no better.
     Patience,
+    /// Whoever runs the program asked for it; the run can be resumed.
+    Interrupted,
 }
 
 impl std::fmt::Display for StopReason {
@@ -40,6 +45,7 @@ impl std::fmt::Display for StopReason {
             Self::MaxMinutes => "training.max_minutes reached",
             Self::MaxEpochs => "training.max_epochs reached",
             Self::Patience => "no better validation for validation.patience times",
+            Self::Interrupted => "interrupted; continue with --resume",
         })
     }
 }
@@ -63,6 +69,10 @@ pub struct Learner {
     tokenizers: Tokenizers,
     sampler: BatchSampler,
     validator: Option<Validator>,
+    origin: Origin,
+    memory: Memory,
+    /// Rows, source and target columns of the batch that needs the most memory.
+    worst: [usize; 3],
     /// Away only during an update, which works on it in place.
     model: Option<Transformer>,
     updater: Updater,
@@ -70,6 +80,16 @@ pub struct Learner {
     /// When this sitting began, less the seconds of earlier ones.
     started: Instant,
     earlier_seconds: f64,
+    /// How long this sitting had waited for data at the last log line.
+    waited: Duration,
+}
+
+/// Why a stream of batches is left.
+enum Left {
+    /// The run ends.
+    Stop(StopReason),
+    /// Loss and gradient norm are no numbers any more: the run goes back.
+    Diverged(f64, f64),
 }
 
 impl Learner {
@@ -78,72 +98,113 @@ impl Learner {
         self.model.as_ref().expect("the model is away only during an update")
     }
 
+    /// Where the run stands.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
     /// The run's folder.
     pub fn run_dir(&self) -> &RunDir {
         &self.run
     }
 
-    /// Trains until a limit is reached, then writes `last`, `average` and `best`.
+    /// Trains until a limit is reached, then writes `last`, `average` and `best`; or until `interrupted`
+    /// is set, then finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if a limit is reached already; [`TrainError::Diverged`] if the loss
-    /// stops being a number; errors of data, decoding and the file system.
-    pub fn train(mut self) -> Result<Outcome, TrainError> {
-        if let Some(limit) = self.limit_reached() {
-            return Err(TrainError::NothingToDo {
-                step: self.state.step,
-                limit: limit.to_string(),
-            });
+    /// [`TrainError::NothingToDo`] if the run came to its end already; [`TrainError::Diverged`] if loss
+    /// or gradient stop being numbers for good; errors of data, decoding and the file system.
+    pub fn train(mut self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
+        let step = self.state.step;
+        let reached = self.limit_reached();
+        if let Some(limit) = reached.filter(|_| self.run.finished() == Some(step)) {
+            return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
         }
         self.started = Instant::now();
-        let stream = self.sampler.stream(self.state.sampler)?;
-        let mut batches = Prefetch::new(stream, self.config.training.prefetch);
-        let mut meter = Meter::new(batches.waited());
-        let reason = loop {
-            self.update(&mut batches, &mut meter)?;
-            let step = self.state.step;
-            let every = |n: u64| n > 0 && step.is_multiple_of(n);
-            if every(self.config.training.log_every) {
-                self.log(&mut meter, &batches)?;
-            }
-            if every(self.config.validation.every) {
-                self.validate()?;
-            }
-            if every(self.config.checkpoints.every) {
-                self.save_checkpoint()?;
-            }
-            let patience = self.config.validation.patience;
-            let exhausted = self.state.best.exhausted(patience).then_some(StopReason::Patience);
-            if let Some(reason) = exhausted.or_else(|| self.limit_reached()) {
-                break reason;
-            }
+        let reason = match reached {
+            // Killed after the last update, before the end was written.
+            Some(reason) => reason,
+            None => self.make_updates(interrupted)?,
         };
-        drop(batches);
-        self.finish(reason)?;
+        let note = format!("stopped after update {}: {reason}", self.state.step);
+        self.reporter.note(&note)?;
+        match reason {
+            StopReason::Interrupted => self.save_checkpoint()?,
+            reason => self.finish(reason)?,
+        }
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
 
+    /// The schedule's learning rate, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
-        self.config.schedule.rate(step, self.shape.d_model)
+        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model)
     }
 
     fn limit_reached(&self) -> Option<StopReason> {
         let t = &self.config.training;
-        let seconds = self.state.seconds;
+        let (state, patience) = (&self.state, self.config.validation.patience);
         let reached = [
-            (t.max_updates > 0 && self.state.step >= t.max_updates, StopReason::MaxUpdates),
-            (t.max_minutes > 0.0 && seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
-            (t.max_epochs > 0 && self.state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
+            (state.best.exhausted(patience), StopReason::Patience),
+            (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
+            (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
+            (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
         ];
         reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
+    }
+
+    /// Updates until something ends the run; each time it goes back, the batches start anew from there.
+    fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason, TrainError> {
+        loop {
+            let stream = self.sampler.stream(self.state.sampler)?;
+            let mut batches = Prefetch::new(stream, self.config.training.prefetch);
+            self.waited = Duration::ZERO;
+            let left = self.follow(&mut batches, interrupted)?;
+            drop(batches);
+            match left {
+                Left::Stop(reason) => return Ok(reason),
+                Left::Diverged(loss, norm) => self.go_back(loss, norm)?,
+            }
+        }
+    }
+
+    fn follow(
+        &mut self,
+        batches: &mut Prefetch<PlannedBatch>,
+        interrupted: &AtomicBool,
+    ) -> Result<Left, TrainError> {
+        loop {
+            let statistics = self.update(batches)?;
+            if let Some(left) = self.judge(&statistics)? {
+                return Ok(left);
+            }
+            let step = self.state.step;
+            let every = |n: u64| n > 0 && step.is_multiple_of(n);
+            if every(self.config.training.log_every) {
+                self.log(batches)?;
+            }
+            if every(self.config.validation.every) && !self.validate()? {
+                return Ok(Left::Diverged(f64::NAN, statistics.norm));
+            }
+            // In the middle of a row of skipped updates nobody knows yet whether the model is good.
+            let sound = self.state.recovery.skipped == 0;
+            if sound && self.is_regular(step) {
+                self.save_checkpoint()?;
+            }
+            self.check_memory(sound)?;
+            if let Some(reason) = self.limit_reached() {
+                return Ok(Left::Stop(reason));
+            }
+            if sound && interrupted.load(Ordering::Relaxed) {
+                return Ok(Left::Stop(StopReason::Interrupted));
+            }
+        }
     }
 
     fn update(
         &mut self,
         batches: &mut Prefetch<PlannedBatch>,
-        meter: &mut Meter,
-    ) -> Result<(), TrainError> {
+    ) -> Result<UpdateStatistics, TrainError> {
         let mut planned = Vec::with_capacity(self.config.training.accumulate);
         for _ in 0..self.config.training.accumulate {
             planned.push(batches.next().expect("the stream of batches has no end")?);
@@ -163,68 +224,46 @@ impl Learner {
         self.model = Some(model);
         self.state.step = step;
         self.state.sampler = sampler;
-        self.state.tokens += statistics.tokens as u64;
-        self.state.pairs += parts.iter().map(|b| b.batch as u64).sum::<u64>();
-        self.state.seconds = self.earlier_seconds + self.started.elapsed().as_secs_f64();
-        meter.add(&parts, statistics);
-        Ok(())
-    }
-
-    fn log(
-        &mut self,
-        meter: &mut Meter,
-        batches: &Prefetch<PlannedBatch>,
-    ) -> Result<(), TrainError> {
-        let point = meter.point(&self.state, self.rate(self.state.step), batches.waited());
-        if !(point.loss.is_finite() && point.gnorm.is_finite()) {
-            let (step, loss, norm) = (point.step, point.loss, point.gnorm);
-            return Err(TrainError::Diverged { step, loss, norm });
+        self.state.optimizer_steps = self.updater.adam.steps();
+        self.state.seconds = self.seconds();
+        if statistics.is_finite() {
+            self.state.tokens += statistics.tokens as u64;
+            self.state.pairs += parts.iter().map(|b| b.batch as u64).sum::<u64>();
+            self.state.window.add(&parts, &statistics);
         }
-        self.reporter.train(&point)?;
-        Ok(())
+        Ok(statistics)
     }
 
-    fn validate(&mut self) -> Result<(), TrainError> {
-        let Some(validator) = &self.validator else { return Ok(()) };
-        let validation = validator.validate(&self.shape, self.model(), &self.device)?;
-        let step = self.state.step;
-        let value = metric_value(self.config.validation.metric, &validation);
-        let best = self.state.best.record(self.config.validation.metric, value, step);
-        self.report_validation(&validation, best)?;
-        if best {
-            checkpoint::save_model(&self.run.model("best"), &self.saved())?;
+    /// Seconds trained, over all sittings.
+    fn seconds(&self) -> f64 {
+        self.earlier_seconds + self.started.elapsed().as_secs_f64()
+    }
+
+    /// Reports an update that was skipped, and whether the run has to go back.
+    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
+        let finite = statistics.is_finite();
+        let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
+        let back = self.state.recovery.record(&self.config.recovery, finite);
+        if !finite {
+            self.report_divergence(Answer::Skip, loss, norm, None)?;
         }
-        Ok(())
+        Ok(back.then_some(Left::Diverged(loss, norm)))
     }
 
-    fn report_validation(&mut self, validation: &Validation, best: bool) -> Result<(), TrainError> {
-        self.state.seconds = self.earlier_seconds + self.started.elapsed().as_secs_f64();
-        let step = self.state.step;
-        self.reporter.valid(&ValidPoint {
-            step,
-            seconds: self.state.seconds,
-            loss: validation.loss,
-            nll: validation.nll,
-            ppl: validation.perplexity(),
-            bleu: validation.bleu,
-            signature: validation.signature.clone(),
-            best,
-        })?;
-        if validation.hypotheses.is_empty() {
-            return Ok(());
+    fn log(&mut self, batches: &Prefetch<PlannedBatch>) -> Result<(), TrainError> {
+        let waited = (batches.waited() - self.waited).as_secs_f64();
+        self.waited = batches.waited();
+        let rate = self.rate(self.state.step);
+        let point = Window::point(&mut self.state, rate, waited);
+        Ok(self.reporter.train(&point)?)
+    }
+
+    /// Stops the run, with a checkpoint if it is `sound`, before the system would kill it.
+    fn check_memory(&mut self, sound: bool) -> Result<(), TrainError> {
+        let checked = self.memory.check_process(&self.shape, &self.config, self.worst);
+        if checked.is_err() && sound {
+            self.save_checkpoint()?;
         }
-        let path = self.run.hypotheses(step);
-        let text = validation.hypotheses.join("\n") + "\n";
-        fs::write(&path, text).map_err(|e| TrainError::io(&path, e))
-    }
-}
-
-/// The value of `metric`; without decoding, BLEU falls back to perplexity, negated so that higher is
-/// better.
-fn metric_value(metric: Metric, validation: &Validation) -> f64 {
-    match metric {
-        Metric::Bleu => validation.bleu.unwrap_or(-validation.perplexity()),
-        Metric::Ppl => validation.perplexity(),
-        Metric::Loss => validation.loss,
+        checked
     }
 }

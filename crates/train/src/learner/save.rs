@@ -1,10 +1,11 @@
 use std::sync::OnceLock;
 
+use burnformer_core::model_dir;
 use burnformer_infer::SearchSettings;
 
-use super::{Learner, StopReason, metric_value};
+use super::{Learner, StopReason};
 use crate::average::average_models;
-use crate::checkpoint::{self, Saved};
+use crate::checkpoint::{self, Progress, Saved};
 use crate::error::TrainError;
 
 impl Learner {
@@ -18,54 +19,67 @@ impl Learner {
         }
     }
 
+    /// Writes the checkpoint of this update unless it is there, and `last`, then removes what is old.
     pub(super) fn save_checkpoint(&mut self) -> Result<(), TrainError> {
         let path = self.run.checkpoint(self.state.step);
-        checkpoint::save(&path, &self.saved(), &self.updater.adam, &self.state)?;
-        self.run.prune(self.config.checkpoints.keep)
+        if !path.exists() {
+            // The metrics reach the disk first: no update of a checkpoint may lack its line.
+            self.reporter.sync()?;
+            let (state, config, origin) = (&self.state, &self.config, &self.origin);
+            let progress = Progress { adam: &self.updater.adam, state, config, origin };
+            checkpoint::save(&path, &self.saved(), &progress)?;
+        }
+        checkpoint::publish(&path, &self.run.model("last"))?;
+        self.run.prune(self.config.checkpoints.keep, |step| self.is_regular(step))
     }
 
-    /// The last checkpoint, `last`, the average, and `best` if the average is better.
+    /// The end of a run: the last checkpoint, `last`, the average, and `best` if the average is better.
+    /// Killed on the way, it is done again from that checkpoint, with the same outcome.
     pub(super) fn finish(&mut self, reason: StopReason) -> Result<(), TrainError> {
         let step = self.state.step;
-        self.reporter.note(&format!("stopped after update {step}: {reason}"))?;
-        if self.config.validation.every == 0 || !step.is_multiple_of(self.config.validation.every) {
-            self.validate()?;
+        if self.state.validated != step && !self.validate()? {
+            let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
+            let (loss, norm) = (f64::NAN, f64::NAN);
+            return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         }
-        if !self.run.checkpoint(step).exists() {
-            self.save_checkpoint()?;
-        }
-        checkpoint::publish(&self.run.checkpoint(step), &self.run.model("last"))?;
+        self.save_checkpoint()?;
+        let state = self.state;
         if self.config.checkpoints.average > 1 {
             self.average()?;
         }
         if self.validator.is_none() && self.config.checkpoints.average <= 1 {
-            checkpoint::publish(&self.run.model("last"), &self.run.model("best"))?;
+            checkpoint::publish(&self.run.checkpoint(step), &self.run.model("best"))?;
         }
-        Ok(())
+        // The average is measured beside the run.
+        self.state = state;
+        self.run.set_finished(step, &reason.to_string())
     }
 
     fn average(&mut self) -> Result<(), TrainError> {
-        let steps = self.run.checkpoint_steps()?;
-        let newest = &steps[steps.len().saturating_sub(self.config.checkpoints.average)..];
-        let dirs: Vec<_> = newest.iter().map(|&step| self.run.checkpoint(step)).collect();
+        let steps = self.whole_checkpoints()?;
+        let dirs: Vec<_> = steps.iter().map(|&step| self.run.checkpoint(step)).collect();
         let (_, model) = average_models(&dirs, &self.device)?;
         self.model = Some(model);
         checkpoint::save_model(&self.run.model("average"), &self.saved())?;
-        self.reporter.note(&format!("averaged the checkpoints of updates {newest:?}"))?;
-        let better = match &self.validator {
-            None => true,
-            Some(validator) => {
-                let validation = validator.validate(&self.shape, self.model(), &self.device)?;
-                let metric = self.config.validation.metric;
-                let value = metric_value(metric, &validation);
-                let better = self.state.best.record(metric, value, self.state.step);
-                self.report_validation(&validation, better)?;
-                better
-            }
-        };
-        if better {
-            checkpoint::save_model(&self.run.model("best"), &self.saved())?;
+        self.reporter.note(&format!("averaged the checkpoints of updates {steps:?}"))?;
+        if self.validator.is_none() {
+            return checkpoint::save_model(&self.run.model("best"), &self.saved());
         }
-        Ok(())
+        self.measure(true).map(drop)
+    }
+
+    /// The newest checkpoints to average; damaged ones are named and left out.
+    fn whole_checkpoints(&mut self) -> Result<Vec<u64>, TrainError> {
+        let mut steps = self.run.checkpoint_steps()?;
+        steps.retain(|&step| self.is_regular(step) || step == self.state.step);
+        let newest = steps.len().saturating_sub(self.config.checkpoints.average);
+        let mut whole = Vec::new();
+        for &step in &steps[newest..] {
+            match model_dir::verify(&self.run.checkpoint(step)) {
+                Ok(()) => whole.push(step),
+                Err(error) => self.reporter.note(&format!("left out of the average: {error}"))?,
+            }
+        }
+        Ok(whole)
     }
 }

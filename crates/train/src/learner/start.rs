@@ -1,28 +1,31 @@
-use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::{Transformer, TransformerConfig};
 use burnformer_data::{BatchSampler, SamplerSettings};
 
 use super::Learner;
-use crate::adam::Adam;
-use crate::checkpoint::{self, RunState};
+use super::restore::{Start, newest};
 use crate::config::TrainConfig;
 use crate::corpora::Corpora;
 use crate::error::TrainError;
+use crate::folder::write_file;
+use crate::memory::{Memory, worst_batch};
+use crate::origin::Origin;
 use crate::report::{Reporter, ReporterOptions};
 use crate::run_dir::RunDir;
-use crate::update::Updater;
+use crate::update::{Updater, gradients};
 use crate::validate::Validator;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there, on `device`.
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `device`.
+    /// The batch that needs the most memory is tried before anything is written.
     ///
     /// # Errors
-    /// A [`TrainError`] if the folder is in use (or, resuming, holds nothing), the configuration
-    /// describes no model, or the data cannot be batched.
+    /// A [`TrainError`] if the folder is in use (or, resuming, holds nothing, or belongs to another
+    /// corpus, tokeniser or configuration), the configuration describes no model, the data cannot be
+    /// batched, or the memory does not suffice.
     pub fn new(
         config: TrainConfig,
         corpora: &Corpora,
@@ -38,21 +41,26 @@ impl Learner {
         shape.validate()?;
         let sampler = sampler(&config, corpora)?;
         let validator = Validator::new(&config, corpora)?;
+        let origin = Origin::of(corpora);
         let run = RunDir::open(folder, resume)?;
-        let (model, adam, state) = match resume {
-            false => fresh(&config, &shape, &sampler, &device)?,
-            true => restored(&config, &shape, &run, &device)?,
+        let mut memory = Memory::new(&config);
+        let worst = check_estimate(&mut memory, &config, &shape, &sampler)?;
+        let start = match resume {
+            false => Start::fresh(&config, &shape, &sampler, &device)?,
+            true => newest(&run, &config, &origin, &shape, &sampler, &device, |_| true)?,
         };
-        let toml = run.config();
-        fs::write(&toml, config.to_toml()).map_err(|e| TrainError::io(&toml, e))?;
-        let reporter = reporter(&config, &run, quiet, resume.then_some(state.step))?;
-        let updater = Updater {
-            adam,
-            seed: config.training.seed,
-            label_smoothing: config.training.label_smoothing,
-            clip_norm: config.optimizer.clip_norm,
-        };
+        try_batch(&start.model, &config, &sampler, &worst.0, &device);
+        memory.check_process(&shape, &config, worst.1)?;
+        write_file(&run.config(), config.to_toml().as_bytes())?;
+        let reporter = reporter(&config, &run, quiet, resume.then_some(&start))?;
+        let Start { model, adam, state, notes } = start;
         let mut learner = Self {
+            updater: Updater {
+                adam,
+                seed: config.training.seed,
+                label_smoothing: config.training.label_smoothing,
+                clip_norm: config.optimizer.clip_norm,
+            },
             config,
             shape,
             device,
@@ -61,17 +69,20 @@ impl Learner {
             tokenizers,
             sampler,
             validator,
+            origin,
+            memory,
+            worst: worst.1,
             model: Some(model),
-            updater,
             earlier_seconds: state.seconds,
             state,
             started: Instant::now(),
+            waited: Duration::ZERO,
         };
-        learner.announce(resume)?;
+        learner.announce(notes)?;
         Ok(learner)
     }
 
-    fn announce(&mut self, resume: bool) -> Result<(), TrainError> {
+    fn announce(&mut self, notes: Vec<String>) -> Result<(), TrainError> {
         let plan = self.sampler.plan(self.state.sampler.seed, self.state.sampler.epoch);
         let (pairs, over) = (self.sampler.corpus().len(), self.sampler.over_budget());
         self.reporter.note(&format!(
@@ -80,18 +91,41 @@ impl Learner {
             plan.len(),
             100.0 * plan.padding_share(),
         ))?;
-        if resume {
-            let RunState { step, sampler, best, .. } = &self.state;
-            let best =
-                best.value.map_or("none".into(), |v| format!("{v:.4} at update {}", best.step));
+        if let Some(bytes) = self.memory.resident() {
+            let [rows, source, target] = self.worst;
             self.reporter.note(&format!(
-                "resumed after update {step}: epoch {}, batch {} next, learning rate {:.3e}, best {best}",
-                sampler.epoch + 1,
-                sampler.next_batch + 1,
-                self.rate(step + 1),
+                "memory: {:.2} GB after the worst batch ({rows} sentences of {source} and {target} tokens)",
+                bytes as f64 / 1e9
             ))?;
         }
+        notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        if self.state.step > 0 {
+            self.reporter.note(&self.restored())?;
+        }
         Ok(())
+    }
+
+    /// What was restored, in words.
+    fn restored(&self) -> String {
+        let state = &self.state;
+        let best = state.best.value.map_or("none".into(), |value| {
+            format!(
+                "{value:.4} at update {}, {} validations ago",
+                state.best.step, state.best.waited
+            )
+        });
+        format!(
+            "resumed after update {}: parameters, {} steps of Adam's moments, seed {}, epoch {}, batch {} next, \
+             learning rate {:.3e}, best {best}, {} tokens in {:.0} s",
+            state.step,
+            state.optimizer_steps,
+            self.config.training.seed,
+            state.sampler.epoch + 1,
+            state.sampler.next_batch + 1,
+            self.rate(state.step + 1),
+            state.tokens,
+            state.seconds,
+        )
     }
 }
 
@@ -104,50 +138,46 @@ fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, Trai
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
 
-type Start = (Transformer, Adam, RunState);
-
-fn fresh(
+/// The pairs of the batch that needs the most memory and its shape, if it should fit.
+fn check_estimate(
+    memory: &mut Memory,
     config: &TrainConfig,
     shape: &TransformerConfig,
     sampler: &BatchSampler,
-    device: &Device,
-) -> Result<Start, TrainError> {
-    let model = shape.init(config.training.seed, device)?;
-    let adam = Adam::new(config.optimizer, &model);
-    Ok((model, adam, RunState { sampler: sampler.start(), ..RunState::default() }))
+) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
+    let plan = sampler.plan(config.training.seed, 0);
+    let (pairs, worst) =
+        worst_batch(shape, sampler, &plan).expect("a sampler has at least one batch");
+    memory.check_estimate(shape, config, worst)?;
+    Ok((pairs.to_vec(), worst))
 }
 
-/// The newest checkpoint of `run`.
-fn restored(
+/// Computes the gradients of one batch and drops them: what an update needs, without making one. Model
+/// and random state stay as they are.
+fn try_batch(
+    model: &Transformer,
     config: &TrainConfig,
-    shape: &TransformerConfig,
-    run: &RunDir,
+    sampler: &BatchSampler,
+    pairs: &[u32],
     device: &Device,
-) -> Result<Start, TrainError> {
-    let newest = run.checkpoint_steps()?.pop();
-    let newest = newest.ok_or_else(|| TrainError::NothingToResume { path: run.path().into() })?;
-    let path = run.checkpoint(newest);
-    let adam = |model: &Transformer| Adam::new(config.optimizer, model);
-    let loaded = checkpoint::load(&path, adam, device)?;
-    if loaded.config != *shape {
-        let message = "the model has another shape than the configuration".into();
-        return Err(TrainError::Checkpoint { path, message });
-    }
-    Ok((loaded.model, loaded.adam, loaded.state))
+) {
+    let batch = [sampler.batch(pairs)];
+    let training = &config.training;
+    gradients(model, &batch, training.seed, 0, training.label_smoothing, device);
 }
 
 fn reporter(
     config: &TrainConfig,
     run: &RunDir,
     quiet: bool,
-    resume_step: Option<u64>,
+    resumed: Option<&Start>,
 ) -> Result<Reporter, TrainError> {
     let minutes = config.training.max_minutes;
     let options = ReporterOptions {
         max_steps: Some(config.training.max_updates).filter(|&most| most > 0),
         max_seconds: (minutes > 0.0).then_some(60.0 * minutes),
         quiet,
-        resume_step,
+        resume: resumed.map(|start| start.state.reported()),
     };
     Ok(Reporter::create(run.path(), options)?)
 }

@@ -1,6 +1,6 @@
 //! Numbers as people read them: the log lines of a run.
 
-use super::point::{Progress, TrainPoint, ValidPoint};
+use super::point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
 
 /// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`
 pub(super) fn train_line(point: &TrainPoint) -> String {
@@ -22,13 +22,31 @@ pub(super) fn train_line(point: &TrainPoint) -> String {
 pub(super) fn valid_line(point: &ValidPoint) -> String {
     let bleu = point.bleu.map(|bleu| format!(" | BLEU {bleu:.2}"));
     format!(
-        "valid | step {} | loss {:.3} | nll {:.3} | ppl {}{}{}",
+        "valid | step {}{} | loss {:.3} | nll {:.3} | ppl {}{}{}",
         point.step,
+        if point.averaged { ", averaged" } else { "" },
         point.loss,
         point.nll,
         perplexity(point.ppl),
         bleu.unwrap_or_default(),
         if point.best { " | best" } else { "" },
+    )
+}
+
+/// `diverged | step 1200 | loss NaN | gnorm inf | update skipped`
+pub(super) fn divergence_line(point: &DivergencePoint) -> String {
+    let answer = match (point.answer, point.back_to) {
+        (Answer::Skip, _) => "update skipped".to_string(),
+        (Answer::RollBack, back_to) => format!(
+            "back to update {}, learning rate at {} of the schedule's",
+            back_to.unwrap_or(0),
+            point.rate_scale
+        ),
+        (Answer::Stop, _) => "giving up".to_string(),
+    };
+    format!(
+        "diverged | step {} | loss {:.3} | gnorm {:.2} | {answer}",
+        point.step, point.loss, point.gnorm
     )
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::{ReportError, Result, unreadable, unwritable};
-use super::point::{TrainPoint, ValidPoint};
+use super::point::{DivergencePoint, TrainPoint, ValidPoint};
 
 /// The metrics file's name in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
@@ -20,6 +20,8 @@ pub enum Record {
     Train(TrainPoint),
     /// A validation.
     Valid(ValidPoint),
+    /// An answer to divergence.
+    Divergence(DivergencePoint),
 }
 
 impl Record {
@@ -28,6 +30,31 @@ impl Record {
         match self {
             Self::Train(point) => point.step,
             Self::Valid(point) => point.step,
+            Self::Divergence(point) => point.step,
+        }
+    }
+}
+
+/// What a run had reported when the checkpoint it goes on from was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// Updates done.
+    pub step: u64,
+    /// The update of the last validation; 0 before the first.
+    pub validated: u64,
+    /// Records of divergence.
+    pub divergences: u64,
+}
+
+impl ResumePoint {
+    /// Whether `record` was there then; any other is about to be made again.
+    fn includes(&self, record: &Record) -> bool {
+        match record {
+            Record::Train(point) => point.step <= self.step,
+            // The average is measured at the end of a run, after its last checkpoint.
+            Record::Valid(point) if point.averaged => point.step < self.step,
+            Record::Valid(point) => point.step <= self.validated,
+            Record::Divergence(point) => point.number <= self.divergences,
         }
     }
 }
@@ -69,12 +96,12 @@ pub(super) struct MetricsFile {
 }
 
 impl MetricsFile {
-    /// Starts the metrics of a run directory, or takes them up again after update `resume_step`.
-    pub(super) fn open(dir: &Path, resume_step: Option<u64>) -> Result<Self> {
+    /// Starts the metrics of a run directory, or takes them up again at `resume`.
+    pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<Self> {
         let path = dir.join(METRICS_FILE);
         let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        match resume_step {
-            Some(step) if length > 0 => cut_after(&path, step)?,
+        match resume {
+            Some(point) if length > 0 => cut(&path, point)?,
             None if length > 0 => return Err(ReportError::AlreadyThere { path }),
             _ => {}
         }
@@ -97,11 +124,11 @@ impl MetricsFile {
     }
 }
 
-/// Drops what a killed run wrote after `step`: those updates are about to be done, and written, again.
-fn cut_after(path: &Path, step: u64) -> Result<()> {
+/// Drops what a run wrote after `point`: those updates are about to be done, and written, again.
+fn cut(path: &Path, point: ResumePoint) -> Result<()> {
     let bytes = fs::read(path).map_err(unreadable(path))?;
     let mut kept = Vec::with_capacity(bytes.len());
-    for (_, line) in parse(path, &bytes)?.iter().filter(|(record, _)| record.step() <= step) {
+    for (_, line) in parse(path, &bytes)?.iter().filter(|(record, _)| point.includes(record)) {
         kept.extend_from_slice(line);
         kept.push(b'\n');
     }
@@ -123,6 +150,11 @@ mod tests {
 
     fn train(step: u64) -> Record {
         Record::Train(TrainPoint { epoch: 1, step, loss: 4.5, ..TrainPoint::default() })
+    }
+
+    /// Update `step`, validated there, nothing diverged.
+    fn at(step: u64) -> Option<ResumePoint> {
+        Some(ResumePoint { step, validated: step, divergences: 0 })
     }
 
     fn valid(step: u64) -> Record {
@@ -177,10 +209,47 @@ mod tests {
     fn resuming_drops_later_steps_and_the_half_written_line() {
         let records = [train(100), valid(100), train(200), valid(200)];
         let (dir, path) = killed_run(&records, br#"{"kind":"train","ep"#);
-        let mut file = MetricsFile::open(dir.path(), Some(100)).unwrap();
+        let mut file = MetricsFile::open(dir.path(), at(100)).unwrap();
         file.write(&train(200)).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(100), valid(100), train(200)]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn resuming_keeps_what_the_checkpoint_knew_and_nothing_else() {
+        let averaged = |step| match valid(step) {
+            Record::Valid(point) => Record::Valid(ValidPoint { averaged: true, ..point }),
+            other => other,
+        };
+        let skip = |number, step| {
+            let answer = super::super::point::Answer::Skip;
+            let (loss, gnorm, rate_scale) = (1.0, 1.0, 1.0);
+            let back_to = None;
+            Record::Divergence(DivergencePoint {
+                number,
+                step,
+                answer,
+                loss,
+                gnorm,
+                back_to,
+                rate_scale,
+            })
+        };
+        let records = [
+            train(100),
+            valid(100),
+            averaged(100),
+            skip(1, 230),
+            train(200),
+            skip(2, 205),
+            valid(200),
+            averaged(200),
+        ];
+        let (dir, path) = killed_run(&records, b"");
+        let point = ResumePoint { step: 200, validated: 100, divergences: 1 };
+        MetricsFile::open(dir.path(), Some(point)).unwrap();
+        let kept = [train(100), valid(100), averaged(100), skip(1, 230), train(200)];
+        assert_eq!(read_metrics(&path).unwrap(), kept);
     }
 
     #[test]
@@ -189,21 +258,21 @@ mod tests {
         let later = br#"{"kind":"valid","step":7,"seconds":1,"loss":1,"nll":1,"ppl":1,"best":true,"ter":3}"#;
         let (dir, path) = killed_run(&[], later);
         fs::write(&path, [&later[..], b"\n{\"ki"].concat()).unwrap();
-        MetricsFile::open(dir.path(), Some(7)).unwrap();
+        MetricsFile::open(dir.path(), at(7)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&later[..], b"\n"].concat());
     }
 
     #[test]
     fn a_whole_last_line_without_line_end_gets_one() {
         let (dir, path) = killed_run(&[], &serde_json::to_vec(&train(1)).unwrap());
-        MetricsFile::open(dir.path(), Some(1)).unwrap().write(&train(2)).unwrap();
+        MetricsFile::open(dir.path(), at(1)).unwrap().write(&train(2)).unwrap();
         assert_eq!(read_metrics(&path).unwrap(), [train(1), train(2)]);
     }
 
     #[test]
     fn resuming_without_a_file_starts_one() {
         let dir = tempfile::tempdir().unwrap();
-        MetricsFile::open(dir.path(), Some(5)).unwrap().write(&train(6)).unwrap();
+        MetricsFile::open(dir.path(), at(5)).unwrap().write(&train(6)).unwrap();
         assert_eq!(read_metrics(dir.path().join(METRICS_FILE)).unwrap(), [train(6)]);
     }
 
@@ -217,7 +286,7 @@ mod tests {
     fn a_damaged_line_is_named_and_left_in_place() {
         let (dir, path) = killed_run(&[train(1)], b"oops\n");
         let before = fs::read(&path).unwrap();
-        let error = MetricsFile::open(dir.path(), Some(0)).unwrap_err();
+        let error = MetricsFile::open(dir.path(), at(0)).unwrap_err();
         assert!(matches!(error, ReportError::Malformed { line: 2, .. }), "{error}");
         assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);

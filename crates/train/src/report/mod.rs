@@ -27,6 +27,6 @@ mod point;
 mod reporter;
 
 pub use error::ReportError;
-pub use metrics::{METRICS_FILE, Record, read_metrics};
-pub use point::{Progress, TrainPoint, ValidPoint};
+pub use metrics::{METRICS_FILE, Record, ResumePoint, read_metrics};
+pub use point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
 pub use reporter::{Reporter, ReporterOptions};

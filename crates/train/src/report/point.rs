@@ -67,6 +67,44 @@ pub struct ValidPoint {
     pub signature: Option<String>,
     /// Whether this is the best validation so far.
     pub best: bool,
+    /// Whether it measures the average of the last checkpoints rather than the model as it stands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub averaged: bool,
+}
+
+/// What was done about a loss or gradient that is no number, or a model whose output is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The update was not made.
+    Skip,
+    /// The run went back to a checkpoint.
+    RollBack,
+    /// The run stopped.
+    Stop,
+}
+
+/// One step of dealing with divergence. Floats that are not finite travel as in [`TrainPoint`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DivergencePoint {
+    /// Number of this record among its kind, from 1.
+    pub number: u64,
+    /// The update.
+    pub step: u64,
+    /// What was done.
+    pub answer: Answer,
+    /// Label-smoothed loss of the update, nats a target token.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub loss: f64,
+    /// Global norm of its gradient.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub gnorm: f64,
+    /// The update that the run went back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to: Option<u64>,
+    /// What the schedule's learning rate is multiplied by from here on.
+    #[serde(deserialize_with = "nan_if_null")]
+    pub rate_scale: f64,
 }
 
 /// What the bar shows between two log lines.

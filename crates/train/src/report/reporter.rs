@@ -1,16 +1,16 @@
 //! The one door through which a run reports.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::console::Console;
 use super::error::{ReportError, Result, unwritable};
 use super::events::EventsFile;
 use super::line;
 use super::log_file::LogFile;
-use super::metrics::{MetricsFile, Record};
+use super::metrics::{MetricsFile, Record, ResumePoint};
 use super::pace::Pace;
-use super::point::{Progress, TrainPoint, ValidPoint};
+use super::point::{DivergencePoint, Progress, TrainPoint, ValidPoint};
 
 /// How a run is reported.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +21,8 @@ pub struct ReporterOptions {
     pub max_seconds: Option<f64>,
     /// Print nothing; the files are written all the same.
     pub quiet: bool,
-    /// The update a resumed run goes on from (0: from the start, over an earlier attempt); none for a new run.
-    pub resume_step: Option<u64>,
+    /// Where a resumed run goes on from (update 0: from the start, over an earlier attempt); none for a new run.
+    pub resume: Option<ResumePoint>,
 }
 
 /// A run's reports: the files of its directory and the terminal.
@@ -30,6 +30,7 @@ pub struct ReporterOptions {
 /// Every method that takes numbers writes them before it returns, so a killed run has told all it knew.
 #[derive(Debug)]
 pub struct Reporter {
+    dir: PathBuf,
     metrics: MetricsFile,
     events: EventsFile,
     log: LogFile,
@@ -39,7 +40,7 @@ pub struct Reporter {
 
 impl Reporter {
     /// Opens the reports in the run directory `dir`, which is made if need be. What a killed run reported after
-    /// `resume_step` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
+    /// `resume` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
     ///
     /// # Errors
     /// [`ReportError::AlreadyThere`] if a new run would add to the metrics of another;
@@ -49,8 +50,9 @@ impl Reporter {
         fs::create_dir_all(dir).map_err(unwritable(dir))?;
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
-            metrics: MetricsFile::open(dir, options.resume_step)?,
-            events: EventsFile::create(dir, options.resume_step)?,
+            dir: dir.to_path_buf(),
+            metrics: MetricsFile::open(dir, options.resume)?,
+            events: EventsFile::create(dir, options.resume.map(|point| point.step))?,
             log: LogFile::open(dir)?,
             console: Console::new(options.quiet, pace),
             signature: None,
@@ -90,6 +92,34 @@ impl Reporter {
         self.note(&line::valid_line(point))
     }
 
+    /// Reports an answer to divergence: a log line and a record.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn divergence(&mut self, point: &DivergencePoint) -> Result<(), ReportError> {
+        self.metrics.write(&Record::Divergence(point.clone()))?;
+        self.note(&line::divergence_line(point))
+    }
+
+    /// Takes back what was reported after `point`, to which the run returns.
+    ///
+    /// # Errors
+    /// As [`Reporter::create`].
+    pub fn go_back(&mut self, point: ResumePoint) -> Result<(), ReportError> {
+        self.metrics = MetricsFile::open(&self.dir, Some(point))?;
+        self.events = EventsFile::create(&self.dir, Some(point.step))?;
+        Ok(())
+    }
+
+    /// Waits until the numbers are on the disk.
+    ///
+    /// # Errors
+    /// [`ReportError::Unwritable`].
+    pub fn sync(&self) -> Result<(), ReportError> {
+        self.metrics.sync()?;
+        self.events.sync()
+    }
+
     /// Says something in plain words, on the terminal and in `train.log`.
     ///
     /// # Errors
@@ -105,8 +135,7 @@ impl Reporter {
     /// [`ReportError::Unwritable`].
     pub fn finish(self) -> Result<(), ReportError> {
         self.console.finish();
-        self.metrics.sync()?;
-        self.events.sync()
+        self.sync()
     }
 }
 
@@ -115,8 +144,9 @@ mod tests {
     use super::super::{METRICS_FILE, read_metrics};
     use super::*;
 
-    fn quiet(resume_step: Option<u64>) -> ReporterOptions {
-        ReporterOptions { quiet: true, resume_step, ..ReporterOptions::default() }
+    fn quiet(step: Option<u64>) -> ReporterOptions {
+        let resume = step.map(|step| ResumePoint { step, validated: step, divergences: 0 });
+        ReporterOptions { quiet: true, resume, ..ReporterOptions::default() }
     }
 
     fn train(step: u64) -> TrainPoint {

@@ -2,13 +2,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use burn::tensor::Device;
-use burnformer_core::RandomKey;
 use burnformer_infer::{Batching, Request, SearchSettings, TransformerModel, search};
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
 use super::record::{Record, peak_memory_bytes};
-use super::{Shape, use_threads};
+use super::{Shape, random_pieces, use_threads};
 use crate::device::DeviceName;
 
 /// Arguments of `bench decode`.
@@ -71,12 +70,15 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     };
     let batching = Batching { max_sentences: args.batch, max_tokens: usize::MAX };
     let requests = requests(args);
-    let warm = &requests[..args.batch.min(requests.len())];
-    search(&model, warm, &settings, &batching)?;
+    // One batch after the other, so that with --batch 1 a sentence's time is its latency.
+    let batches = requests.chunks(args.batch.max(1));
+    let translate = |batch| search(&model, batch, &settings, &batching);
+    batches.clone().take(1).try_for_each(|batch| translate(batch).map(drop))?;
     let start = Instant::now();
-    let translations = search(&model, &requests, &settings, &batching)?;
+    let translations = batches.map(translate).collect::<Result<Vec<_>, _>>()?;
     let seconds = start.elapsed().as_secs_f64();
-    let tokens: usize = translations.iter().map(|hypotheses| hypotheses[0].tokens.len()).sum();
+    let tokens: usize =
+        translations.iter().flatten().map(|hypotheses| hypotheses[0].tokens.len()).sum();
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
         "threads": rayon::current_num_threads(),
@@ -89,15 +91,10 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     })))
 }
 
-/// Sources of random pieces, none of them special.
+/// Sources of random pieces.
 fn requests(args: &Args) -> Vec<Request> {
-    const SPECIAL: usize = 4;
-    let pieces = (args.shape.vocab - SPECIAL) as f32;
-    let source = |sentence| {
-        let draws = RandomKey::new(1).fold(sentence).uniform(args.src_len);
-        Request::new(draws.iter().map(|draw| SPECIAL as u32 + (draw * pieces) as u32).collect())
-    };
-    (0..args.sentences as u64).map(source).collect()
+    let source = |place| random_pieces(place, args.src_len, args.shape.vocab);
+    (0..args.sentences as u64).map(|place| Request::new(source(place))).collect()
 }
 
 /// The options that both sides understand.

@@ -2,6 +2,8 @@
 
 mod data;
 mod decode;
+mod growth;
+mod kernels;
 mod peer;
 mod record;
 mod train;
@@ -22,6 +24,10 @@ enum What {
     Train(train::Args),
     /// Translation with random weights, every hypothesis of the same length
     Decode(decode::Args),
+    /// Matrix products at the shapes of a Transformer: GFLOP/s
+    Kernels(kernels::Args),
+    /// How an update's time and memory grow with length, width, vocabulary, batch and threads: CSV
+    Growth(growth::Args),
     /// Batches from a tokenised corpus: pairs a second, padding
     Data(data::Args),
 }
@@ -31,6 +37,8 @@ pub fn run(args: Args) -> Result<()> {
     match args.what {
         What::Train(args) => train::run(args),
         What::Decode(args) => decode::run(args),
+        What::Kernels(args) => kernels::run(args),
+        What::Growth(args) => growth::run(args),
         What::Data(args) => data::run(args),
     }
 }
@@ -91,4 +99,12 @@ fn use_threads(threads: usize) -> Result<()> {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     Ok(())
+}
+
+/// `count` pieces that are not special, the same for the same `place`.
+fn random_pieces(place: u64, count: usize, vocab: usize) -> Vec<u32> {
+    const SPECIAL: u32 = 4;
+    let pieces = vocab.saturating_sub(SPECIAL as usize) as f32;
+    let draws = burnformer_core::RandomKey::new(1).fold(place).uniform(count);
+    draws.into_iter().map(|draw| SPECIAL + (draw * pieces) as u32).collect()
 }

@@ -31,12 +31,14 @@ pub enum Peer {
     TorchTrain,
     /// CTranslate2 decoding.
     Ct2Decode,
+    /// PyTorch's affine maps.
+    TorchMatmul,
 }
 
 impl Peer {
     fn name(self) -> PeerName {
         match self {
-            Self::TorchTrain => PeerName::Torch,
+            Self::TorchTrain | Self::TorchMatmul => PeerName::Torch,
             Self::Ct2Decode => PeerName::Ctranslate2,
         }
     }
@@ -45,14 +47,16 @@ impl Peer {
         match self {
             Self::TorchTrain => "torch_train.py",
             Self::Ct2Decode => "ct2_decode.py",
+            Self::TorchMatmul => "torch_matmul.py",
         }
     }
 }
 
 /// The peers' programs, so that an installed binary has them too.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("transformer.py", include_str!("../../../../../benches/peers/transformer.py")),
     ("torch_train.py", include_str!("../../../../../benches/peers/torch_train.py")),
+    ("torch_matmul.py", include_str!("../../../../../benches/peers/torch_matmul.py")),
     ("ct2_decode.py", include_str!("../../../../../benches/peers/ct2_decode.py")),
 ];
 
@@ -160,7 +164,7 @@ fn report(pairs: &[(Run, Run)], figure: &str) {
     let peak = |side: fn(&(Run, Run)) -> u64| pairs.iter().map(side).max().unwrap_or(0);
     let framework = |run: &Run| run.fields["framework"].as_str().unwrap_or("?").to_string();
     let Some((first, _)) = pairs.first().map(|pair| (&pair.0, &pair.1)) else { return };
-    let value = json!({
+    let mut value = json!({
         "figure": figure,
         "pairs": pairs.len(),
         "ours": framework(first),
@@ -173,7 +177,22 @@ fn report(pairs: &[(Run, Run)], figure: &str) {
         "ours_peak_memory_bytes": peak(|pair| pair.0.peak_bytes),
         "peer_peak_memory_bytes": peak(|pair| pair.1.peak_bytes),
     });
+    if let Some(shapes) = first.fields["shapes"].as_object() {
+        value["shapes"] =
+            shapes.keys().map(|shape| (shape.clone(), by_shape(pairs, shape))).collect();
+    }
     println!("{value}");
+}
+
+/// Medians of one shape.
+fn by_shape(pairs: &[(Run, Run)], shape: &str) -> Value {
+    let read = |run: &Run| run.fields["shapes"][shape].as_f64().unwrap_or(f64::NAN);
+    let of = |side: &dyn Fn(&(Run, Run)) -> f64| median(&sorted(pairs.iter().map(side).collect()));
+    json!({
+        "ours": of(&|pair| read(&pair.0)),
+        "peer": of(&|pair| read(&pair.1)),
+        "ratio": of(&|pair| read(&pair.0) / read(&pair.1)),
+    })
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {

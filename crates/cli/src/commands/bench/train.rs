@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
+use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
 use burnformer_train::{Adam, AdamSettings, Corpora, TrainConfig, Updater, cache_folder, noam};
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
 use super::record::{Record, peak_memory_bytes};
-use super::{Shape, use_threads};
+use super::{Shape, random_pieces, use_threads};
 use crate::device::DeviceName;
 use crate::embedded;
 
@@ -23,6 +23,9 @@ pub struct Args {
     /// Parallel text, as for `train` [default: the embedded corpus]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
+    /// Random sentences of so many tokens instead of text
+    #[arg(long, value_name = "TOKENS", conflicts_with_all = ["train", "against"])]
+    len: Option<usize>,
     /// Updates that are timed
     #[arg(long, default_value_t = 30)]
     updates: u64,
@@ -55,9 +58,10 @@ pub fn run(args: Args) -> Result<()> {
     let mut config = TrainConfig::default();
     config.tokenizer.train.vocab_size = args.shape.vocab;
     config.training.budget = args.budget;
-    config.data.train = match args.train.is_empty() {
-        true => embedded::unpack(&cache_folder(&config))?.train,
-        false => args.train.clone(),
+    config.data.train = match (args.len, args.train.is_empty()) {
+        (Some(_), _) => Vec::new(),
+        (None, true) => embedded::unpack(&cache_folder(&config))?.train,
+        (None, false) => args.train.clone(),
     };
     if args.alternation.wanted() {
         let ours = own_arguments(&args, &config.data.train);
@@ -71,34 +75,32 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record> {
-    let corpora = Corpora::prepare(config, &mut |_| ())?;
-    let shape = args.shape.config(corpora.tokenizers.target.vocab_size(), args.dropout);
-    let settings = SamplerSettings { budget: args.budget, max_sentences: None, seed: 1 };
-    let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
-    let mut batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
+    let (mut batches, vocab) = match args.len {
+        Some(len) => (Batches::Random(random_batch(len, args)), args.shape.vocab),
+        None => Batches::of_text(config)?,
+    };
+    let shape = args.shape.config(vocab, args.dropout);
     let mut model = shape.init(1, device)?;
     let adam = Adam::new(AdamSettings::default(), &model);
     let mut updater = Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm: 0.0 };
     let (mut tokens, mut positions, mut seconds, mut loss) = (0, 0, 0.0, 0.0);
-    let mut waited = batches.waited();
+    let mut waited = 0.0;
     for step in 1..=args.warm + args.updates {
         if step == args.warm + 1 {
             waited = batches.waited();
         }
-        let PlannedBatch { batch, .. } = batches.next().context("the text has no batch")??;
+        let parts = [batches.next()?];
         let start = Instant::now();
         let rate = noam(step, args.shape.d, WARMUP);
-        let parts = [batch];
         let (next, statistics) = updater.update(model, &parts, step, rate, device);
         model = next;
-        loss = f64::from(statistics.loss.into_scalar::<f32>()) / statistics.tokens as f64;
+        loss = statistics.loss / statistics.tokens as f64;
         if step > args.warm {
             seconds += start.elapsed().as_secs_f64();
             tokens += statistics.tokens;
             positions += parts[0].positions();
         }
     }
-    let waited = (batches.waited() - waited).as_secs_f64();
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
         "threads": rayon::current_num_threads(),
@@ -109,8 +111,49 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         "s_per_update": seconds / args.updates as f64,
         "padded_tokens_per_s": positions as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),
-        "input_wait_s": waited,
+        "input_wait_s": batches.waited() - waited,
     })))
+}
+
+/// Where batches come from.
+enum Batches {
+    Text(Prefetch<PlannedBatch>),
+    Random(Batch),
+}
+
+impl Batches {
+    /// The shuffled batches of a corpus, and the size of its vocabulary.
+    fn of_text(config: &TrainConfig) -> Result<(Self, usize)> {
+        let corpora = Corpora::prepare(config, &mut |_| ())?;
+        let settings =
+            SamplerSettings { budget: config.training.budget, max_sentences: None, seed: 1 };
+        let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
+        let batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
+        Ok((Self::Text(batches), corpora.tokenizers.target.vocab_size()))
+    }
+
+    fn next(&mut self) -> Result<Batch> {
+        match self {
+            Self::Text(batches) => Ok(batches.next().context("the text has no batch")??.batch),
+            Self::Random(batch) => Ok(batch.clone()),
+        }
+    }
+
+    /// Seconds spent waiting for the input so far.
+    fn waited(&self) -> f64 {
+        match self {
+            Self::Text(batches) => batches.waited().as_secs_f64(),
+            Self::Random(_) => 0.0,
+        }
+    }
+}
+
+/// As many pairs of `len` tokens a side, end marks counted, as the budget holds.
+fn random_batch(len: usize, args: &Args) -> Batch {
+    let count = (args.budget / len.max(1)).max(1);
+    let ids = |place| random_pieces(place, len.max(2) - 1, args.shape.vocab);
+    let rows: Vec<_> = (0..count as u64).map(|row| (ids(2 * row), ids(2 * row + 1))).collect();
+    Batch::new((0..count as u32).collect(), &rows)
 }
 
 fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {

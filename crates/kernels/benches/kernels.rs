@@ -1,37 +1,20 @@
-//! Times each fused operation against its plain-tensor twin, forward and backward, in one run.
-//!
-//! `cargo run --release -p burnformer-kernels --example speed`
+//! Times each fused operation against its plain-tensor twin, forward and backward:
+//! `cargo bench -p burnformer-kernels`, optionally with a name.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, twin};
+use criterion::{Criterion, criterion_group, criterion_main};
 
-const RUNS: usize = 9;
-
-fn main() {
-    println!(
-        "{:<44}{:>10}{:>10}{:>8}",
-        "forward and backward, milliseconds", "fused", "twin", "ratio"
-    );
-    let only = std::env::args().nth(1);
-    let benchmarks: [(&str, fn()); 7] = [
-        ("loss", cross_entropy),
-        ("norm", norm),
-        ("attention", attention),
-        ("dropout", dropout),
-        ("linear", linear),
-        ("embedding", embedding),
-        ("adam", adam),
-    ];
-    for (name, run) in benchmarks {
-        if only.as_deref().is_none_or(|only| only == name) {
-            run();
-        }
-    }
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(2));
+    targets = cross_entropy, norm, attention, dropout, linear, embedding, adam
 }
+criterion_main!(benches);
 
-fn attention() {
+fn attention(c: &mut Criterion) {
     let (batch, heads, len, width) = (170, 4, 24, 256);
     let [query, key, value] = [0; 3].map(|_| leaf([batch, len, width]));
     let padding: Vec<bool> = (0..batch * len).map(|i| i % len > 20).collect();
@@ -43,7 +26,7 @@ fn attention() {
         let output = attention(query.clone(), key.clone(), value.clone(), heads, hidden, None);
         (output, start)
     };
-    report("attention, 170x4x24x64", || run(kernels::attention), || run(twin::attention));
+    report(c, "attention, 170x4x24x64", || run(kernels::attention), || run(twin::attention));
 }
 
 type Attention = fn(
@@ -55,7 +38,7 @@ type Attention = fn(
     Option<DropoutMask>,
 ) -> Tensor<3>;
 
-fn cross_entropy() {
+fn cross_entropy(c: &mut Criterion) {
     let (rows, vocab) = (4096, 8000);
     let values = RandomKey::new(1).normal(rows * vocab);
     let ids: Vec<i64> = (0..rows as i64).map(|row| row * 7 % vocab as i64).collect();
@@ -70,13 +53,14 @@ fn cross_entropy() {
         (smoothed, start)
     };
     report(
+        c,
         "label-smoothed cross-entropy, 4096x8000",
         || run(kernels::label_smoothed_cross_entropy),
         || run(twin::label_smoothed_cross_entropy),
     );
 }
 
-fn norm() {
+fn norm(c: &mut Criterion) {
     let shape = [32, 128, 256];
     let (x, y) = (leaf(shape), leaf(shape));
     let (weight, bias) = (leaf([256]), leaf([256]));
@@ -89,6 +73,7 @@ fn norm() {
     };
     for (name, mask) in [("norm(x + y)", None), ("norm(x + dropout(y))", Some(mask()))] {
         report(
+            c,
             &format!("{name}, 4096x256"),
             || run(kernels::residual_dropout_norm, mask),
             || run(twin::residual_dropout_norm, mask),
@@ -96,16 +81,16 @@ fn norm() {
     }
 }
 
-fn dropout() {
+fn dropout(c: &mut Criterion) {
     let x = leaf([32, 128, 256]);
     let run = |dropout: fn(Tensor<3>, Option<DropoutMask>) -> Tensor<3>| {
         let start = Instant::now();
         (dropout(x.clone(), Some(mask())), start)
     };
-    report("dropout, 4096x256", || run(kernels::dropout), || run(twin::dropout));
+    report(c, "dropout, 4096x256", || run(kernels::dropout), || run(twin::dropout));
 }
 
-fn linear() {
+fn linear(c: &mut Criterion) {
     type Linear = fn(Tensor<2>, Tensor<2>, Option<Tensor<1>>) -> Tensor<2>;
     for (name, input, output, fused, twin) in [
         ("linear", 256, 256, kernels::linear as Linear, twin::linear as Linear),
@@ -117,11 +102,11 @@ fn linear() {
             let start = Instant::now();
             (linear(x.clone(), weight.clone(), Some(bias.clone())), start)
         };
-        report(&format!("{name}, 4096x{input} to {output}"), || run(fused), || run(twin));
+        report(c, &format!("{name}, 4096x{input} to {output}"), || run(fused), || run(twin));
     }
 }
 
-fn embedding() {
+fn embedding(c: &mut Criterion) {
     let weight = leaf([8000, 256]);
     let ids: Vec<i64> = (0..4096).map(|i| i * i * 31 % 8000).collect();
     let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [32, 128]), &device());
@@ -129,10 +114,10 @@ fn embedding() {
         let start = Instant::now();
         (embedding(weight.clone(), ids.clone(), 16.0), start)
     };
-    report("embedding, 4096 of 8000x256", || run(kernels::embedding), || run(twin::embedding));
+    report(c, "embedding, 4096 of 8000x256", || run(kernels::embedding), || run(twin::embedding));
 }
 
-fn adam() {
+fn adam(c: &mut Criterion) {
     let shape = [8000, 256];
     let step = AdamStep {
         rate: 1e-3,
@@ -148,9 +133,9 @@ fn adam() {
         let moving = Moving { parameter, first, second: second.square() };
         let start = Instant::now();
         let moved = update(moving, gradient.clone(), step);
-        (moved, start.elapsed().as_secs_f64() * 1e3).1
+        (moved, start.elapsed()).1
     };
-    compare("Adam step, 8000x256", || time(kernels::adam_step), || time(twin::adam_step));
+    compare(c, "Adam step, 8000x256", || time(kernels::adam_step), || time(twin::adam_step));
 }
 
 fn device() -> Device {
@@ -168,27 +153,30 @@ fn mask() -> DropoutMask {
 
 /// Times both versions from the start of forward to the end of backward.
 fn report<const D: usize>(
+    c: &mut Criterion,
     name: &str,
     fused: impl Fn() -> (Tensor<D>, Instant),
     twin: impl Fn() -> (Tensor<D>, Instant),
 ) {
-    compare(name, || milliseconds(&fused), || milliseconds(&twin));
+    compare(c, name, || with_backward(&fused), || with_backward(&twin));
 }
 
-/// Prints the best of several interleaved times of both.
-fn compare(name: &str, fused: impl Fn() -> f64, twin: impl Fn() -> f64) {
-    let mut best = [f64::INFINITY; 2];
-    for _ in 0..RUNS {
-        best[0] = best[0].min(fused());
-        best[1] = best[1].min(twin());
-    }
-    println!("{name:<44}{:>10.2}{:>10.2}{:>7.1}x", best[0], best[1], best[1] / best[0]);
+fn compare(
+    c: &mut Criterion,
+    name: &str,
+    fused: impl Fn() -> Duration,
+    twin: impl Fn() -> Duration,
+) {
+    let mut group = c.benchmark_group(name);
+    group.bench_function("fused", |b| b.iter_custom(|times| (0..times).map(|_| fused()).sum()));
+    group.bench_function("twin", |b| b.iter_custom(|times| (0..times).map(|_| twin()).sum()));
+    group.finish();
 }
 
-fn milliseconds<const D: usize>(run: &impl Fn() -> (Tensor<D>, Instant)) -> f64 {
+fn with_backward<const D: usize>(run: &impl Fn() -> (Tensor<D>, Instant)) -> Duration {
     let (output, start) = run();
     let grads = output.backward();
-    let time = start.elapsed().as_secs_f64() * 1e3;
+    let time = start.elapsed();
     drop(grads);
     time
 }

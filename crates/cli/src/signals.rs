@@ -1,0 +1,108 @@
+//! Ctrl-C and SIGTERM: the first ends the work in an orderly way, the second at once.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::output::Output;
+
+/// Says that a signal ended the command; its exit code is 128 plus the signal's number, as of a process
+/// that the signal killed.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped by signal {0}")]
+pub struct Stopped(pub i32);
+
+impl Stopped {
+    /// 130 for Ctrl-C, 143 for SIGTERM.
+    pub fn exit_code(&self) -> u8 {
+        u8::try_from(128 + self.0).unwrap_or(1)
+    }
+}
+
+/// What the signals have asked for.
+#[derive(Clone, Default)]
+pub struct Signals {
+    stop: Arc<AtomicBool>,
+    received: Arc<AtomicI32>,
+    /// Whether somebody will look at `stop`; if not, the process ends at once.
+    patient: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Catches Ctrl-C and SIGTERM from here on: `notice` is what the first one prints while
+    /// [`patiently`](Self::patiently) runs. Before, after, and the second time, the process ends.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    #[cfg(unix)]
+    pub fn watch(notice: &'static str) -> std::io::Result<Self> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        let signals = Self::default();
+        let ours = signals.clone();
+        let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for signal in caught.forever() {
+                ours.received.store(signal, Ordering::SeqCst);
+                if !ours.patient.load(Ordering::SeqCst) || ours.stop.swap(true, Ordering::SeqCst) {
+                    signal_hook::low_level::exit(128 + signal);
+                }
+                eprintln!("{notice}");
+            }
+        })?;
+        Ok(signals)
+    }
+
+    /// Signals end the process as the system has it.
+    #[cfg(not(unix))]
+    pub fn watch(_: &'static str) -> std::io::Result<Self> {
+        Ok(Self::default())
+    }
+
+    /// Runs `work`, which ends in good order soon after the flag that it is given is set.
+    pub fn patiently<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
+        self.patient.store(true, Ordering::SeqCst);
+        let done = work(&self.stop);
+        self.patient.store(false, Ordering::SeqCst);
+        done
+    }
+
+    /// The signal that came, as an error.
+    pub fn stopped(&self) -> Stopped {
+        Stopped(self.received.load(Ordering::SeqCst))
+    }
+}
+
+/// An output that a signal may flush: whoever writes to it holds it until whole lines are written.
+pub type Shared = Arc<Mutex<Output>>;
+
+/// On Ctrl-C or SIGTERM flushes `output` between two writers and ends the process; the second time, or
+/// where nobody reads what is flushed, at once.
+///
+/// # Errors
+/// If the system refuses.
+#[cfg(unix)]
+pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let output = output.clone();
+    let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let last_words = move |signal: i32| {
+        let mut output = output.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = output.flush();
+        signal_hook::low_level::exit(128 + signal);
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut signals = caught.forever();
+        if let Some(first) = signals.next() {
+            std::thread::spawn(move || last_words(first));
+        }
+        if let Some(second) = signals.next() {
+            signal_hook::low_level::exit(128 + second);
+        }
+    })?;
+    Ok(())
+}
+
+/// Signals end the process as the system has it.
+#[cfg(not(unix))]
+pub fn flush_and_exit(_: &Shared) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,338 @@
+//! Real training processes killed (SIGKILL) at random moments and resumed: what they end with must be,
+//! byte for byte, what a process that was not killed ends with.
+//!
+//! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` where its moments are
+//! drawn from.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use common::{Corpus, burnformer, train_arguments};
+use serde_json::Value;
+
+/// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state, averaging:
+/// all that a resume could get wrong.
+const SETTINGS: [&str; 12] = [
+    "model.dropout=0.1",
+    "training.accumulate=2",
+    "training.max_updates=150",
+    "training.log_every=6",
+    "training.budget=256",
+    "validation.every=30",
+    "validation.max_sentences=30",
+    "validation.patience=50",
+    "checkpoints.every=10",
+    "checkpoints.keep=3",
+    "checkpoints.average=3",
+    "optimizer.clip_norm=1.0",
+];
+
+/// What a kill waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Moment {
+    /// A time drawn from the whole length of a run.
+    AnyTime,
+    /// A half-written checkpoint or model directory on the disk.
+    WhileWriting,
+    /// The line of an update that is validated: decoding comes next.
+    WhileValidating,
+}
+
+/// A generator whose draws depend on its seed alone.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}
+
+/// A place for runs over one corpus.
+struct Place {
+    folder: tempfile::TempDir,
+    corpus: Corpus,
+    settings: Vec<&'static str>,
+}
+
+impl Place {
+    fn new(more: &[&'static str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(folder.path());
+        Self { folder, corpus, settings: [&SETTINGS, more].concat() }
+    }
+
+    fn run_dir(&self, out: &str) -> PathBuf {
+        self.folder.path().join(out)
+    }
+
+    fn start(&self, out: &str) -> Child {
+        let mut arguments = train_arguments(self.folder.path(), &self.corpus, out, &[]);
+        arguments.retain(|argument| argument != "--test");
+        let test = self.corpus.test.each_ref().map(|path| path.display().to_string());
+        arguments.retain(|argument| !test.contains(argument));
+        arguments.extend(self.settings.iter().flat_map(|s| ["--set".to_string(), s.to_string()]));
+        if self.run_dir(out).join("config.toml").exists() {
+            arguments.push("--resume".into());
+        }
+        let mut command = burnformer(&arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs to the end, and how long that took.
+    fn finish(&self, out: &str) -> Duration {
+        let start = Instant::now();
+        let output = self.start(out).wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Killed after the last file was written: there is nothing left to do, and it says so.
+        let done = output.status.success() || said.contains("nothing to do");
+        assert!(done, "{said}");
+        start.elapsed()
+    }
+
+    /// Starts or resumes the run and kills it; whether it was killed before it ended.
+    fn kill(&self, out: &str, moment: Moment, draw: &mut Draw, whole: Duration) -> bool {
+        let mut child = self.start(out);
+        let run = self.run_dir(out);
+        let wait = match moment {
+            Moment::AnyTime => draw.below(whole.as_micros() as u64),
+            _ => draw.below(2_000),
+        };
+        // Which of the writings, which of the validations.
+        let nth = 1 + draw.below(4) as usize;
+        let end = Instant::now() + 2 * whole;
+        let mut seen = Seen::default();
+        while moment != Moment::AnyTime && seen.count < nth && Instant::now() < end {
+            seen.look(&run, moment);
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+        }
+        std::thread::sleep(Duration::from_micros(wait));
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        status.code().is_none()
+    }
+}
+
+/// How often what is waited for has come up.
+#[derive(Default)]
+struct Seen {
+    count: usize,
+    present: bool,
+    lines: Option<usize>,
+}
+
+impl Seen {
+    fn look(&mut self, run: &Path, moment: Moment) {
+        match moment {
+            Moment::AnyTime => {}
+            Moment::WhileWriting => {
+                let now = half_written(run) > 0;
+                self.count += usize::from(now && !self.present);
+                self.present = now;
+            }
+            Moment::WhileValidating => {
+                let lines = updates_before_validation(run);
+                self.count = lines.saturating_sub(*self.lines.get_or_insert(lines));
+            }
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Folders that a process is writing, or was when it was killed.
+fn half_written(run: &Path) -> usize {
+    let folders = [run.to_path_buf(), run.join("checkpoints")];
+    let names = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.ends_with(".partial")).count()
+}
+
+/// Log lines of updates that are validated right after them.
+fn updates_before_validation(run: &Path) -> usize {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
+    let steps = [30, 60, 90, 120, 150].map(|step| format!("\"step\":{step},"));
+    let logged = |line: &str| line.contains("\"train\"") && steps.iter().any(|s| line.contains(s));
+    text.lines().filter(|line| logged(line)).count()
+}
+
+/// Every file whose bytes must not depend on kills: parameters, moments, tokenisers, configurations.
+fn bytes(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![run.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(run).unwrap().display().to_string();
+            let timed = ["metrics.jsonl", "train.log", "run.lock", "state.json", "manifest.json"];
+            if path.is_dir() {
+                folders.push(path);
+            } else if !name.starts_with("events.") && !timed.iter().any(|end| name.ends_with(end)) {
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// A JSON text without what a clock decides.
+fn timeless(text: &str) -> Value {
+    fn strip(value: &mut Value) {
+        if let Value::Object(fields) = value {
+            for clock in ["seconds", "tokens_per_second", "data_wait", "since"] {
+                fields.remove(clock);
+            }
+            fields.values_mut().for_each(strip);
+        }
+    }
+    let mut value = serde_json::from_str(text).unwrap();
+    strip(&mut value);
+    value
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().map(timeless).collect()
+}
+
+fn states(run: &Path) -> Vec<Value> {
+    let read = |step: u32| {
+        let path = run.join(format!("checkpoints/step-{step:06}/state.json"));
+        timeless(&fs::read_to_string(path).unwrap())
+    };
+    [130, 140, 150].map(read).to_vec()
+}
+
+fn assert_same(whole: &Path, parts: &Path, case: &str) {
+    let (expected, found) = (bytes(whole), bytes(parts));
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected), "{case}: files");
+    for (name, content) in &expected {
+        assert!(found[name] == *content, "{case}: {name} differs");
+    }
+    assert_eq!(metrics(parts), metrics(whole), "{case}: metrics");
+    assert_eq!(states(parts), states(whole), "{case}: states");
+    assert_eq!(half_written(parts), 0, "{case}");
+}
+
+/// Kills `kills` processes, one, two or three a run, and compares each run's end.
+fn harness(kills: usize, seed: u64, more: &[&'static str]) {
+    println!("seed {seed}");
+    let mut draw = Draw(seed);
+    let place = Place::new(more);
+    place.finish("warm");
+    let whole = Duration::max(place.finish("whole"), Duration::from_millis(500));
+    assert_same(&place.run_dir("warm"), &place.run_dir("whole"), "two whole runs");
+    let moments = [Moment::AnyTime, Moment::WhileWriting, Moment::WhileValidating];
+    let mut counts: BTreeMap<Moment, usize> = BTreeMap::new();
+    let (mut killed, mut writing, mut run) = (0, 0, 0);
+    while killed < kills {
+        run += 1;
+        let out = format!("killed-{run}");
+        let mut story = Vec::new();
+        let most = 1 + draw.below(3) as usize;
+        while story.len() < most && killed < kills {
+            let moment = moments[killed % moments.len()];
+            if !place.kill(&out, moment, &mut draw, whole) {
+                break;
+            }
+            let halves = half_written(&place.run_dir(&out));
+            killed += 1;
+            writing += usize::from(halves > 0);
+            *counts.entry(moment).or_default() += 1;
+            story.push((moment, halves));
+        }
+        place.finish(&out);
+        assert_same(&place.run_dir("whole"), &place.run_dir(&out), &format!("{out}: {story:?}"));
+        println!("{out}: {story:?}: identical");
+        fs::remove_dir_all(place.run_dir(&out)).unwrap();
+    }
+    println!(
+        "{killed} kills {counts:?} in {run} runs of {whole:?}; {writing} left a half-written folder"
+    );
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+#[test]
+fn five_kills_leave_no_trace() {
+    harness(5, now(), &[]);
+}
+
+/// The first update throws the parameters so far that every later one is no number; going back lowers
+/// the rate to what it should be.
+const DIVERGING: [&str; 3] =
+    ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
+
+#[test]
+fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
+    harness(2, now(), &DIVERGING);
+}
+
+#[test]
+#[ignore = "minutes: BURNFORMER_KILLS processes (30 if unset) are killed and resumed"]
+fn thirty_kills_leave_no_trace() {
+    let number = |name: &str, default| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    harness(number("BURNFORMER_KILLS", 30) as usize, number("BURNFORMER_SEED", 1), &[]);
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !there() {
+        assert!(Instant::now() < end, "no {what} within a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
+    let place = Place::new(&[]);
+    place.finish("whole");
+    let run = place.run_dir("stopped");
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let child = place.start("stopped");
+        let before = updates_before_validation(&run);
+        wait_for("line", || updates_before_validation(&run) > before);
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("interrupted; continue with --resume"), "{said}");
+    }
+    place.finish("stopped");
+    assert_same(&place.run_dir("whole"), &run, "stopped twice");
+}
+
+#[test]
+fn a_second_ctrl_c_ends_the_process_at_once() {
+    // One update takes about a second.
+    let slow = ["model.d_model=256", "model.d_ff=1024", "model.encoder_layers=6"];
+    let wide = ["training.budget=8192", "training.accumulate=8", "training.max_memory=64"];
+    let place = Place::new(&[&slow[..], &wide].concat());
+    let mut child = place.start("run");
+    let run = place.run_dir("run");
+    wait_for("run", || run.join("metrics.jsonl").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-INT");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("once more to stop at once")));
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(run.join("checkpoints")).unwrap().count(), 0, "nothing was saved");
+}

@@ -1,0 +1,92 @@
+//! Sentences divided among processors: each part of a batch is decoded by one thread from beginning
+//! to end, which costs no waiting inside a step.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::InferError;
+
+/// Divides every batch into up to `lanes` parts of near equal size, keeping its order.
+pub(super) fn divide(batches: Vec<Vec<usize>>, lanes: usize) -> Vec<Vec<usize>> {
+    let parts = |batch: Vec<usize>| {
+        let size = batch.len().div_ceil(lanes.max(1)).max(1);
+        batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
+    };
+    batches.into_iter().flat_map(parts).collect()
+}
+
+/// Runs `work` on every part, on `lanes` threads that use no others, and hands each result to `take`.
+///
+/// # Errors
+/// The error of the first part that has one.
+pub(super) fn run<T: Send>(
+    parts: &[Vec<usize>],
+    lanes: usize,
+    work: impl Fn(&[usize]) -> Result<T, InferError> + Sync,
+    mut take: impl FnMut(T),
+) -> Result<(), InferError> {
+    if lanes < 2 || parts.len() < 2 {
+        return parts.iter().try_for_each(|part| work(part).map(&mut take));
+    }
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
+    let results = Mutex::new(Vec::with_capacity(parts.len()));
+    let lane = || loop {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        if place >= parts.len() || place > failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let result = work(&parts[place]);
+        if result.is_err() {
+            failed.fetch_min(place, Ordering::Relaxed);
+        }
+        results.lock().expect("no lane panics with the lock").push((place, result));
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..lanes.min(parts.len()) {
+            scope.spawn(|| alone(lane));
+        }
+    });
+    let mut results = results.into_inner().expect("no lane panics with the lock");
+    results.sort_by_key(|&(place, _)| place);
+    results.into_iter().try_for_each(|(_, result)| result.map(&mut take))
+}
+
+/// Runs `work` where parallel loops find one thread: its own.
+fn alone(work: impl Fn() + Send) {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_keep_everyone_in_order() {
+        let parts = divide(vec![vec![5, 4, 3], vec![2], vec![1, 0]], 2);
+        assert_eq!(parts, [vec![5, 4], vec![3], vec![2], vec![1], vec![0]]);
+    }
+
+    #[test]
+    fn results_arrive_in_order_whatever_the_lanes() {
+        let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
+        for lanes in [1, 2, 3, 50] {
+            let mut taken = Vec::new();
+            run(&parts, lanes, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
+            assert_eq!(taken, (0..20).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_first_error_is_reported() {
+        let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
+        let work = |part: &[usize]| match part[0] {
+            place @ (7 | 8 | 15) => Err(InferError::NotFinite { sentence: place, step: 0 }),
+            place => Ok(place),
+        };
+        let error = run(&parts, 3, work, |_| ()).unwrap_err();
+        assert!(matches!(error, InferError::NotFinite { sentence: 7, .. }), "{error}");
+    }
+}

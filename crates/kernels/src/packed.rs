@@ -1,0 +1,68 @@
+use burn::tensor::Tensor;
+
+/// A weight `[out, in]` rearranged for products with few rows, as decoding has them: the rearranging
+/// that a matrix product does at every call is done once.
+///
+/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never take a changed
+/// weight for that one; memory for the weight is needed twice.
+#[derive(Clone, Debug)]
+pub struct PackedWeight {
+    #[cfg(feature = "flex")]
+    inner: std::sync::Arc<crate::flex::packed::Packed>,
+    #[cfg(not(feature = "flex"))]
+    never: std::convert::Infallible,
+}
+
+impl PackedWeight {
+    /// Rearranges `weight` (`[out, in]`); `None` where products would not gain: on another backend
+    /// than `flex`, with gradients, or without AVX-512.
+    pub fn new(weight: &Tensor<2>) -> Option<Self> {
+        #[cfg(feature = "flex")]
+        if crate::flex::plain(weight) {
+            let inner = crate::flex::packed::Packed::new(weight.clone())?;
+            return Some(Self { inner: std::sync::Arc::new(inner) });
+        }
+        let _ = weight;
+        None
+    }
+
+    /// Whether `weight` is the tensor, unchanged, that this was made from.
+    pub fn is_of(&self, weight: &Tensor<2>) -> bool {
+        #[cfg(feature = "flex")]
+        return crate::flex::plain(weight) && self.inner.is_of(weight.clone());
+        #[cfg(not(feature = "flex"))]
+        {
+            let _ = weight;
+            match self.never {}
+        }
+    }
+
+    /// `x·Wᵀ + b`, or the larger of 0 and that with `relu`; `None` if `x` has gradients, another type
+    /// or another device.
+    ///
+    /// A result depends on its row of `x` alone, whatever the number of rows and of threads.
+    ///
+    /// # Shapes
+    /// - `x`: `[.., in]` → `[.., out]`
+    /// - `bias`: `[out]`
+    ///
+    /// # Panics
+    /// If the shapes do not fit together.
+    pub fn linear<const D: usize>(
+        &self,
+        x: &Tensor<D>,
+        bias: Option<Tensor<1>>,
+        relu: bool,
+    ) -> Option<Tensor<D>> {
+        #[cfg(feature = "flex")]
+        {
+            let fits = crate::flex::plain(x) && bias.as_ref().is_none_or(crate::flex::plain);
+            fits.then(|| self.inner.linear(x.clone(), bias, relu))
+        }
+        #[cfg(not(feature = "flex"))]
+        {
+            let _ = (x, bias, relu);
+            match self.never {}
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Products with packed weights, log-sum-exp and attention steps against their plain counterparts.
+
+mod common;
+
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burnformer_kernels::{
+    History, PackedWeight, RandomKey, attention, linear, linear_relu, step_attention,
+};
+use common::{assert_close, values};
+use proptest::prelude::*;
+
+fn normal<const D: usize>(seed: u64, shape: [usize; D]) -> Tensor<D> {
+    let values = RandomKey::new(seed).normal(shape.iter().product());
+    Tensor::from_data(TensorData::new(values, shape), &Device::flex())
+}
+
+fn bits<const D: usize>(x: Tensor<D>) -> Vec<u32> {
+    values(x).into_iter().map(f32::to_bits).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn packed_products_equal_plain_ones(
+        rows in 0usize..40, input in 1usize..70, output in 1usize..200, biased: bool, relu: bool,
+    ) {
+        let (x, weight) = (normal(1, [1, rows, input]), normal(2, [output, input]));
+        let bias = biased.then(|| normal(3, [output]));
+        let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) }; // no AVX-512 here
+        let actual = packed.linear(&x, bias.clone(), relu).expect("a plain tensor on flex");
+        let expected = match relu {
+            true => linear_relu(x, weight, bias),
+            false => linear(x, weight, bias),
+        };
+        assert_close(&[values(actual)], &[values(expected)]);
+    }
+
+    #[test]
+    fn a_packed_row_depends_on_itself_alone(rows in 1usize..40, row in 0usize..40, threads in 1usize..4) {
+        let row = row % rows;
+        let (x, weight) = (normal(1, [rows, 700]), normal(2, [130, 700]));
+        let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let all = pool.install(|| packed.linear(&x, None, false)).expect("plain");
+        let alone = packed.linear(&x.slice([row..row + 1, 0..700]), None, false).expect("plain");
+        prop_assert_eq!(bits(all.slice([row..row + 1, 0..130])), bits(alone));
+    }
+
+    #[test]
+    fn step_attention_equals_attention(
+        batch in 1usize..5, queries in 1usize..6, keys in 1usize..20, heads in 1usize..4,
+        d_k in 1usize..20, d_v in 1usize..20, hide in 0u8..3,
+    ) {
+        let query = normal(1, [batch, queries, heads * d_k]);
+        let (key, value) = (normal(2, [batch, keys, heads * d_k]), normal(3, [batch, keys, heads * d_v]));
+        let hidden: Vec<bool> = match hide {
+            0 => vec![false; batch * keys],
+            1 => vec![true; batch * keys],
+            _ => RandomKey::new(4).uniform(batch * keys).iter().map(|&u| u < 0.5).collect(),
+        };
+        let hidden = Tensor::<4, Bool>::from_data(
+            TensorData::new(hidden, [batch, 1, 1, keys]), &Device::flex());
+        let hidden = (hide > 0).then_some(hidden);
+        let step = step_attention(query.clone(), key.clone(), value.clone(), heads, hidden.clone());
+        let whole = attention(query, key, value, heads, hidden, None);
+        assert_close(&[values(step)], &[values(whole)]);
+    }
+
+    /// However hypotheses were reordered, the history holds what copying would have given.
+    #[test]
+    fn a_history_equals_copied_tensors(
+        first in 1usize..4, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
+    ) {
+        let (heads, width, value_width) = (2, 8, 6);
+        let mut rows = first;
+        let mut history = History::new();
+        let (mut keys, mut all_values) = (normal(1, [rows, 3, width]), normal(2, [rows, 3, value_width]));
+        history.append(keys.clone(), all_values.clone());
+        for (step, order) in reorderings.into_iter().enumerate() {
+            let order: Vec<usize> = order.into_iter().map(|row| row % rows).collect();
+            rows = order.len();
+            let ids: Vec<i32> = order.iter().map(|&row| row as i32).collect();
+            let ids = Tensor::from_data(TensorData::new(ids, [rows]), &Device::flex());
+            history.select(&order);
+            let new = (normal(10 + step as u64, [rows, 1, width]), normal(20 + step as u64, [rows, 1, value_width]));
+            history.append(new.0.clone(), new.1.clone());
+            keys = Tensor::cat(vec![keys.select(0, ids.clone()), new.0], 1);
+            all_values = Tensor::cat(vec![all_values.select(0, ids), new.1], 1);
+            prop_assert_eq!(history.len(), keys.dims()[1]);
+            let query = normal(30, [rows, 1, width]);
+            let actual = history.attend(query.clone(), heads, None, None);
+            let expected = attention(query, keys.clone(), all_values.clone(), heads, None, None);
+            assert_close(&[values(actual)], &[values(expected)]);
+        }
+        let (key, value) = history.key_values();
+        prop_assert_eq!((bits(key), bits(value)), (bits(keys), bits(all_values)));
+    }
+}
+
+#[test]
+fn a_packed_weight_is_not_taken_for_a_changed_one() {
+    let weight = normal(1, [16, 16]);
+    let Some(packed) = PackedWeight::new(&weight) else { return };
+    assert!(packed.is_of(&weight) && packed.is_of(&weight.clone()));
+    assert!(!packed.is_of(&(weight.clone() * 2.0)));
+    assert!(!packed.is_of(&weight.transpose()));
+    assert!(!packed.is_of(&normal(1, [16, 16])), "equal numbers elsewhere are another weight");
+}
+
+#[test]
+fn numbers_that_are_none_stay_so() {
+    let weight = normal(1, [20, 4]);
+    let Some(packed) = PackedWeight::new(&weight) else { return };
+    let x = Tensor::<2>::from_floats([[f32::NAN, 0.0, 0.0, 0.0]], &Device::flex());
+    assert!(values(packed.linear(&x, None, true).expect("plain")).iter().all(|x| x.is_nan()));
+}

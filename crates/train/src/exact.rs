@@ -1,0 +1,62 @@
+//! Floats in JSON that come back bit for bit: written as text, since JSON parsers may round.
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    // Rust prints the shortest text that reads back as the same float.
+    serializer.collect_str(value)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    parse(&String::deserialize(deserializer)?)
+}
+
+fn parse<E: de::Error>(text: &str) -> Result<f64, E> {
+    text.parse().map_err(|_| E::custom(format!("\"{text}\" is no number")))
+}
+
+/// The same for a float that may be absent.
+pub(crate) mod option {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(
+        value: &Option<f64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => super::serialize(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| parse(&text)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Both {
+        #[serde(with = "super")]
+        value: f64,
+        #[serde(with = "super::option")]
+        other: Option<f64>,
+    }
+
+    #[test]
+    fn every_float_comes_back_bit_for_bit() {
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let value = f64::from_bits(state);
+            let both = Both { value, other: value.is_finite().then_some(value) };
+            let back: Both = serde_json::from_slice(&serde_json::to_vec(&both).unwrap()).unwrap();
+            assert!(back.value.to_bits() == value.to_bits() || value.is_nan(), "{value:e}");
+            assert_eq!(back.other, both.other);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Files and folders that exist whole or not at all, whatever moment the machine stops at.
+//!
+//! A folder is filled beside its place, every file flushed to the disk, the manifest written last, and
+//! then renamed into its place (exchanged with what is there, in one step where the system can), and the
+//! folder around it flushed too. Whatever a kill leaves behind is put right by [`recover`].
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use burnformer_core::model_dir;
+
+use crate::error::TrainError;
+
+/// What a folder is called while it is being filled.
+const PARTIAL: &str = "partial";
+/// What the folder that was replaced is called, where the system cannot exchange two in one step.
+const OLD: &str = "old";
+
+/// Fills a folder beside `path`, seals it with a manifest, flushes it, and puts it in the place of
+/// `path`, whatever is there.
+pub(crate) fn write_folder(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
+) -> Result<(), TrainError> {
+    let partial = beside(path, PARTIAL);
+    let written = remove(&partial)
+        .and_then(|()| fs::create_dir(&partial))
+        .map_err(|e| TrainError::io(&partial, e))
+        .and_then(|()| fill(&partial))
+        .and_then(|()| sync_files(&partial).map_err(|e| TrainError::io(&partial, e)))
+        .and_then(|()| Ok(model_dir::seal(&partial)?))
+        .and_then(|()| put_in_place(&partial, path).map_err(|e| TrainError::io(path, e)));
+    if written.is_err() {
+        // On a full disk the half-written folder would stand in the way of everything else.
+        let _ = remove(&partial);
+    }
+    written
+}
+
+/// Replaces the file at `path`: whoever opens it, even after a crash, finds the old or the new one whole.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    let partial = beside(path, PARTIAL);
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)?;
+        sync_around(path)
+    };
+    write().map_err(|e| TrainError::io(path, e))
+}
+
+/// Puts right what a killed process left of the folder `path`: half-written folders are removed, one
+/// that was moved aside and not yet replaced comes back.
+pub(crate) fn recover(path: &Path) -> io::Result<()> {
+    remove(&beside(path, PARTIAL))?;
+    let old = beside(path, OLD);
+    match old.exists() && !path.exists() {
+        true => fs::rename(&old, path),
+        false => remove(&old),
+    }
+}
+
+/// The folder that a leftover such as `step-000100.partial` belongs to; `None` for any other name.
+pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
+    let kind = leftover.extension()?;
+    (kind == PARTIAL || kind == OLD).then(|| leftover.with_extension(""))
+}
+
+/// `path` with `.kind` at its end.
+pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
+    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".");
+    name.push(kind);
+    path.with_file_name(name)
+}
+
+/// Removes the folder at `path` if there is one.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn sync_files(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        // Windows flushes only what was opened to be written.
+        File::options().append(true).open(entry?.path())?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Puts the folder `new` in the place of `path`, whatever is there, and removes that.
+fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
+    match path.exists() {
+        true => exchange(new, path)?,
+        false => fs::rename(new, path)?,
+    }
+    sync_around(path)?;
+    remove(new)
+}
+
+/// Exchanges two folders in one step.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn exchange(new: &Path, path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
+        // A file system or kernel that cannot.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_in_steps(new, path),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn exchange(new: &Path, path: &Path) -> io::Result<()> {
+    exchange_in_steps(new, path)
+}
+
+/// The same in steps; [`recover`] undoes the first if the second never came.
+fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
+    let old = beside(path, OLD);
+    remove(&old)?;
+    fs::rename(path, &old)?;
+    fs::rename(new, path)?;
+    fs::rename(&old, new)
+}
+
+/// Flushes the folder that `path` lies in: only then does a rename outlive a power cut.
+fn sync_around(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
+        // Not every file system lets a folder be flushed, and Windows none.
+        Err(error) if cfg!(windows) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) -> Result<(), TrainError> {
+        write_folder(path, |folder| {
+            fs::write(folder.join("text"), text).map_err(|e| TrainError::io(folder, e))
+        })
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path.join("text")).expect("reads")
+    }
+
+    #[test]
+    fn a_folder_replaces_another_and_nothing_is_left_beside_it() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("best.v2");
+        for round in ["one", "two", "three"] {
+            write(&path, round).expect("writes");
+            assert_eq!(text(&path), round);
+            model_dir::verify(&path).expect("is sealed");
+        }
+        assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_folder_and_frees_the_new_one() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("best");
+        write(&path, "one").expect("writes");
+        let failed = write_folder(&path, |folder| {
+            fs::write(folder.join("text"), "two").expect("writes");
+            Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
+        });
+        assert!(matches!(failed, Err(TrainError::Io { .. })));
+        assert_eq!(text(&path), "one");
+        assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
+    }
+
+    #[test]
+    fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (path, new) = (home.path().join("best"), home.path().join("best.partial"));
+        let old = beside(&path, OLD);
+        let fresh = || {
+            let _ = (remove(&path), remove(&new), remove(&old));
+            write(&path, "one").expect("writes");
+            fs::create_dir(&new).expect("makes");
+            fs::write(new.join("text"), "two").expect("writes");
+        };
+        fresh();
+        exchange_in_steps(&new, &path).expect("exchanges");
+        assert_eq!((text(&path), text(&new)), ("two".into(), "one".into()));
+        for (steps, expected) in [(0, "one"), (1, "one"), (2, "two"), (3, "two")] {
+            fresh();
+            let renames = [(&path, &old), (&new, &path), (&old, &new)];
+            renames[..steps].iter().for_each(|(a, b)| fs::rename(a, b).expect("renames"));
+            recover(&path).expect("recovers");
+            assert_eq!(text(&path), expected, "after {steps} steps");
+            assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1, "after {steps} steps");
+        }
+    }
+
+    #[test]
+    fn a_vanished_folder_is_an_error_and_not_made_again() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("gone/checkpoints/step-1");
+        assert!(matches!(write(&path, "one"), Err(TrainError::Io { .. })));
+        assert!(!home.path().join("gone").exists());
+    }
+}

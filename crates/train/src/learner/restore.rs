@@ -1,0 +1,149 @@
+//! Where a run starts from: nothing, its newest whole checkpoint, or the one it goes back to.
+
+use std::io::ErrorKind;
+
+use burn::tensor::Device;
+use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_data::BatchSampler;
+
+use super::Learner;
+use crate::adam::Adam;
+use crate::checkpoint::{self, Loaded, RunState};
+use crate::config::TrainConfig;
+use crate::error::TrainError;
+use crate::origin::Origin;
+use crate::report::{Answer, DivergencePoint};
+use crate::run_dir::RunDir;
+
+/// A model, its optimiser and where they stand.
+pub(super) struct Start {
+    pub(super) model: Transformer,
+    pub(super) adam: Adam,
+    pub(super) state: RunState,
+    /// What there is to say about it.
+    pub(super) notes: Vec<String>,
+}
+
+impl Start {
+    /// The start of a run.
+    pub(super) fn fresh(
+        config: &TrainConfig,
+        shape: &TransformerConfig,
+        sampler: &BatchSampler,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        let model = shape.init(config.training.seed, device)?;
+        let adam = Adam::new(config.optimizer, &model);
+        let state = RunState { sampler: sampler.start(), ..RunState::default() };
+        Ok(Self { model, adam, state, notes: Vec::new() })
+    }
+}
+
+/// The newest whole checkpoint of `run` among those that `wanted` names; its start if there is none yet.
+/// Damaged ones that are newer are named and set aside.
+pub(super) fn newest(
+    run: &RunDir,
+    config: &TrainConfig,
+    origin: &Origin,
+    shape: &TransformerConfig,
+    sampler: &BatchSampler,
+    device: &Device,
+    wanted: impl Fn(u64) -> bool,
+) -> Result<Start, TrainError> {
+    let mut steps = run.checkpoint_steps()?;
+    steps.retain(|&step| wanted(step));
+    let mut damaged = Vec::new();
+    for &step in steps.iter().rev() {
+        match checkpoint::load(&run.checkpoint(step), config, origin, device) {
+            Ok(loaded) => return start(run, loaded, &damaged),
+            Err(error) if is_damage(&error) => damaged.push((step, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    if !damaged.is_empty() {
+        let damage = damaged.iter().map(|(_, error)| error.to_string()).collect();
+        return Err(TrainError::AllDamaged { path: run.path().into(), damage });
+    }
+    let mut start = Start::fresh(config, shape, sampler, device)?;
+    start.notes.push("no checkpoint yet: the run starts again from its beginning".into());
+    Ok(start)
+}
+
+/// Whether an older checkpoint may serve instead: not where this one is whole but belongs to something
+/// else, or is merely not ours to read.
+fn is_damage(error: &TrainError) -> bool {
+    match error {
+        TrainError::Checkpoint { .. } => true,
+        TrainError::ModelDir(_) => error.io_kind() != Some(ErrorKind::PermissionDenied),
+        _ => false,
+    }
+}
+
+fn start(run: &RunDir, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
+    let Loaded { model, adam, state, changes } = loaded;
+    let mut notes = Vec::new();
+    for (step, error) in damaged {
+        let aside = run.set_aside(*step)?;
+        notes.push(format!("damaged checkpoint: {error}"));
+        notes.push(format!(
+            "moved it to {} (remove it when you like); going on from update {}",
+            aside.display(),
+            state.step
+        ));
+    }
+    notes.extend(changes.into_iter().map(|change| format!("changed since: {change}")));
+    Ok(Start { model, adam, state, notes })
+}
+
+impl Learner {
+    /// Whether the configuration asks for a checkpoint after update `step`.
+    pub(super) fn is_regular(&self, step: u64) -> bool {
+        let every = self.config.checkpoints.every;
+        every > 0 && step.is_multiple_of(every)
+    }
+
+    /// Goes back to the last checkpoint that the configuration asked for, at a lower learning rate.
+    ///
+    /// # Errors
+    /// [`TrainError::Diverged`] if the run went back often enough.
+    pub(super) fn go_back(&mut self, loss: f64, norm: f64) -> Result<(), TrainError> {
+        let step = self.state.step;
+        let Some(recovery) = self.state.recovery.go_back(&self.config.recovery) else {
+            self.report_divergence(Answer::Stop, loss, norm, None)?;
+            let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
+            return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
+        };
+        let (device, regular) = (self.device.clone(), |at: u64| self.is_regular(at) && at <= step);
+        let start = newest(
+            &self.run,
+            &self.config,
+            &self.origin,
+            &self.shape,
+            &self.sampler,
+            &device,
+            regular,
+        )?;
+        start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        self.state.recovery = recovery;
+        self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
+        self.state = RunState { recovery: self.state.recovery, ..start.state };
+        self.updater.adam = start.adam;
+        self.model = Some(start.model);
+        Ok(self.reporter.go_back(self.state.reported())?)
+    }
+
+    /// Tells log and metrics about divergence, once a record.
+    pub(super) fn report_divergence(
+        &mut self,
+        answer: Answer,
+        loss: f64,
+        gnorm: f64,
+        back_to: Option<u64>,
+    ) -> Result<(), TrainError> {
+        self.state.recovery.records += 1;
+        let crate::Recovery { records: number, rate_scale, .. } = self.state.recovery;
+        let step = self.state.step;
+        let point = DivergencePoint { number, step, answer, loss, gnorm, back_to, rate_scale };
+        Ok(self.reporter.divergence(&point)?)
+    }
+}

@@ -1,0 +1,174 @@
+//! What a checkpoint was made of, and whether a run may go on from it with other things.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::config::TrainConfig;
+use crate::corpora::Corpora;
+
+/// SHA-256 hashes, in hexadecimal digits, of what a run learns from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Of the tokenised training text.
+    pub train: String,
+    /// Of the tokenised validation text, if there is one.
+    pub valid: Option<String>,
+    /// Of the tokenisers: source, target.
+    pub tokenizers: [String; 2],
+}
+
+impl Origin {
+    /// The hashes of `corpora`.
+    pub fn of(corpora: &Corpora) -> Self {
+        let tokenizers = &corpora.tokenizers;
+        Self {
+            train: corpora.train.hash(),
+            valid: corpora.valid.as_ref().map(|corpus| corpus.hash()),
+            tokenizers: [tokenizers.source.hash(), tokenizers.target.hash()],
+        }
+    }
+}
+
+/// Settings, or whole sections, that the state of a run belongs to: under others the position in the
+/// corpus, the random state or the best validation so far would mean nothing.
+const FIXED: [&str; 10] = [
+    "model.",
+    "training.seed",
+    "training.budget",
+    "training.max_sentences",
+    "training.accumulate",
+    "validation.metric",
+    "validation.bleu",
+    "validation.max_sentences",
+    "validation.beam",
+    "validation.alpha",
+];
+/// Sections that are judged by the hashes of what they lead to: a corpus may move.
+const HASHED: [&str; 2] = ["data.", "tokenizer."];
+
+/// A setting that is not what it was.
+struct Change {
+    key: String,
+    was: String,
+    now: String,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} was {} and is {}", self.key, self.was, self.now)
+    }
+}
+
+/// Compares a run's `origin` and configuration with those, `was`, of its checkpoint. The changes that a
+/// run may make, each in words.
+///
+/// # Errors
+/// In words, what keeps the run from going on.
+pub(crate) fn compare(
+    was: (&Origin, &Table),
+    now: (&Origin, &TrainConfig),
+) -> Result<Vec<String>, String> {
+    let changes = changes(was.1, now.1);
+    let within =
+        |change: &Change, keys: &[&str]| keys.iter().any(|key| change.key.starts_with(key));
+    let fixed: Vec<_> = changes.iter().filter(|change| within(change, &FIXED)).collect();
+    if !fixed.is_empty() {
+        return Err(join(&fixed));
+    }
+    let different = different(was.0, now.0);
+    if !different.is_empty() {
+        let causes: Vec<_> = changes.iter().filter(|change| within(change, &HASHED)).collect();
+        let cause = match causes.is_empty() {
+            true => "the files changed, not the settings".to_string(),
+            false => join(&causes),
+        };
+        return Err(format!("{} changed ({cause})", different.join(" and ")));
+    }
+    let free = changes.iter().filter(|change| !within(change, &HASHED));
+    Ok(free.map(ToString::to_string).collect())
+}
+
+fn join(changes: &[&Change]) -> String {
+    changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
+    let parts = [
+        (was.tokenizers != now.tokenizers, "the tokeniser"),
+        (was.train != now.train, "the training text (data.train)"),
+        (was.valid != now.valid, "the validation text (data.valid)"),
+    ];
+    parts.into_iter().filter(|(different, _)| *different).map(|(_, name)| name).collect()
+}
+
+/// Settings whose values differ. One that the checkpoint does not know is new to this version.
+fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
+    let now = Table::try_from(now).expect("a configuration is plain data");
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    flatten("", was, &mut old);
+    flatten("", &now, &mut new);
+    let changed = new.into_iter().filter_map(|(key, now)| {
+        let (_, was) = old.iter().find(|(known, _)| *known == key)?;
+        (*was != now).then(|| Change { key, was: was.to_string(), now: now.to_string() })
+    });
+    changed.collect()
+}
+
+fn flatten<'a>(prefix: &str, table: &'a Table, out: &mut Vec<(String, &'a Value)>) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => flatten(&format!("{prefix}{key}."), inner, out),
+            value => out.push((format!("{prefix}{key}"), value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(settings: &[&str]) -> TrainConfig {
+        let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    fn origin(train: &str) -> Origin {
+        let hashes = ["s".to_string(), "t".to_string()];
+        Origin { train: train.into(), valid: None, tokenizers: hashes }
+    }
+
+    fn resumed(settings: &[&str], train: &str) -> Result<Vec<String>, String> {
+        let was: Table = config(&[]).to_toml().parse().unwrap();
+        compare((&origin("a"), &was), (&origin(train), &config(settings)))
+    }
+
+    #[test]
+    fn a_run_goes_on_longer_and_with_another_rate() {
+        assert_eq!(resumed(&[], "a"), Ok(vec![]));
+        let notes = resumed(&["training.max_updates=9", "schedule.factor=0.5"], "a").unwrap();
+        assert_eq!(notes.len(), 2);
+        assert!(notes.contains(&"schedule.factor was 1.4 and is 0.5".to_string()), "{notes:?}");
+    }
+
+    #[test]
+    fn a_corpus_may_move_but_not_change() {
+        assert_eq!(resumed(&["data.train=[\"x\", \"y\"]"], "a"), Ok(vec![]));
+        let moved = resumed(&["data.max_source_len=9"], "b").unwrap_err();
+        assert!(moved.contains("data.max_source_len was 256 and is 9"), "{moved}");
+        let edited = resumed(&[], "b").unwrap_err();
+        assert!(edited.contains("(data.train)") && edited.contains("the files"), "{edited}");
+    }
+
+    #[test]
+    fn what_the_state_belongs_to_is_fixed_and_named() {
+        for (setting, key) in [
+            ("model.d_model=64", "model.d_model was 128 and is 64"),
+            ("training.seed=2", "training.seed"),
+            ("training.budget=512", "training.budget"),
+            ("validation.metric=ppl", "validation.metric"),
+        ] {
+            let message = resumed(&[setting], "a").unwrap_err();
+            assert!(message.contains(key), "{message}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use burnformer_data::Batch;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::RunState;
+use crate::exact;
+use crate::report::TrainPoint;
+use crate::update::UpdateStatistics;
+
+/// The updates since the last log line, added up. Part of the run's state, so that a line that spans a
+/// kill says what it would have said without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    updates: u64,
+    tokens: u64,
+    positions: u64,
+    real: u64,
+    #[serde(with = "exact")]
+    loss: f64,
+    #[serde(with = "exact")]
+    nll: f64,
+    #[serde(with = "exact")]
+    norm: f64,
+    /// Seconds that the run had trained for when the window opened.
+    #[serde(with = "exact")]
+    since: f64,
+}
+
+impl Window {
+    /// Takes in an update over `batches`.
+    pub(crate) fn add(&mut self, batches: &[Batch], statistics: &UpdateStatistics) {
+        self.updates += 1;
+        self.tokens += statistics.tokens as u64;
+        self.positions += batches.iter().map(Batch::positions).sum::<usize>() as u64;
+        let real = batches.iter().map(|b| b.source_tokens + b.target_tokens).sum::<usize>();
+        self.real += real as u64;
+        self.loss += statistics.loss;
+        self.nll += statistics.nll;
+        self.norm += statistics.norm;
+    }
+
+    /// The means over the window, which then starts anew; NaN where every update was skipped.
+    /// `waited` are the seconds of it spent waiting for data.
+    pub(crate) fn point(state: &mut RunState, lr: f64, waited: f64) -> TrainPoint {
+        let next = Self { since: state.seconds, ..Self::default() };
+        let done = std::mem::replace(&mut state.window, next);
+        let tokens = done.tokens as f64;
+        let nll = done.nll / tokens;
+        let seconds = (state.seconds - done.since).max(f64::MIN_POSITIVE);
+        TrainPoint {
+            epoch: state.sampler.epoch + 1,
+            step: state.step,
+            loss: done.loss / tokens,
+            nll,
+            ppl: nll.exp(),
+            lr,
+            gnorm: done.norm / done.updates as f64,
+            tokens_per_second: tokens / seconds,
+            padding: 1.0 - done.real as f64 / done.positions.max(1) as f64,
+            data_wait: (waited / seconds).min(1.0),
+            seconds: state.seconds,
+            tokens: state.tokens,
+            pairs: state.pairs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_saved_in_the_middle_closes_with_the_same_means() {
+        let add = |state: &mut RunState, from: u32, to: u32| {
+            for i in from..to {
+                let x = 1.0 / f64::from(i);
+                let statistics = UpdateStatistics { loss: x, nll: x * x, norm: x / 3.0, tokens: 7 };
+                state.window.add(&[], &statistics);
+            }
+        };
+        let mut whole = RunState::default();
+        add(&mut whole, 1, 50);
+        let mut parts = RunState::default();
+        add(&mut parts, 1, 20);
+        let saved = serde_json::to_vec(&parts).unwrap();
+        let mut parts: RunState = serde_json::from_slice(&saved).unwrap();
+        add(&mut parts, 20, 50);
+        assert_eq!(Window::point(&mut whole, 1e-3, 0.0), Window::point(&mut parts, 1e-3, 0.0));
+    }
+}
