@@ -41,8 +41,6 @@ enum Command {
     Attention(commands::attention::Args),
     /// Draw the curves of runs, or the paper's own pictures.
     Plot(commands::plot::Args),
-    /// Measure.
-    Bench(commands::bench::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
     /// Measure speed, alone or beside another framework.
@@ -64,7 +62,6 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),
-        Command::Bench(args) => commands::bench::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Bench(args) => commands::bench::run(args),
     };

@@ -107,6 +107,7 @@ fn series(metric: Metric, against: Against, run: &Run) -> [Series; 2] {
                 let x = place(against, point.step, point.seconds);
                 validation.extend(of_validation(metric, point).map(|y| (x, y)));
             }
+            Record::Divergence(_) => {}
         }
     }
     let name = &run.name;
