@@ -5,7 +5,7 @@ mod common;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::Mode;
 use burnformer_infer::{
-    Batching, Ensemble, Request, Sampling, SearchSettings, StepModel, TransformerModel, search,
+    Batching, Ensemble, Request, Sampling, SearchSettings, StepModel, NeuralModel, search,
 };
 use common::{NAMES, Reference};
 
@@ -25,7 +25,7 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
         let whole = model.forward(tensor(&source), tensor(&input), Mode::Inference);
         let whole: Vec<f32> = whole.into_data().iter::<f32>().collect();
         let vocab = config.target_vocab;
-        let wrapped = TransformerModel::new(config, model, &Device::default());
+        let wrapped = NeuralModel::new(config, model, &Device::default());
         let mut decoding = wrapped.start(&[&source]);
         for (&token, expected) in input.iter().zip(whole.chunks_exact(vocab)) {
             let own = decoding.step(&[token]);

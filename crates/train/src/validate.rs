@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Transformer, TransformerConfig};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
-use burnformer_infer::{LengthPenalty, SearchSettings, TransformerModel, Translator};
+use burnformer_infer::{LengthPenalty, SearchSettings, NeuralModel, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 
 use crate::config::{TrainConfig, ValidationSettings};
@@ -112,7 +112,7 @@ impl Validator {
             length_penalty: LengthPenalty::Gnmt(self.settings.alpha),
             ..SearchSettings::default()
         };
-        let model = TransformerModel::new(config.clone(), model.clone(), device);
+        let model = NeuralModel::new(config.clone(), model.clone(), device);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search)?;
         let translations = translator.translate(&self.source, &translator.options())?;
         let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();

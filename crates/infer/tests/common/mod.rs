@@ -9,7 +9,7 @@ use burnformer_core::{
     Activation, EmbeddingSharing, NormPosition, Positions, Transformer, TransformerConfig,
     with_parameters,
 };
-use burnformer_infer::{Request, TransformerModel};
+use burnformer_infer::{Request, NeuralModel};
 use serde_json::Value;
 
 pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
@@ -67,9 +67,9 @@ impl Reference {
         (config, with_parameters(model, values).unwrap())
     }
 
-    pub fn model(&self) -> TransformerModel {
+    pub fn model(&self) -> NeuralModel {
         let (config, model) = self.fitted();
-        TransformerModel::new(config, model, &Device::default())
+        NeuralModel::new(config, model, &Device::default())
     }
 
     pub fn searches(&self) -> &[Value] {

@@ -1,0 +1,43 @@
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use burnformer_kernels::RandomKey;
+
+use super::config::RnnConfig;
+use crate::linear::Linear;
+
+/// Additive attention (Bahdanau et al., 2015): the weight of place j is the softmax of
+/// v·tanh(Q·state + K·annotation_j + b).
+#[derive(Module, Debug)]
+pub struct AdditiveAttention {
+    /// Q, `[d_attention, d_hidden]`, without bias.
+    pub query: Linear,
+    /// K and b, `[d_attention, 2·d_hidden]`.
+    pub key: Linear,
+    /// v, `[1, d_attention]`, without bias.
+    pub energy: Linear,
+}
+
+impl AdditiveAttention {
+    /// The attention of `config`.
+    pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
+        let &RnnConfig { d_hidden, d_attention, .. } = config;
+        Self {
+            query: Linear::without_bias(d_hidden, d_attention, key.fold(0), device),
+            key: Linear::new(config.annotation(), d_attention, key.fold(1), device),
+            energy: Linear::without_bias(d_attention, 1, key.fold(2), device),
+        }
+    }
+
+    /// K·annotation + b of every place, computed once a sentence: `[batch, len, 2·d_hidden]` →
+    /// `[batch, len, d_attention]`.
+    pub fn keys(&self, annotations: Tensor<3>) -> Tensor<3> {
+        self.key.forward(annotations)
+    }
+
+    /// v, `[d_attention]`.
+    pub(super) fn energy(&self) -> Tensor<1> {
+        let weight = self.energy.weight.val();
+        let [_, width] = weight.dims();
+        weight.reshape([width])
+    }
+}
