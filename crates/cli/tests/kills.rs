@@ -8,8 +8,9 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use common::{Corpus, burnformer, train_arguments};
@@ -58,13 +59,14 @@ impl Draw {
 struct Place {
     folder: tempfile::TempDir,
     corpus: Corpus,
+    settings: Vec<&'static str>,
 }
 
 impl Place {
-    fn new() -> Self {
+    fn new(more: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::write(folder.path());
-        Self { folder, corpus }
+        Self { folder, corpus, settings: [&SETTINGS, more].concat() }
     }
 
     fn run_dir(&self, out: &str) -> PathBuf {
@@ -76,7 +78,7 @@ impl Place {
         arguments.retain(|argument| argument != "--test");
         let test = self.corpus.test.each_ref().map(|path| path.display().to_string());
         arguments.retain(|argument| !test.contains(argument));
-        arguments.extend(SETTINGS.iter().flat_map(|s| ["--set".to_string(), s.to_string()]));
+        arguments.extend(self.settings.iter().flat_map(|s| ["--set".to_string(), s.to_string()]));
         if self.run_dir(out).join("config.toml").exists() {
             arguments.push("--resume".into());
         }
@@ -101,7 +103,7 @@ impl Place {
         let run = self.run_dir(out);
         let wait = match moment {
             Moment::AnyTime => draw.below(whole.as_micros() as u64),
-            _ => draw.below(3_000),
+            _ => draw.below(2_000),
         };
         // Which of the writings, which of the validations.
         let nth = 1 + draw.below(4) as usize;
@@ -221,10 +223,10 @@ fn assert_same(whole: &Path, parts: &Path, case: &str) {
 }
 
 /// Kills `kills` processes, one, two or three a run, and compares each run's end.
-fn harness(kills: usize, seed: u64) {
+fn harness(kills: usize, seed: u64, more: &[&'static str]) {
     println!("seed {seed}");
     let mut draw = Draw(seed);
-    let place = Place::new();
+    let place = Place::new(more);
     place.finish("warm");
     let whole = Duration::max(place.finish("whole"), Duration::from_millis(500));
     assert_same(&place.run_dir("warm"), &place.run_dir("whole"), "two whole runs");
@@ -257,10 +259,23 @@ fn harness(kills: usize, seed: u64) {
     );
 }
 
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
 #[test]
 fn five_kills_leave_no_trace() {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    harness(5, now.as_secs());
+    harness(5, now(), &[]);
+}
+
+/// The first update throws the parameters so far that every later one is no number; going back lowers
+/// the rate to what it should be.
+const DIVERGING: [&str; 3] =
+    ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
+
+#[test]
+fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
+    harness(2, now(), &DIVERGING);
 }
 
 #[test]
@@ -269,5 +284,55 @@ fn thirty_kills_leave_no_trace() {
     let number = |name: &str, default| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
     };
-    harness(number("BURNFORMER_KILLS", 30) as usize, number("BURNFORMER_SEED", 1));
+    harness(number("BURNFORMER_KILLS", 30) as usize, number("BURNFORMER_SEED", 1), &[]);
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !there() {
+        assert!(Instant::now() < end, "no {what} within a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
+    let place = Place::new(&[]);
+    place.finish("whole");
+    let run = place.run_dir("stopped");
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let child = place.start("stopped");
+        let before = updates_before_validation(&run);
+        wait_for("line", || updates_before_validation(&run) > before);
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("interrupted; continue with --resume"), "{said}");
+    }
+    place.finish("stopped");
+    assert_same(&place.run_dir("whole"), &run, "stopped twice");
+}
+
+#[test]
+fn a_second_ctrl_c_ends_the_process_at_once() {
+    // One update takes about a second.
+    let slow = ["model.d_model=256", "model.d_ff=1024", "model.encoder_layers=6"];
+    let wide = ["training.budget=8192", "training.accumulate=8", "training.max_memory=64"];
+    let place = Place::new(&[&slow[..], &wide].concat());
+    let mut child = place.start("run");
+    let run = place.run_dir("run");
+    wait_for("run", || run.join("metrics.jsonl").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-INT");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("once more to stop at once")));
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(run.join("checkpoints")).unwrap().count(), 0, "nothing was saved");
 }

@@ -16,6 +16,7 @@
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
+//! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | recurrent baseline | [`Rnn`]; [`Model`] is either |
 //!
@@ -56,6 +57,7 @@ mod random;
 mod residual;
 mod rnn;
 mod transformer;
+mod window;
 
 pub mod model_dir;
 
@@ -83,3 +85,4 @@ pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use rnn::{AdditiveAttention, Gru, Rnn, RnnCache, RnnConfig, RnnDecoder, RnnEncoder, RnnMemory};
 pub use transformer::{AttentionMaps, Memory, Transformer};
+pub use window::{Sight, Window, WindowBlocks, window_attention};

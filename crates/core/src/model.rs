@@ -8,7 +8,7 @@ use crate::config::{ConfigError, TransformerConfig};
 use crate::decoder::DecoderCache;
 use crate::random::Mode;
 use crate::rnn::{Rnn, RnnCache, RnnConfig};
-use crate::transformer::Transformer;
+use crate::transformer::{AttentionMaps, Transformer};
 
 /// A kind of model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,6 +241,17 @@ impl Model {
             }
             (Self::Rnn(model), ModelCache::Rnn(cache)) => model.decode_step(tokens, cache),
             _ => panic!("the cache is that of a model of another architecture"),
+        }
+    }
+
+    /// The weights of every attention that the model has, over `source` and `target_input`.
+    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
+        match self {
+            Self::Transformer(model) => model.attention(source, target_input),
+            Self::Rnn(model) => {
+                let cross = vec![model.attention(source, target_input)];
+                AttentionMaps { cross, ..AttentionMaps::default() }
+            }
         }
     }
 

@@ -19,6 +19,7 @@
 //! | what a model must do | [`StepModel`], [`Decoding`] |
 //! | a trained model of either architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
+//! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -56,6 +57,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attention;
 mod batching;
 mod error;
 mod hypothesis;
@@ -67,6 +69,10 @@ mod search;
 mod settings;
 mod translator;
 
+pub use attention::{
+    AlignmentOptions, Attention, AttentionWeights, HeadWeights, Link, Piece, pharaoh,
+    word_alignment,
+};
 pub use batching::Batching;
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};

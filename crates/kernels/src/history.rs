@@ -30,7 +30,7 @@ impl History {
 
     /// Positions held.
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(|block| block.key.dims()[1]).sum()
+        self.blocks.iter().map(Block::len).sum()
     }
 
     /// Whether no position is held.
@@ -54,6 +54,18 @@ impl History {
         }
         if !self.stays() {
             self.unite();
+        }
+    }
+
+    /// Forgets all but the last `count` positions.
+    pub fn keep_last(&mut self, count: usize) {
+        let mut over = self.len().saturating_sub(count);
+        while let Some(len) = self.blocks.first().map(Block::len).filter(|&len| len <= over) {
+            self.blocks.remove(0);
+            over -= len;
+        }
+        if over > 0 {
+            self.blocks[0].forget_first(over);
         }
     }
 
@@ -119,6 +131,19 @@ impl Block {
     /// Present rows.
     fn rows(&self) -> usize {
         if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
+    }
+
+    /// Positions.
+    fn len(&self) -> usize {
+        self.key.dims()[1]
+    }
+
+    fn forget_first(&mut self, count: usize) {
+        let rest = |x: &Tensor<3>| {
+            let [rows, len, width] = x.dims();
+            x.clone().slice([0..rows, count..len, 0..width])
+        };
+        (self.key, self.value) = (rest(&self.key), rest(&self.value));
     }
 
     /// The keys and values of the present rows.

@@ -70,7 +70,7 @@ proptest! {
     /// However hypotheses were reordered, the history holds what copying would have given.
     #[test]
     fn a_history_equals_copied_tensors(
-        first in 1usize..4, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
+        first in 1usize..4, kept in 0usize..10, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
     ) {
         let (heads, width, value_width) = (2, 8, 6);
         let mut rows = first;
@@ -94,7 +94,14 @@ proptest! {
             assert_close(&[values(actual)], &[values(expected)]);
         }
         let (key, value) = history.key_values();
-        prop_assert_eq!((bits(key), bits(value)), (bits(keys), bits(all_values)));
+        prop_assert_eq!((bits(key), bits(value)), (bits(keys.clone()), bits(all_values)));
+        let (len, kept) = (keys.dims()[1], kept.min(keys.dims()[1]));
+        history.keep_last(kept);
+        prop_assert_eq!(history.len(), kept);
+        if kept > 0 {
+            let last = keys.slice([0..rows, len - kept..len, 0..width]);
+            prop_assert_eq!(bits(history.key_values().0), bits(last));
+        }
     }
 }
 

@@ -143,8 +143,10 @@ impl Memory {
             0 => u64::MAX,
             bytes => bytes,
         };
-        let container = self.system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-        machine.min(container)
+        // What a container holds of files can be given back; what its processes hold cannot.
+        let container = self.system.cgroup_limits();
+        let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
+        machine.min(container.unwrap_or(u64::MAX))
     }
 }
 

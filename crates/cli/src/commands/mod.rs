@@ -1,10 +1,12 @@
 //! One file a command.
 
+pub mod attention;
 pub mod average;
 pub mod bench;
 pub mod devices;
 pub mod eval_bleu;
 pub mod inspect;
+pub mod plot;
 pub mod score;
 mod token_ids;
 pub mod train;

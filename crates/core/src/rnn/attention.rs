@@ -1,5 +1,6 @@
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::activation::softmax;
+use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::RandomKey;
 
 use super::config::RnnConfig;
@@ -32,6 +33,26 @@ impl AdditiveAttention {
     /// `[batch, len, d_attention]`.
     pub fn keys(&self, annotations: Tensor<3>) -> Tensor<3> {
         self.key.forward(annotations)
+    }
+
+    /// The weights with which states look at the places of `keys`.
+    ///
+    /// # Shapes
+    /// `states`: `[batch, len, d_hidden]`, `keys`: `[batch, places, d_attention]`, `padding`:
+    /// `[batch, places]`, `true` hides → `[batch, len, places]`
+    pub fn weights(
+        &self,
+        states: Tensor<3>,
+        keys: Tensor<3>,
+        padding: Tensor<2, Bool>,
+    ) -> Tensor<3> {
+        let ([batch, len, _], [_, places, width]) = (states.dims(), keys.dims());
+        let query = self.query.forward(states).reshape([batch, len, 1, width]);
+        let mixed = (query + keys.reshape([batch, 1, places, width])).tanh();
+        let scores = mixed * self.energy().reshape([1, 1, 1, width]);
+        let scores = scores.sum_dim(3).reshape([batch, len, places]);
+        let hidden = padding.reshape([batch, 1, places]).expand([batch, len, places]);
+        softmax(scores.mask_fill(hidden, -1e9), 2)
     }
 
     /// v, `[d_attention]`.

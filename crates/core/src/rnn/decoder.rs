@@ -95,13 +95,23 @@ impl RnnDecoder {
     /// which then stands behind them. Inputs and readouts of all positions are products of their own;
     /// only attention and recurrence go step by step.
     pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
+        let found = self.run(x.clone(), cache);
+        let ([rows, len, _], [_, _, d_model]) = (found.dims(), x.dims());
+        let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
+        let piece =
+            |n: usize| pieces.clone().slice([0..rows, 0..len, n * d_model..(n + 1) * d_model]);
+        piece(0).max_pair(piece(1))
+    }
+
+    /// States and contexts of the positions of `x`, `[rows, len, 3·d_hidden]`.
+    fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
         let ([rows, len, d_model], [_, width]) = (x.dims(), cache.state.dims());
         let weight = self.cell.weight_ih.val();
         let [gates, all] = weight.dims();
         let of_input = weight.clone().slice([0..gates, 0..d_model]);
         let RnnMemory { annotations, keys, padding, .. } = cache.memory.clone();
         let found = attentive_gru(AttentiveGru {
-            inputs: linear(x.clone(), of_input, Some(self.cell.bias_ih.val())),
+            inputs: linear(x, of_input, Some(self.cell.bias_ih.val())),
             context_weight: weight.slice([0..gates, d_model..all]),
             weight: self.cell.weight_hh.val(),
             bias: self.cell.bias_hh.val(),
@@ -114,11 +124,19 @@ impl RnnDecoder {
         });
         let last = found.clone().slice([0..rows, len - 1..len, 0..width]);
         cache.state = last.reshape([rows, width]);
-        let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
-        let piece = |n: usize| {
-            pieces.clone().slice([0..rows, 0..len, n * d_model..(n + 1) * d_model])
-        };
-        piece(0).max_pair(piece(1))
+        found
+    }
+
+    /// The weights of attention at each of the embedded positions `x` (`[batch, len, d_model]`),
+    /// `[batch, 1, len, source_len]`.
+    pub(super) fn attention_weights(&self, x: Tensor<3>, memory: RnnMemory) -> Tensor<4> {
+        let ([batch, len, _], [_, width]) = (x.dims(), memory.initial.dims());
+        let first = memory.initial.clone().reshape([batch, 1, width]);
+        let found = self.run(x, &mut self.start(memory.clone()));
+        // Attention looks from the state before each position.
+        let states = Tensor::cat(vec![first, found.slice([0..batch, 0..len, 0..width])], 1);
+        let before = states.slice([0..batch, 0..len, 0..width]);
+        self.attention.weights(before, memory.keys, memory.padding).unsqueeze_dim(1)
     }
 
     pub(super) fn pack(&mut self) {

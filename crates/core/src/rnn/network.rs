@@ -89,6 +89,13 @@ impl Rnn {
         self.decode_cached(target_input, &mut self.decoder.start(memory), mode)
     }
 
+    /// The weights of attention at each target position, `[batch, 1, target_len, source_len]`.
+    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> Tensor<4> {
+        let memory = self.encode(source, Mode::Inference);
+        let x = self.target_embedding().forward(target_input);
+        self.decoder.attention_weights(x, memory)
+    }
+
     /// A cache for [`decode_step`](Self::decode_step) over `memory`.
     pub fn start_decoding(&self, memory: RnnMemory) -> RnnCache {
         self.decoder.start(memory)

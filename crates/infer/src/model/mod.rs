@@ -10,6 +10,8 @@ pub use neural::NeuralModel;
 
 use burnformer_kernels::log_sum_exp;
 
+use crate::attention::AttentionWeights;
+
 /// The ids that structure a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecialIds {
@@ -71,6 +73,12 @@ pub trait StepModel: Send + Sync {
             }
         }
         scored
+    }
+
+    /// The attention weights of every layer and head over `source` and `target` (ids, each closed by
+    /// `</s>`); `None` if this kind of model has no single answer.
+    fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
+        None
     }
 }
 

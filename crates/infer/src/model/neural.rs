@@ -4,6 +4,7 @@ use burnformer_core::{Mode, Model, ModelCache, ModelConfig};
 use burnformer_kernels::is_fused_on;
 
 use super::{Decoding, SpecialIds, StepModel};
+use crate::attention::{AttentionWeights, HeadWeights};
 
 /// Target positions that are projected to the vocabulary at once in forced scoring. It bounds memory:
 /// 37,000 float32 logits for each of 512 positions are 76 MB.
@@ -97,6 +98,26 @@ impl StepModel for NeuralModel {
         let rows = picked.chunks_exact(len).zip(targets);
         rows.map(|(row, target)| row[..target.len()].to_vec()).collect()
     }
+
+    fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
+        let input = &target[..target.len() - 1];
+        let input = self.pad(&[input], Some(self.config.bos));
+        let maps = self.model.attention(self.pad(&[source], None), input);
+        let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect();
+        Some(AttentionWeights {
+            encoder_self: layers(maps.encoder_self),
+            decoder_self: layers(maps.decoder_self),
+            cross: layers(maps.cross),
+        })
+    }
+}
+
+/// The heads of one sentence's weights, `[1, heads, queries, keys]`.
+fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
+    let [_, heads, queries, keys] = weights.dims();
+    let values = read(weights.reshape([heads, queries * keys]));
+    let head = |values: &[f32]| HeadWeights { queries, keys, values: values.to_vec() };
+    values.chunks_exact(queries * keys).map(head).collect()
 }
 
 struct NeuralDecoding<'a> {

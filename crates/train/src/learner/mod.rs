@@ -98,6 +98,11 @@ impl Learner {
         self.model.as_ref().expect("the model is away only during an update")
     }
 
+    /// Where the run stands.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
     /// The run's folder.
     pub fn run_dir(&self) -> &RunDir {
         &self.run
@@ -107,16 +112,11 @@ impl Learner {
     /// is set, then finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if the run came to its end already; [`TrainError::Diverged`] if loss
-    /// or gradient stop being numbers for good; errors of data, decoding and the file system.
+    /// [`TrainError::Diverged`] if loss or gradient stop being numbers for good; errors of data, decoding
+    /// and the file system.
     pub fn train(mut self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
-        let step = self.state.step;
-        let reached = self.limit_reached();
-        if let Some(limit) = reached.filter(|_| self.run.finished() == Some(step)) {
-            return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
-        }
         self.started = Instant::now();
-        let reason = match reached {
+        let reason = match self.limit_reached() {
             // Killed after the last update, before the end was written.
             Some(reason) => reason,
             None => self.make_updates(interrupted)?,
@@ -137,15 +137,7 @@ impl Learner {
     }
 
     fn limit_reached(&self) -> Option<StopReason> {
-        let t = &self.config.training;
-        let (state, patience) = (&self.state, self.config.validation.patience);
-        let reached = [
-            (state.best.exhausted(patience), StopReason::Patience),
-            (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
-            (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
-            (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
-        ];
-        reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
+        limit_reached(&self.config, &self.state)
     }
 
     /// Updates until something ends the run; each time it goes back, the batches start anew from there.
@@ -261,4 +253,16 @@ impl Learner {
         }
         checked
     }
+}
+
+/// The limit of `config` that a run in `state` has come to.
+fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
+    let (t, patience) = (&config.training, config.validation.patience);
+    let reached = [
+        (state.best.exhausted(patience), StopReason::Patience),
+        (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
+        (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
+        (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
+    ];
+    reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
 }
