@@ -83,6 +83,8 @@ pub use parameters::{
 pub use position::{PositionalEncoding, sinusoid};
 pub use random::Mode;
 pub use residual::ResidualNorm;
-pub use rnn::{AdditiveAttention, Gru, Rnn, RnnCache, RnnConfig, RnnDecoder, RnnEncoder, RnnMemory};
+pub use rnn::{
+    AdditiveAttention, Gru, Rnn, RnnCache, RnnConfig, RnnDecoder, RnnEncoder, RnnMemory,
+};
 pub use transformer::{AttentionMaps, Memory, Transformer};
 pub use window::{Sight, Window, WindowBlocks, window_attention};

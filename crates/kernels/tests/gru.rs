@@ -9,8 +9,7 @@ use common::{
 };
 use proptest::prelude::*;
 
-type Gru =
-    fn(Tensor<3>, Tensor<2>, Tensor<1>, Tensor<2>, Tensor<2, Bool>, Direction) -> Tensor<3>;
+type Gru = fn(Tensor<3>, Tensor<2>, Tensor<1>, Tensor<2>, Tensor<2, Bool>, Direction) -> Tensor<3>;
 type Attentive = fn(AttentiveGru) -> Tensor<3>;
 
 /// Rows that end at random places, the first visible always.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::{self, read_tensors, write_tensors};
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{SamplerState, Tokenizers};
 use burnformer_infer::save_text_files;
 use serde::{Deserialize, Serialize};
@@ -77,9 +77,9 @@ struct StateFile {
 /// The model, the tokenisers and search settings beside it: what a model directory holds.
 pub struct Saved<'a> {
     /// The model's shape.
-    pub config: &'a TransformerConfig,
+    pub config: &'a ModelConfig,
     /// The model.
-    pub model: &'a Transformer,
+    pub model: &'a Model,
     /// The tokenisers.
     pub tokenizers: &'a Tokenizers,
     /// Search settings for `generation.json`.
@@ -154,7 +154,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
 /// A checkpoint read back.
 pub struct Loaded {
     /// The model.
-    pub model: Transformer,
+    pub model: Model,
     /// The optimiser.
     pub adam: Adam,
     /// Where the run stood.

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::{Mode, Transformer, TransformerConfig};
+use burnformer_core::{Mode, Model, ModelConfig};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
-use burnformer_infer::{LengthPenalty, SearchSettings, NeuralModel, Translator};
+use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 
 use crate::config::{TrainConfig, ValidationSettings};
@@ -73,8 +73,8 @@ impl Validator {
     /// [`TrainError::Infer`] if decoding fails.
     pub fn validate(
         &self,
-        config: &TransformerConfig,
-        model: &Transformer,
+        config: &ModelConfig,
+        model: &Model,
         device: &Device,
     ) -> Result<Validation, TrainError> {
         let model = model.valid();
@@ -88,7 +88,7 @@ impl Validator {
         Ok(validation)
     }
 
-    fn losses(&self, model: &Transformer, device: &Device) -> (f64, f64) {
+    fn losses(&self, model: &Model, device: &Device) -> (f64, f64) {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
         for pairs in self.sampler.ordered().batches() {
             let batch = self.sampler.batch(pairs);
@@ -102,8 +102,8 @@ impl Validator {
 
     fn decode(
         &self,
-        config: &TransformerConfig,
-        model: &Transformer,
+        config: &ModelConfig,
+        model: &Model,
         device: &Device,
         validation: &mut Validation,
     ) -> Result<(), TrainError> {

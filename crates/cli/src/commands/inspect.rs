@@ -25,6 +25,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         let value = json!({
             "path": args.model,
+            "architecture": config.architecture(),
             "parameters": config.parameter_count(),
             "model": config,
             "shapes": shapes,
@@ -33,6 +34,7 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     }
     println!("model       {}", args.model.display());
+    println!("architecture {}", config.architecture().name());
     println!("parameters  {}", config.parameter_count());
     let fields = serde_json::to_value(&config)?;
     for (name, value) in fields.as_object().into_iter().flatten() {

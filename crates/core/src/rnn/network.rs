@@ -131,12 +131,7 @@ impl Rnn {
         }
     }
 
-    fn decode_cached(
-        &self,
-        tokens: Tensor<2, Int>,
-        cache: &mut RnnCache,
-        mode: Mode,
-    ) -> Tensor<3> {
+    fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
         let embedded = self.target_embedding().forward(tokens);
         let x = self.dropout.forward(embedded, mode.fold(1));
         self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))

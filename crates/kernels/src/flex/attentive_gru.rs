@@ -152,8 +152,7 @@ impl Backward<Flex, 9> for AttentiveGruBackward {
             false => {
                 let given = read(inputs, padding);
                 let own = given.backward(floats(output), tape, floats(&grad));
-                let unit =
-                    [own.context_weight, own.weight, own.bias, own.query_weight, own.energy];
+                let unit = [own.context_weight, own.weight, own.bias, own.query_weight, own.energy];
                 join(own.inputs, unit, [own.keys, own.memory, own.initial])
             }
         };

@@ -244,12 +244,7 @@ impl<'a> Rows<'a> {
             let of = |x: &'_ [f32], size: usize| -> Vec<f32> { strided(x, rows, place, len, size) };
             let input = of(inputs, triple);
             let matrix = Matrix::new(&input, rows, triple, triple);
-            back_product(
-                &mut context,
-                matrix,
-                self.given.context_weight,
-                [rows, features, triple],
-            );
+            back_product(&mut context, matrix, self.given.context_weight, [rows, features, triple]);
             for row in 0..rows {
                 let (at, all) = (row * len + place, (self.first + row) * len + place);
                 let context = &mut context[row * features..][..features];
@@ -270,10 +265,8 @@ impl<'a> Rows<'a> {
                 );
             }
             let (own, query) = (of(own, triple), of(queries, attention));
-            let sides = [
-                (&own, self.given.weight, triple),
-                (&query, self.given.query_weight, attention),
-            ];
+            let sides =
+                [(&own, self.given.weight, triple), (&query, self.given.query_weight, attention)];
             for (grad, weight, size) in sides {
                 let grad = Matrix::new(grad, rows, size, size);
                 back_product(&mut before, grad, weight, [rows, width, size]);
@@ -296,11 +289,8 @@ impl Given<'_> {
         let Shape { rows, len, width, places, attention, .. } = shape;
         let zeros = |size: usize| vec![0.0; rows * len * size];
         let mut output = zeros(shape.output());
-        let mut tape = Tape {
-            gates: zeros(4 * width),
-            queries: zeros(attention),
-            weights: zeros(places),
-        };
+        let mut tape =
+            Tape { gates: zeros(4 * width), queries: zeros(attention), weights: zeros(places) };
         let block = rows_per_task(rows);
         let size = |of: usize| (block * len * of).max(1);
         let tasks = output
@@ -335,12 +325,14 @@ impl Given<'_> {
             .zip(keys.par_chunks_mut(block * places * attention))
             .zip(memory.par_chunks_mut(block * places * features))
             .zip(initial.par_chunks_mut(block * width));
-        let task = |(n, (((((inputs, own), queries), keys), memory), carry)): (usize, Chunks<'_>)| {
-            let rows = Rows { given: self, first: n * block, count: carry.len() / width };
-            rows.backward(output, tape, grad, [inputs, own, queries, keys, memory, carry])
-        };
+        let task =
+            |(n, (((((inputs, own), queries), keys), memory), carry)): (usize, Chunks<'_>)| {
+                let rows = Rows { given: self, first: n * block, count: carry.len() / width };
+                rows.backward(output, tape, grad, [inputs, own, queries, keys, memory, carry])
+            };
         let energies: Vec<Vec<f32>> = tasks.enumerate().map(task).collect();
-        let before = previous(output, self.initial, [len, width, shape.output()], Direction::Forward);
+        let before =
+            previous(output, self.initial, [len, width, shape.output()], Direction::Forward);
         let contexts: Vec<f32> =
             output.chunks_exact(shape.output()).flat_map(|row| &row[width..]).copied().collect();
         let sizes = |input, output| Sizes { rows: rows * len, input, output };

@@ -10,7 +10,7 @@ use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Poli
 use serde::{Deserialize, Serialize};
 
 pub use layers::{ConfigFileError, preset_names};
-pub use model::ModelSettings;
+pub use model::{ModelSettings, RnnSettings};
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::Metric;
@@ -247,6 +247,10 @@ impl TrainConfig {
         let value = |key: &'static str, value: String, remedy: &'static str| {
             Err(ConfigFileError::Value { key, value, remedy })
         };
+        if let Some((key, value)) = self.model.without_effect() {
+            let architecture = self.model.architecture.name();
+            return Err(ConfigFileError::NoEffect { key, value, architecture });
+        }
         let t = &self.training;
         if t.budget == 0 {
             return value(

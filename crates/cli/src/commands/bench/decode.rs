@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use burn::tensor::Device;
-use burnformer_infer::{Batching, Request, SearchSettings, NeuralModel, search};
+use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
