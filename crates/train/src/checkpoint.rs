@@ -25,6 +25,7 @@ use crate::folder::write_folder;
 use crate::origin::{Origin, compare};
 use crate::recovery::Recovery;
 use crate::report::ResumePoint;
+use crate::run_dir::RunDir;
 use crate::window::Window;
 
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -189,6 +190,18 @@ pub fn load(
     let adam = adam.restore(state.optimizer_steps, moments, device);
     let adam = adam.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
     Ok(Loaded { model, adam, state, changes })
+}
+
+/// Where the newest checkpoint of the run in `run` stands.
+///
+/// # Errors
+/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
+pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
+    let run = RunDir::at(run);
+    match run.checkpoint_steps()?.last() {
+        Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
+        None => Err(TrainError::NothingToResume { path: run.path().into() }),
+    }
 }
 
 fn read_state(path: &Path) -> Result<StateFile, TrainError> {

@@ -125,16 +125,7 @@ fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
             *key = spool::standard_input_to_file(given, &cache)?;
         }
     }
-    if config.data.train.is_empty() {
-        let corpus = embedded::unpack(&cache)?;
-        config.data.train = corpus.train;
-        if config.data.valid.is_empty() {
-            config.data.valid = corpus.valid;
-        }
-        if config.data.test.is_empty() {
-            config.data.test = corpus.test;
-        }
-    }
+    embedded::fill(&mut config.data, &cache)?;
     Ok(config)
 }
 
