@@ -1,12 +1,12 @@
 //! What search needs of a model, and the models that give it.
 
 mod ensemble;
+mod neural;
 #[cfg(test)]
 pub(crate) mod table;
-mod transformer;
 
 pub use ensemble::Ensemble;
-pub use transformer::TransformerModel;
+pub use neural::NeuralModel;
 
 use burnformer_kernels::log_sum_exp;
 

@@ -21,7 +21,7 @@ pub use translation::{Alternative, Translation};
 use crate::attention::{Attention, pieces};
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
-use crate::model::{Ensemble, SpecialIds, StepModel, TransformerModel};
+use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
 use crate::score::{TargetScore, check_pairs, closed, force_score};
 use crate::search::{Request, search};
 use crate::settings::SearchSettings;
@@ -261,11 +261,11 @@ impl Translator {
     }
 }
 
-fn load_model(dir: &Path, device: &Device) -> Result<(TransformerModel, Tokenizers), InferError> {
+fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify(dir)?;
     let tokenizers = load_tokenizers(dir)?;
     let (config, model) = model_dir::load(dir, device)?;
-    Ok((TransformerModel::new(config, model, device), tokenizers))
+    Ok((NeuralModel::new(config, model, device), tokenizers))
 }
 
 fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 
 use crate::checkpoint::RunState;
@@ -62,7 +62,7 @@ pub struct Outcome {
 /// A training run: the model, its optimiser, its data and its folder.
 pub struct Learner {
     config: TrainConfig,
-    shape: TransformerConfig,
+    shape: ModelConfig,
     device: Device,
     run: RunDir,
     reporter: Reporter,
@@ -74,7 +74,7 @@ pub struct Learner {
     /// Rows, source and target columns of the batch that needs the most memory.
     worst: [usize; 3],
     /// Away only during an update, which works on it in place.
-    model: Option<Transformer>,
+    model: Option<Model>,
     updater: Updater,
     state: RunState,
     /// When this sitting began, less the seconds of earlier ones.
@@ -94,7 +94,7 @@ enum Left {
 
 impl Learner {
     /// The model as it stands.
-    pub fn model(&self) -> &Transformer {
+    pub fn model(&self) -> &Model {
         self.model.as_ref().expect("the model is away only during an update")
     }
 
@@ -133,7 +133,7 @@ impl Learner {
 
     /// The schedule's learning rate, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
-        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model)
+        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model())
     }
 
     fn limit_reached(&self) -> Option<StopReason> {

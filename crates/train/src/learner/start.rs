@@ -2,7 +2,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{BatchSampler, SamplerSettings};
 
 use super::restore::{Start, newest};
@@ -149,7 +149,7 @@ fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, Trai
 fn check_estimate(
     memory: &mut Memory,
     config: &TrainConfig,
-    shape: &TransformerConfig,
+    shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
     let plan = sampler.plan(config.training.seed, 0);
@@ -162,7 +162,7 @@ fn check_estimate(
 /// Computes the gradients of one batch and drops them: what an update needs, without making one. Model
 /// and random state stay as they are.
 fn try_batch(
-    model: &Transformer,
+    model: &Model,
     config: &TrainConfig,
     sampler: &BatchSampler,
     pairs: &[u32],
