@@ -8,9 +8,12 @@ mod allocator;
 mod commands;
 mod device;
 mod embedded;
+mod output;
 mod signals;
 mod spool;
+mod tolerated;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -76,7 +79,11 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            if let Some(usage) = error.downcast_ref::<clap::Error>() {
+                usage.exit();
+            }
+            // `eprintln!` would panic where standard error cannot be written.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -84,6 +91,6 @@ fn main() -> ExitCode {
 
 /// Whoever reads our output may stop early, as `head` does; that is no failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let io = error.downcast_ref::<std::io::Error>();
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
     io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }

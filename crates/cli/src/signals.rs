@@ -1,8 +1,9 @@
 //! Ctrl-C and SIGTERM: the first ends the work in an orderly way, the second at once.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
+
+use crate::output::Output;
 
 /// Says that a signal ended the command; its exit code is 128 plus the signal's number, as of a process
 /// that the signal killed.
@@ -71,7 +72,7 @@ impl Signals {
 }
 
 /// An output that a signal may flush: whoever writes to it holds it until whole lines are written.
-pub type Output = Arc<Mutex<Box<dyn Write + Send>>>;
+pub type Shared = Arc<Mutex<Output>>;
 
 /// On Ctrl-C or SIGTERM flushes `output` between two writers and ends the process; the second time, or
 /// where nobody reads what is flushed, at once.
@@ -79,7 +80,7 @@ pub type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 /// # Errors
 /// If the system refuses.
 #[cfg(unix)]
-pub fn flush_and_exit(output: &Output) -> std::io::Result<()> {
+pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let output = output.clone();
     let mut caught = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
@@ -102,6 +103,6 @@ pub fn flush_and_exit(output: &Output) -> std::io::Result<()> {
 
 /// Signals end the process as the system has it.
 #[cfg(not(unix))]
-pub fn flush_and_exit(_: &Output) -> std::io::Result<()> {
+pub fn flush_and_exit(_: &Shared) -> std::io::Result<()> {
     Ok(())
 }

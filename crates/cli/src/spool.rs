@@ -5,14 +5,18 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_data::DataError;
 use sha2::{Digest, Sha256};
 
 /// `paths` with `-` replaced by a file in `cache` that holds what standard input gave, named by its
 /// content, so that a resumed run finds it again.
 ///
 /// # Errors
-/// If standard input cannot be read or the file not be written.
+/// If standard input is named twice or cannot be read, or the file not be written.
 pub fn standard_input_to_file(paths: &[PathBuf], cache: &Path) -> Result<Vec<PathBuf>> {
+    if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(DataError::StandardInputTwice.into());
+    }
     let replace = |path: &PathBuf| match path.as_os_str() == "-" {
         true => spool(io::stdin().lock(), &cache.join("stdin")),
         false => Ok(path.clone()),

@@ -155,6 +155,15 @@ pub enum ConfigError {
     },
 }
 
+/// Widest layer taken, far beyond any published model.
+const WIDEST: usize = 1 << 16;
+/// Most heads of an attention.
+const MOST_HEADS: usize = 1 << 12;
+/// Most layers of a stack.
+const DEEPEST: usize = 1 << 10;
+/// Most rows of an embedding table, of pieces or positions.
+const MOST_ROWS: usize = 1 << 24;
+
 impl TransformerConfig {
     /// Checks the configuration.
     ///
@@ -170,23 +179,29 @@ impl TransformerConfig {
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
+    /// Within these limits the number of parameters fits 64 bits.
     fn validate_sizes(&self) -> Result<(), ConfigError> {
         let sizes = [
-            ("source_vocab", self.source_vocab),
-            ("target_vocab", self.target_vocab),
-            ("d_model", self.d_model),
-            ("heads", self.heads),
-            ("d_k", self.d_k),
-            ("d_v", self.d_v),
-            ("d_ff", self.d_ff),
-            ("encoder_layers", self.encoder_layers),
-            ("decoder_layers", self.decoder_layers),
-            ("max_positions", self.max_positions),
+            ("source_vocab", self.source_vocab, MOST_ROWS),
+            ("target_vocab", self.target_vocab, MOST_ROWS),
+            ("d_model", self.d_model, WIDEST),
+            ("heads", self.heads, MOST_HEADS),
+            ("d_k", self.d_k, WIDEST),
+            ("d_v", self.d_v, WIDEST),
+            ("d_ff", self.d_ff, WIDEST),
+            ("encoder_layers", self.encoder_layers, DEEPEST),
+            ("decoder_layers", self.decoder_layers, DEEPEST),
+            ("max_positions", self.max_positions, MOST_ROWS),
         ];
-        match sizes.into_iter().find(|&(_, size)| size == 0) {
-            Some((field, _)) => Err(ConfigError::Zero { field }),
-            None => Ok(()),
+        for (field, value, limit) in sizes {
+            if value == 0 {
+                return Err(ConfigError::Zero { field });
+            }
+            if value > limit {
+                return Err(ConfigError::TooLarge { field, value, limit });
+            }
         }
+        Ok(())
     }
 
     fn validate_rates(&self) -> Result<(), ConfigError> {
@@ -200,7 +215,7 @@ impl TransformerConfig {
                 return Err(ConfigError::Rate { field, value });
             }
         }
-        if self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0 {
+        if !self.layer_norm_eps.is_finite() || self.layer_norm_eps <= 0.0 {
             let value = self.layer_norm_eps;
             return Err(ConfigError::Epsilon { value });
         }
@@ -276,6 +291,9 @@ mod tests {
     #[test]
     fn every_error_is_provoked_and_named() {
         assert_eq!(error(|c| c.heads = 0), ConfigError::Zero { field: "heads" });
+        let large = error(|c| c.d_ff = 1 << 40);
+        assert!(matches!(large, ConfigError::TooLarge { field: "d_ff", .. }));
+        assert!(matches!(error(|c| c.layer_norm_eps = f64::INFINITY), ConfigError::Epsilon { .. }));
         let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
         assert_eq!(error(|c| c.dropout = 1.0), rate);
         assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));

@@ -113,10 +113,19 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let KeyValues { key, value } = self.self_attention.key_values(x.clone());
-            cache.target.append(key, value);
+            let new = self.self_attention.key_values(x.clone());
+            cache.target.append(new.key.clone(), new.value.clone());
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            self.self_attention.attend_history(x, &cache.target, sight, mode.fold(1), record)
+            match sight {
+                Sight::Masked(mask) => {
+                    let (past, mask) = (&cache.target, mask.clone());
+                    self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
+                }
+                // Blocks are of a whole target, so there is no past.
+                Sight::Blocks(_) => {
+                    self.self_attention.attend_self(x, new, sight, mode.fold(1), record)
+                }
+            }
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
             // The hypotheses of a sentence attend together, as further queries to one memory.

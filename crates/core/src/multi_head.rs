@@ -129,44 +129,6 @@ impl MultiHeadAttention {
         self.output.forward(context)
     }
 
-    /// [`attend_self`](Self::attend_self) to all that `history` holds.
-    pub fn attend_history(
-        &self,
-        x: Tensor<3>,
-        history: &History,
-        sight: &Sight,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
-    ) -> Tensor<3> {
-        if let (Sight::Masked(mask), None) = (sight, &record) {
-            let query = self.query.forward(x);
-            let context = history.attend(query, self.heads, mask.clone(), self.dropout.mask(mode));
-            return self.output.forward(context);
-        }
-        let (key, value) = history.key_values();
-        self.attend_self(x, KeyValues { key, value }, sight, mode, record)
-    }
-
-    /// [`attend`](Self::attend) at inference for few queries, a step of decoding;
-    /// `mask`: `[batch or 1, 1, 1, key_len]`.
-    pub fn attend_step(
-        &self,
-        query: Tensor<3>,
-        memory: KeyValues,
-        mask: Option<Tensor<4, Bool>>,
-    ) -> Tensor<3> {
-        let KeyValues { key, value } = memory;
-        let context = step_attention(self.query.forward(query), key, value, self.heads, mask);
-        self.output.forward(context)
-    }
-
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
-        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
-            .into_iter()
-            .for_each(Linear::pack);
-    }
-
     /// Attends from every position of `x` (`[batch, len, d_model]`) to those of `memory`, which are as
     /// many and of which it sees what `sight` says; pushes the weights onto `record` if there is one.
     ///
@@ -191,6 +153,44 @@ impl MultiHeadAttention {
                 self.output.forward(context)
             }
         }
+    }
+
+    /// [`attend`](Self::attend) to all that `history` holds.
+    pub fn attend_history(
+        &self,
+        query: Tensor<3>,
+        history: &History,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        if record.is_some() {
+            let (key, value) = history.key_values();
+            return self.attend(query, KeyValues { key, value }, mask, mode, record);
+        }
+        let query = self.query.forward(query);
+        let context = history.attend(query, self.heads, mask, self.dropout.mask(mode));
+        self.output.forward(context)
+    }
+
+    /// [`attend`](Self::attend) at inference for few queries, a step of decoding;
+    /// `mask`: `[batch or 1, 1, 1, key_len]`.
+    pub fn attend_step(
+        &self,
+        query: Tensor<3>,
+        memory: KeyValues,
+        mask: Option<Tensor<4, Bool>>,
+    ) -> Tensor<3> {
+        let KeyValues { key, value } = memory;
+        let context = step_attention(self.query.forward(query), key, value, self.heads, mask);
+        self.output.forward(context)
+    }
+
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
+            .into_iter()
+            .for_each(Linear::pack);
     }
 
     /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.

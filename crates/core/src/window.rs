@@ -1,5 +1,7 @@
 //! Restricted self-attention (paper §4) in blocks: time and memory grow as r·n·d, not n²·d.
 
+use std::ops::Range;
+
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::attention;
 
@@ -98,13 +100,26 @@ impl WindowBlocks {
                 let [_, blocks, block, keys] = near.dims();
                 // As numbers: what is padded at the ends is hidden by `near` in any case.
                 let padding = padding.clone().int().float().reshape([batch, len, 1]);
-                let padding = neighbours(filled(padding, blocks * block), block, window.span());
+                let span = window.span();
+                let padding = edged(filled(padding, blocks * block), block, span);
+                let padding = neighbours(padding, block, span);
                 let padding = padding.reshape([batch, blocks, 1, keys]).greater_elem(0.5);
                 let shape = [batch, blocks, block, keys];
                 padding.expand(shape).bool_or(near.expand(shape))
             }
         };
         Self { window, len, hidden }
+    }
+
+    /// The mask of `sentences`, `[sentences·blocks, 1, block, span·block]`.
+    fn hidden_of(&self, sentences: Range<usize>) -> Tensor<4, Bool> {
+        let [masks, blocks, block, keys] = self.hidden.dims();
+        let count = sentences.len();
+        let hidden = match masks {
+            1 => self.hidden.clone().expand([count, blocks, block, keys]),
+            _ => self.hidden.clone().slice([sentences, 0..blocks, 0..block, 0..keys]),
+        };
+        hidden.reshape([count * blocks, 1, block, keys])
     }
 }
 
@@ -150,15 +165,48 @@ pub fn window_attention(
     let [batch, len, width] = query.dims();
     assert_eq!(len, blocks.len, "length of the sequence and of its mask");
     let value_width = value.dims()[2];
+    let [_, count, block, _] = blocks.hidden.dims();
+    let (full, span) = (count * block, blocks.window.span());
+    let query = filled(query, full).reshape([batch * count, block, width]);
+    let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
+    let context = match mode {
+        Mode::Inference if !query.device().is_autodiff() => {
+            in_views(query, key, value, heads, blocks)
+        }
+        _ => {
+            let hidden = blocks.hidden_of(0..batch);
+            let [key, value] = [key, value].map(|x| neighbours(x, block, span));
+            attention(query, key, value, heads, Some(hidden), dropout.mask(mode))
+        }
+    };
+    context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
+}
+
+/// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with their
+/// edges, sentence by sentence: what each block sees is a view that overlaps its neighbours', and
+/// nothing is copied. (The gradient of such views would take a pass over the sequence for each.)
+fn in_views(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    heads: usize,
+    blocks: &WindowBlocks,
+) -> Tensor<3> {
     let [_, count, block, keys] = blocks.hidden.dims();
-    let span = blocks.window.span();
-    let near = |x| neighbours(filled(x, count * block), block, span);
-    let query = filled(query, count * block).reshape([batch * count, block, width]);
-    let hidden = blocks.hidden.clone().expand([batch, count, block, keys]);
-    let hidden = hidden.reshape([batch * count, 1, block, keys]);
-    let dropped = dropout.mask(mode);
-    let context = attention(query, near(key), near(value), heads, Some(hidden), dropped);
-    context.reshape([batch, count * block, value_width]).slice([0..batch, 0..len, 0..value_width])
+    let seen = |x: &Tensor<3>, sentence: usize| {
+        let [_, len, width] = x.dims();
+        let x = x.clone().slice([sentence..sentence + 1, 0..len, 0..width]).reshape([len, width]);
+        x.unfold::<3, _>(0, keys, block).swap_dims(1, 2)
+    };
+    let context = |sentence: usize| {
+        let [_, _, width] = query.dims();
+        let rows = sentence * count..(sentence + 1) * count;
+        let query = query.clone().slice([rows, 0..block, 0..width]);
+        let (key, value) = (seen(&key, sentence), seen(&value, sentence));
+        let hidden = blocks.hidden_of(sentence..sentence + 1);
+        attention(query, key, value, heads, Some(hidden), None)
+    };
+    Tensor::cat((0..key.dims()[0]).map(context).collect(), 0)
 }
 
 /// `[batch, len, width]` → `[batch, full, width]`, zeros behind.
@@ -173,21 +221,27 @@ fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
     }
 }
 
-/// Each block with the one before it and, for a `span` of 3, the one after it:
-/// `[batch, blocks·block, width]` → `[batch·blocks, span·block, width]`.
-fn neighbours(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
-    let [batch, len, width] = x.dims();
+/// `x` with a block of zeros before it and, for a `span` of 3, one after it.
+fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
+    let [batch, _, width] = x.dims();
     let edge = Tensor::zeros([batch, block, width], &x.device());
     let mut parts = vec![edge.clone(), x];
     parts.extend((span == 3).then_some(edge));
-    let padded = Tensor::cat(parts, 1);
+    Tensor::cat(parts, 1)
+}
+
+/// Each block with the one before it and, for a `span` of 3, the one after it, of [`edged`] blocks:
+/// `[batch, (blocks + span − 1)·block, width]` → `[batch·blocks, span·block, width]`.
+fn neighbours(edged: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
+    let [batch, len, width] = edged.dims();
+    let blocks = len / block + 1 - span;
     let shifted = |by: usize| {
-        let (start, blocks) = (by * block, len / block);
-        let part = padded.clone().slice([0..batch, start..start + len, 0..width]);
+        let part = by * block..(by + blocks) * block;
+        let part = edged.clone().slice([0..batch, part, 0..width]);
         part.reshape([batch, blocks, block, width])
     };
     let near = Tensor::cat((0..span).map(shifted).collect(), 2);
-    near.reshape([batch * (len / block), span * block, width])
+    near.reshape([batch * blocks, span * block, width])
 }
 
 #[cfg(test)]
@@ -208,8 +262,8 @@ mod tests {
     fn a_block_sees_itself_and_its_neighbours() {
         let x = Tensor::<1, Int>::arange(0..4, &Device::default()).float().reshape([1, 4, 1]);
         let values = |x: Tensor<3>| x.into_data().iter::<f32>().collect::<Vec<_>>();
-        assert_eq!(values(neighbours(x.clone(), 2, 2)), [0., 0., 0., 1., 0., 1., 2., 3.]);
-        let both = [0., 0., 0., 1., 2., 3., 0., 1., 2., 3., 0., 0.];
-        assert_eq!(values(neighbours(x, 2, 3)), both);
+        let near = |span| values(neighbours(edged(x.clone(), 2, span), 2, span));
+        assert_eq!(near(2), [0., 0., 0., 1., 0., 1., 2., 3.]);
+        assert_eq!(near(3), [0., 0., 0., 1., 2., 3., 0., 1., 2., 3., 0., 0.]);
     }
 }

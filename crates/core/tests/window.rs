@@ -74,6 +74,14 @@ proptest! {
         let whole = scaled_dot_product_attention(q, k, v, Some(mask), &dropout, Mode::Inference);
         let whole = whole.context.swap_dims(1, 2).reshape([case.batch, case.len, case.heads * D_V]);
         prop_assert!(distance(own.clone(), whole.clone()) < 1e-5);
+        let without_gradients = {
+            let device = Device::default();
+            let padding = case.padding(&device);
+            let blocks = WindowBlocks::new(case.window, case.len, Some(&padding), &device);
+            let [q, k, v] = inputs.clone().map(Tensor::inner);
+            window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference)
+        };
+        prop_assert!(distance(without_gradients, own.clone().inner()) < 1e-5);
         let towards = Tensor::random(own.dims(), Distribution::Normal(0.0, 1.0), &device);
         let own = (own * towards.clone()).sum().backward();
         let whole = (whole * towards).sum().backward();
@@ -139,16 +147,21 @@ fn steps_with_a_cache_give_the_logits_of_a_long_pass_in_blocks() {
     let memory = model.encode(ids(9, &device), Mode::Inference);
     let target = ids(len, &device);
     let whole = model.logits(model.decode(target.clone(), &memory, Mode::Inference));
-    for chunk in [1, 5] {
+    for chunks in [&[1][..], &[5], &[5, 1, 1]] {
         let mut cache = model.start_decoding(&memory);
-        for start in (0..len).step_by(chunk) {
-            let end = start + chunk;
+        let mut end = 0;
+        for chunk in chunks.iter().cycle() {
+            let start = end;
+            end += chunk;
+            if end > len {
+                break;
+            }
             let step = model.decode_step(target.clone().slice([0..1, start..end]), &mut cache);
             let expected = whole.clone().slice([0..1, end - 1..end]).reshape(step.dims());
             let worst: f32 = (step - expected).abs().max().into_scalar();
-            assert!(worst < 1e-5, "{chunk} {start} {worst}");
+            assert!(worst < 1e-5, "{chunks:?} {start} {worst}");
+            assert_eq!(cache.len(), end);
         }
-        assert_eq!(cache.len(), len);
     }
 }
 
@@ -162,4 +175,46 @@ fn recorded_weights_of_a_long_sequence_are_whole_rows() {
     let far: f32 =
         maps.encoder_self[0].clone().slice([0..1, 0..4, 0..1, 4..80]).sum().into_scalar();
     assert_eq!(far, 0.0);
+}
+
+/// `cargo xtask test training_cost -- --ignored --nocapture` prints the exponents.
+#[test]
+#[ignore = "measures time, on a machine that does nothing else"]
+fn training_cost_grows_with_the_length_and_not_with_its_square() {
+    let device = Device::default().autodiff();
+    let (window, heads, width) = (Window { radius: 32, causal: false }, 8, 512);
+    let seconds = |len: usize, blocks: bool| {
+        let shape = [1, len, width];
+        let inputs = [1, 2, 3].map(|_| Tensor::random(shape, Distribution::Default, &device));
+        let sight = WindowBlocks::new(window, len, None, &device);
+        let mask = window.mask(len, None, &device);
+        let pass = || {
+            let inputs = inputs.clone().map(Tensor::require_grad);
+            let [q, k, v] = inputs.clone();
+            let context = match blocks {
+                true => {
+                    let dropout = Dropout::new(0.0);
+                    window_attention(q, k, v, heads, &sight, &dropout, Mode::Inference)
+                }
+                false => burnformer_kernels::attention(q, k, v, heads, Some(mask.clone()), None),
+            };
+            let gradients = context.sum().backward();
+            inputs.iter().for_each(|x| drop(x.grad(&gradients).unwrap().into_data()));
+        };
+        pass();
+        let time = |_| {
+            let start = std::time::Instant::now();
+            pass();
+            start.elapsed().as_secs_f64()
+        };
+        (0..3).map(time).fold(f64::INFINITY, f64::min)
+    };
+    let exponent = |blocks| {
+        let times = [1024, 4096].map(|len| seconds(len, blocks));
+        println!("blocks {blocks}: {times:?} s at 1024 and 4096 positions");
+        (times[1] / times[0]).ln() / 4f64.ln()
+    };
+    let (blocks, whole) = (exponent(true), exponent(false));
+    println!("exponents: {blocks:.2} in blocks, {whole:.2} under the whole mask");
+    assert!(blocks < 1.4 && whole > 1.7, "{blocks} {whole}");
 }

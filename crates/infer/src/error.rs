@@ -65,10 +65,10 @@ pub enum InferError {
         /// What values are allowed.
         remedy: &'static str,
     },
-    /// A source does not fit the model's learned positions.
+    /// A source is too long, for the options or for the model's learned positions.
     #[error(
-        "sentence {sentence}: the source has {length} tokens with </s> but the model's positions end at {limit}; \
-         split the sentence or let it be truncated"
+        "sentence {sentence}: the source has {length} tokens with </s> but at most {limit} are taken; \
+         split the sentence, or let it be truncated"
     )]
     SourceTooLong {
         /// 1-based number of the sentence.
@@ -78,9 +78,9 @@ pub enum InferError {
         /// The most that the model takes.
         limit: usize,
     },
-    /// A target to be scored does not fit the model's learned positions.
+    /// A target to be scored is too long, for the options or for the model's learned positions.
     #[error(
-        "sentence {sentence}: the target has {length} tokens with </s> but the model's positions end at {limit}; \
+        "sentence {sentence}: the target has {length} tokens with </s> but at most {limit} are taken; \
          split the sentence"
     )]
     TargetTooLong {

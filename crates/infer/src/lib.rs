@@ -82,8 +82,9 @@ pub use score::{TargetScore, force_score, perplexity};
 pub use search::{Request, search};
 pub use settings::{GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
-    Alternative, LongSources, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE,
-    TranslateOptions, Translation, Translator, load_settings, load_tokenizers, save_text_files,
+    Alternative, LONGEST_SENTENCE, LongSources, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE,
+    TOKENIZER_FILE, TranslateOptions, Translation, Translator, load_settings, load_tokenizers,
+    save_text_files,
 };
 
 /// The programs in the README, compiled and run as they stand there.

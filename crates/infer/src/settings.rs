@@ -8,6 +8,13 @@ use crate::penalty::LengthPenalty;
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
 
+/// Most hypotheses of a sentence: each is a row of the model's batch and its own cache.
+const MOST_HYPOTHESES: usize = 1000;
+/// Most tokens that a limit may add to the source's.
+const MOST_TOKENS: usize = 1_000_000;
+/// Most tokens a source token that a limit may allow.
+const MOST_FACTOR: f64 = 1000.0;
+
 /// How translations are looked for. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
 /// tokens more than the source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,10 +110,10 @@ impl SearchSettings {
     /// `max_positions` are those of a model with learned positions. `<s>` takes one of them, so that a
     /// translation with both its ends fits.
     pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
-        let relative =
-            (self.max_length_factor * source_len as f64) as usize + self.max_length_extra;
+        let relative = (self.max_length_factor * source_len as f64) as usize;
+        let relative = relative.saturating_add(self.max_length_extra);
         let absolute = self.max_length.unwrap_or(usize::MAX);
-        let positions = max_positions.map_or(usize::MAX, |positions| positions - 1);
+        let positions = max_positions.map_or(usize::MAX, |positions| positions.saturating_sub(1));
         relative.min(absolute).min(positions).max(1)
     }
 
@@ -119,8 +126,10 @@ impl SearchSettings {
             true => Ok(()),
             false => Err(InferError::Setting { name, value: value.to_string(), remedy }),
         };
-        check(self.beam_size > 0, "beam_size", &self.beam_size, "at least 1 is needed")?;
-        check(self.n_best > 0, "n_best", &self.n_best, "at least 1 is needed")?;
+        for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
+            let good = (1..=MOST_HYPOTHESES).contains(&value);
+            check(good, name, &value, "between 1 and 1000 are possible")?;
+        }
         let within = self.n_best <= self.width();
         check(within, "n_best", &self.n_best, "it cannot exceed beam_size; raise beam_size")?;
         if let LengthPenalty::Gnmt(alpha) = self.length_penalty {
@@ -130,6 +139,10 @@ impl SearchSettings {
         let factor = self.max_length_factor;
         let good = factor.is_finite() && factor >= 0.0;
         check(good, "max_length_factor", &factor, "a number of at least 0 is needed")?;
+        let extra = self.max_length_extra;
+        check(extra <= MOST_TOKENS, "max_length_extra", &extra, "at most 1000000 is possible")?;
+        let good = factor <= MOST_FACTOR;
+        check(good, "max_length_factor", &factor, "at most 1000 is possible")?;
         let max = self.max_length.unwrap_or(1);
         check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
@@ -138,13 +151,22 @@ impl SearchSettings {
     /// Reads settings from a JSON file; what it leaves out has its default.
     ///
     /// # Errors
-    /// [`InferError::SettingsFile`] if it cannot be read or holds anything unknown,
-    /// [`InferError::Setting`] if a value is out of its range.
+    /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out of
+    /// its range.
     pub fn load(path: &Path) -> Result<Self, InferError> {
         let error = |message: String| InferError::SettingsFile { path: path.into(), message };
         let bytes = std::fs::read(path).map_err(|e| error(e.to_string()))?;
-        let settings: Self = serde_json::from_slice(&bytes).map_err(|e| error(e.to_string()))?;
-        settings.validate()?;
+        Self::from_bytes(path, &bytes)
+    }
+
+    /// Parses the content of a settings file; `path` is what error messages call it.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, InferError> {
+        let error = |message: String| InferError::SettingsFile { path: path.into(), message };
+        let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
+        settings.validate().map_err(|e| error(e.to_string()))?;
         Ok(settings)
     }
 

@@ -30,7 +30,7 @@ impl History {
 
     /// Positions held.
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(Block::len).sum()
+        self.blocks.iter().map(|block| block.key.dims()[1]).sum()
     }
 
     /// Whether no position is held.
@@ -46,6 +46,20 @@ impl History {
         }
     }
 
+    /// Forgets all but the last `count` positions.
+    pub fn keep_last(&mut self, count: usize) {
+        let mut surplus = self.len().saturating_sub(count);
+        self.blocks.retain_mut(|block| {
+            let len = block.key.dims()[1];
+            let forgotten = surplus.min(len);
+            surplus -= forgotten;
+            if forgotten > 0 && forgotten < len {
+                block.forget(forgotten);
+            }
+            forgotten < len
+        });
+    }
+
     /// Continues from the present rows `rows`, repeats allowed.
     pub fn select(&mut self, rows: &[usize]) {
         for block in &mut self.blocks {
@@ -54,18 +68,6 @@ impl History {
         }
         if !self.stays() {
             self.unite();
-        }
-    }
-
-    /// Forgets all but the last `count` positions.
-    pub fn keep_last(&mut self, count: usize) {
-        let mut over = self.len().saturating_sub(count);
-        while let Some(len) = self.blocks.first().map(Block::len).filter(|&len| len <= over) {
-            self.blocks.remove(0);
-            over -= len;
-        }
-        if over > 0 {
-            self.blocks[0].forget_first(over);
         }
     }
 
@@ -133,12 +135,8 @@ impl Block {
         if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
     }
 
-    /// Positions.
-    fn len(&self) -> usize {
-        self.key.dims()[1]
-    }
-
-    fn forget_first(&mut self, count: usize) {
+    /// Drops the first `count` positions, fewer than there are.
+    fn forget(&mut self, count: usize) {
         let rest = |x: &Tensor<3>| {
             let [rows, len, width] = x.dims();
             x.clone().slice([0..rows, count..len, 0..width])

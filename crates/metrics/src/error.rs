@@ -45,6 +45,21 @@ pub enum MetricError {
     /// A resampling test was asked for without samples.
     #[error("a resampling test needs at least one sample, 0 were asked for")]
     NoSamples,
+    /// A line is too long for a metric whose memory grows with the square of it.
+    #[error(
+        "line {line}: {metric} compares every word with every other, and {hypothesis} words against \
+         {reference} words would fill the memory; split the line or leave it out"
+    )]
+    TooManyWords {
+        /// The metric's name.
+        metric: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// Words of the hypothesis.
+        hypothesis: usize,
+        /// Words of the reference.
+        reference: usize,
+    },
     /// A metric counts no n-grams at all.
     #[error("{metric} needs an n-gram order of at least 1")]
     ZeroOrder {

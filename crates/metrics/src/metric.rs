@@ -26,6 +26,19 @@ pub trait Metric: Send + Sync {
         Ok(())
     }
 
+    /// Can one line be scored within memory?
+    ///
+    /// # Errors
+    /// [`TooManyWords`](MetricError::TooManyWords) by TER, whose memory grows with the square of a line.
+    fn check_segment(
+        &self,
+        _line: usize,
+        _hypothesis: &str,
+        _references: &[&str],
+    ) -> Result<(), MetricError> {
+        Ok(())
+    }
+
     /// How many numbers [`segment`](Self::segment) gives.
     fn width(&self) -> usize;
 
@@ -43,7 +56,7 @@ pub trait Metric: Send + Sync {
     /// The sufficient statistics of a corpus; resampling tests start here.
     ///
     /// # Errors
-    /// Those of [`References::check`] and [`Metric::validate`].
+    /// Those of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
     fn statistics(
         &self,
         hypotheses: &[&str],
@@ -53,6 +66,7 @@ pub trait Metric: Send + Sync {
         references.check(hypotheses.len())?;
         let mut statistics = Statistics::new(self.width(), hypotheses.len());
         for (i, hypothesis) in hypotheses.iter().enumerate() {
+            self.check_segment(i + 1, hypothesis, references.line(i))?;
             statistics.push(&self.segment(hypothesis, references.line(i)));
         }
         Ok(statistics)

@@ -14,6 +14,9 @@ use crate::ngram::Interner;
 use crate::signature::{case, yes_no};
 use crate::{Metric, MetricError, ReferenceCount, References, Signature, text, tokenize::tercom};
 
+/// Most cells of the matrix of edit distances, of five bytes each: lines of some 7,000 words.
+const MOST_CELLS: usize = 50_000_000;
+
 /// TER with its options; lower is better. [`Default`] is sacreBLEU's: lower-cased, words between spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ter {
@@ -109,6 +112,33 @@ impl Metric for Ter {
         signature
     }
 
+    fn check_segment(
+        &self,
+        line: usize,
+        hypothesis: &str,
+        references: &[&str],
+    ) -> Result<(), MetricError> {
+        let fits = |a: usize, b: usize| a.saturating_add(1).saturating_mul(b + 1) <= MOST_CELLS;
+        for reference in references {
+            // A word has at least a byte.
+            if fits(hypothesis.len(), reference.len()) {
+                continue;
+            }
+            let words = text::split(&self.words(hypothesis)).count();
+            let others = text::split(&self.reference_words(reference)).count();
+            if !fits(words, others) {
+                let metric = "TER";
+                return Err(MetricError::TooManyWords {
+                    metric,
+                    line,
+                    hypothesis: words,
+                    reference: others,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Edits, average reference length.
     fn width(&self) -> usize {
         2
@@ -155,6 +185,20 @@ mod tests {
         let score = Ter::default().sentence_score("a b", &[""]).unwrap();
         assert_eq!((score.score, score.num_edits), (100.0, 2));
         assert_eq!(Ter::default().sentence_score("", &[""]).unwrap().score, 0.0);
+    }
+
+    #[test]
+    fn lines_that_would_fill_the_memory_are_refused_by_number() {
+        let long = "a ".repeat(10_000);
+        let error = Ter::default().corpus_score(&["a", &long], &[vec!["a", &long]]).unwrap_err();
+        let expected = MetricError::TooManyWords {
+            metric: "TER",
+            line: 2,
+            hypothesis: 10_000,
+            reference: 10_000,
+        };
+        assert_eq!(error, expected);
+        assert!(Ter::default().sentence_score(&long, &["a"]).is_ok());
     }
 
     #[test]

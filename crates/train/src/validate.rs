@@ -4,7 +4,9 @@ use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
-use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, Translator};
+use burnformer_infer::{
+    LengthPenalty, LongSources, NeuralModel, SearchSettings, TranslateOptions, Translator,
+};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 
 use crate::config::{TrainConfig, ValidationSettings};
@@ -114,7 +116,9 @@ impl Validator {
         };
         let model = NeuralModel::new(config.clone(), model.clone(), device);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search)?;
-        let translations = translator.translate(&self.source, &translator.options())?;
+        let options =
+            TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+        let translations = translator.translate(&self.source, &options)?;
         let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
         let streams = [as_strs(&self.references)];
         let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;

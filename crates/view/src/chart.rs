@@ -115,7 +115,9 @@ pub struct Figure {
     pub columns: usize,
 }
 
+/// A chart among others, and one alone.
 const CHART: (u32, u32) = (480, 320);
+const SINGLE: (u32, u32) = (720, 440);
 const LEGEND_LINE: u32 = 24;
 const TITLE_SIZE: f64 = 15.0;
 const LABEL_SIZE: f64 = 12.0;
@@ -144,11 +146,19 @@ impl Figure {
         (self.charts.len().div_ceil(columns), columns)
     }
 
+    /// Width and height of each chart.
+    fn chart_size(&self) -> (u32, u32) {
+        if self.charts.len() == 1 { SINGLE } else { CHART }
+    }
+
+    fn width(&self) -> u32 {
+        self.chart_size().0 * self.grid().1 as u32
+    }
+
     /// Names in a line of the legend.
     fn legend_columns(&self) -> usize {
         let longest = self.names().iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        let width = CHART.0 as usize * self.grid().1 - 40;
-        (width / (60 + 8 * longest)).max(1)
+        ((self.width() as usize - 40) / (60 + 8 * longest)).max(1)
     }
 
     fn legend_height(&self) -> u32 {
@@ -160,7 +170,7 @@ impl Figure {
 
     fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         let columns = self.legend_columns();
-        let width = f64::from(CHART.0) * self.grid().1 as f64 - 40.0;
+        let width = f64::from(self.width()) - 40.0;
         for (index, name) in self.names().into_iter().enumerate() {
             let left = 24.0 + width / columns as f64 * (index % columns) as f64;
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
@@ -175,6 +185,12 @@ impl Figure {
     }
 }
 
+/// The range with `share` of it added at both ends, so that no marker is cut.
+fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
+    let room = share * (high - low);
+    (low - room, high + room)
+}
+
 impl Draw for Figure {
     fn size(&self) -> Result<(u32, u32), ViewError> {
         let points =
@@ -182,8 +198,8 @@ impl Draw for Figure {
         if points.count() == 0 {
             return Err(ViewError::Empty { what: "no series has a point" });
         }
-        let (rows, columns) = self.grid();
-        Ok((CHART.0 * columns as u32, self.legend_height() + CHART.1 * rows as u32))
+        let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
+        Ok((self.width(), self.legend_height() + height * rows))
     }
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
@@ -208,10 +224,8 @@ impl Chart {
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str], scale: f64) -> Drawn<B> {
         let all = || self.series.iter().flat_map(|series| self.places(series));
-        let x = self.x.range(all().map(|(x, _)| x));
-        let (low, high) = self.y.range(all().map(|(_, y)| y));
-        let room = 0.05 * (high - low);
-        let (x, y) = (self.x.marked(x), self.y.marked((low - room, high + room)));
+        let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
+        let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
         let mut chart = ChartBuilder::on(area)
             .margin(pixels(12.0, scale))
             .caption(&self.title, text(TITLE_SIZE, scale))

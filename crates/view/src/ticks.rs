@@ -72,15 +72,15 @@ pub(crate) fn logarithmic(low: f64, high: f64, base: f64) -> Vec<f64> {
     multiples.filter(inside).collect()
 }
 
-/// A number as short as it can be said: `2000`, `0.25`, `7e-4`.
+/// A number as short as it can be said: `2000`, `0.25`, `7e-5`.
 pub(crate) fn label(value: f64) -> String {
     let size = value.abs();
-    if size != 0.0 && !(1e-3..1e6).contains(&size) {
+    if size != 0.0 && !(1e-4..1e6).contains(&size) {
         let text = format!("{value:.2e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         return format!("{}e{exponent}", trimmed(mantissa));
     }
-    trimmed(&format!("{value:.4}")).to_string()
+    trimmed(&format!("{value:.6}")).to_string()
 }
 
 fn trimmed(number: &str) -> &str {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        let labels = [0.0, 2000.0, 0.25, 7e-4, 1.5e7, -3.0].map(label);
-        assert_eq!(labels, ["0", "2000", "0.25", "7e-4", "1.5e7", "-3"]);
+        let labels = [0.0, 2000.0, 0.25, 0.1 + 0.2, 7e-4, 7e-5, 1.5e7, -3.0].map(label);
+        assert_eq!(labels, ["0", "2000", "0.25", "0.3", "0.0007", "7e-5", "1.5e7", "-3"]);
     }
 }

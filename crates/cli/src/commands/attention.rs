@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -41,7 +41,7 @@ pub struct Args {
     /// Whose attention to print or draw
     #[arg(long, default_value = "cross")]
     part: Part,
-    /// The layer, from 1 [default: all in pictures, else the last but one]
+    /// The layer, from 1 [default: all in pictures, else the last]
     #[arg(long, value_name = "N")]
     layer: Option<usize>,
     /// The head, from 1 [default: all in pictures, else the mean of all]
@@ -66,50 +66,57 @@ enum Part {
 /// Shows what a model looks at.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load(&args.model, &args.device.open())?;
-    let sentences = sentences(&args, &translator)?;
+    let files = args.html.is_some() || !args.picture.is_empty();
+    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut kept = Vec::new();
+    // Text goes out sentence by sentence; only files need all of them at once.
+    each(&args, &translator, |sentence| {
+        print(&args, &mut output, &sentence, files)?;
+        kept.extend(files.then_some(sentence));
+        Ok(())
+    })?;
+    output.flush()?;
     if let Some(path) = &args.html {
         let title = format!("Attention of {}", args.model.display());
-        std::fs::write(path, page(&title, &sentences))
-            .with_context(|| format!("{}", path.display()))?;
+        std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         eprintln!("wrote {}", path.display());
     }
-    if !args.picture.is_empty() {
-        draw(&args, &sentences)?;
+    if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
+}
+
+/// Calls `take` with every sentence asked for, in order.
+fn each(
+    args: &Args,
+    translator: &Translator,
+    mut take: impl FnMut(Sentence) -> Result<()>,
+) -> Result<()> {
+    if let Some(source) = &args.sentence {
+        let target = match &args.target {
+            Some(target) => target.clone(),
+            None => translator.translate(&[source], &translator.options())?.remove(0).text,
+        };
+        return take(sentence(args, translator, source, &target)?);
     }
-    let mut output = std::io::stdout().lock();
-    for sentence in &sentences {
-        if args.json {
-            writeln!(output, "{}", serde_json::to_string(sentence)?)?;
-        } else if args.alignments {
-            let link = |&(source, target): &(usize, usize)| Link { source, target };
-            let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
-            writeln!(output, "{}", pharaoh(&links))?;
-        } else if args.html.is_none() && args.picture.is_empty() {
-            write!(output, "{}", terminal(&args, sentence)?)?;
-        }
+    for pair in ParallelReader::open(&corpus_paths("--file", &args.file)?, Utf8Policy::Error)? {
+        let pair = pair?;
+        let found = sentence(args, translator, &pair.source, &pair.target);
+        take(found.with_context(|| format!("line {}", pair.line))?)?;
     }
     Ok(())
 }
 
-fn sentences(args: &Args, translator: &Translator) -> Result<Vec<Sentence>> {
-    if let Some(source) = &args.sentence {
-        let target = match &args.target {
-            Some(target) => target.clone(),
-            None => {
-                let mut found = translator.translate(&[source], &translator.options())?;
-                found.remove(0).text
-            }
-        };
-        return Ok(vec![sentence(args, translator, source, &target)?]);
+/// Writes what was asked for on standard output: nothing if that was files alone.
+fn print(args: &Args, output: &mut dyn Write, sentence: &Sentence, files: bool) -> Result<()> {
+    if args.json {
+        writeln!(output, "{}", serde_json::to_string(sentence)?)?;
+    } else if args.alignments {
+        let link = |&(source, target): &(usize, usize)| Link { source, target };
+        let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
+        writeln!(output, "{}", pharaoh(&links))?;
+    } else if !files {
+        write!(output, "{}", terminal(args, sentence)?)?;
     }
-    let pairs = ParallelReader::open(&corpus_paths("--file", &args.file)?, Utf8Policy::Error)?;
-    let mut sentences = Vec::new();
-    for pair in pairs {
-        let pair = pair?;
-        let found = sentence(args, translator, &pair.source, &pair.target);
-        sentences.push(found.with_context(|| format!("line {}", pair.line))?);
-    }
-    Ok(sentences)
+    Ok(())
 }
 
 fn sentence(args: &Args, translator: &Translator, source: &str, target: &str) -> Result<Sentence> {
@@ -204,7 +211,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
 /// The sentence, its translation, and one map in shades.
 fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
     let panel = panel(args, sentence)?;
-    let layer = args.layer.map_or(panel.layers.len().saturating_sub(2), |layer| layer - 1);
+    let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
     let head = args.head.map(|head| head - 1);
     let weights = panel.weights(layer, head).context("the layer has no heads")?;
     let name = match args.head {

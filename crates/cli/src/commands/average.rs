@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use burnformer_core::model_dir;
+use burnformer_infer::load_tokenizers;
 use burnformer_train::average_models;
 
 use crate::device::DeviceName;
@@ -23,6 +24,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.out.exists() {
         bail!("{}: exists already; choose another --out", args.out.display());
     }
+    check_one_run(&args.models)?;
     let (config, model) = average_models(&args.models, &DeviceName::Cpu.open())?;
     model_dir::save(&args.out, &config, &model)?;
     for name in
@@ -36,5 +38,21 @@ pub fn run(args: Args) -> Result<()> {
     }
     model_dir::seal(&args.out)?;
     eprintln!("averaged {} models into {}", args.models.len(), args.out.display());
+    Ok(())
+}
+
+/// Checks every file of `models`, and that their tokenisers are the same: the mean of models over
+/// different vocabularies means nothing.
+fn check_one_run(models: &[PathBuf]) -> Result<()> {
+    let mut first = None;
+    for path in models {
+        model_dir::verify(path)?;
+        let tokenizers = load_tokenizers(path)?;
+        let hashes = [tokenizers.source.hash(), tokenizers.target.hash()];
+        if *first.get_or_insert(hashes.clone()) != hashes {
+            let (a, b) = (models[0].display(), path.display());
+            bail!("{a} and {b} have different tokenisers; average models of one run");
+        }
+    }
     Ok(())
 }

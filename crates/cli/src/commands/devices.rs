@@ -1,6 +1,8 @@
 use anyhow::Result;
 use serde_json::json;
 
+use crate::output::print;
+
 /// Arguments of `devices`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -14,9 +16,8 @@ pub fn run(args: Args) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if args.json {
         let cpu = json!([{ "name": "cpu", "backend": "flex", "threads": threads, "precision": "float32" }]);
-        println!("{}", serde_json::to_string_pretty(&cpu)?);
+        print(serde_json::to_string_pretty(&cpu)?)
     } else {
-        println!("cpu   flex, {threads} threads, float32");
+        print(format_args!("cpu   flex, {threads} threads, float32"))
     }
-    Ok(())
 }

@@ -1,15 +1,19 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use burnformer_data::{LineReader, Utf8Policy};
-use burnformer_infer::{LengthPenalty, Translator};
+use anyhow::{Context, Result, bail};
+use burnformer_data::corpus::is_standard_input;
+use burnformer_data::{DataError, LineReader, Utf8Policy};
+use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request, Translator};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
     Smoothing, Ter, as_strs,
 };
 use serde_json::Value;
 
+use super::{at_least, between};
 use crate::device::DeviceName;
+use crate::output::{Output, print as put, wrong_usage};
+use crate::tolerated::Tolerated;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
@@ -49,20 +53,23 @@ pub struct Args {
     #[arg(long)]
     confidence: bool,
     /// Resamplings
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = between(1, 1_000_000))]
     confidence_n: usize,
     /// Digits after the point, as sacreBLEU's --width
-    #[arg(long, short = 'w', default_value_t = 1)]
+    #[arg(long, short = 'w', default_value_t = 1, value_parser = between(0, 15))]
     width: usize,
     /// Print sacreBLEU's JSON
     #[arg(long)]
     json: bool,
     /// Hypotheses of the beam search; 1 is greedy
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = between(1, 1000))]
     beam: usize,
     /// Length penalty α (Wu et al., 2016)
     #[arg(long, default_value_t = 0.6)]
     alpha: f64,
+    /// Longest sentence, in tokens; what is longer is cut, with a warning, and translated so far
+    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    longest: usize,
     /// Write the translations to this file
     #[arg(long)]
     output: Option<PathBuf>,
@@ -84,10 +91,18 @@ enum MetricName {
 
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
+    let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
+    if is_standard_input(text) && args.reference.iter().any(|path| is_standard_input(path)) {
+        return Err(DataError::StandardInputTwice.into());
+    }
     let references = args.reference.iter().map(|path| lines(path)).collect::<Result<Vec<_>>>()?;
+    let text_lines = lines(text)?;
+    for (path, reference) in args.reference.iter().zip(&references) {
+        check_lengths((text, text_lines.len()), (path, reference.len()))?;
+    }
     let hypotheses = match &args.hypothesis {
-        Some(path) => lines(path)?,
-        None => translate(&args)?,
+        Some(_) => text_lines,
+        None => translate(&args, text, &text_lines)?,
     };
     let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
     let references = References::new(&streams);
@@ -109,15 +124,13 @@ pub fn run(args: Args) -> Result<()> {
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
     if !args.json {
-        scores.iter().for_each(|score| println!("{}", score.text(args.width)));
-        return Ok(());
+        return scores.iter().try_for_each(|score| put(score.text(args.width)));
     }
     let values: Vec<Value> = scores.iter().map(|score| score.json(args.width)).collect();
     match values.as_slice() {
-        [one] => println!("{}", serde_json::to_string_pretty(one)?),
-        _ => println!("{}", serde_json::to_string_pretty(&values)?),
+        [one] => put(serde_json::to_string_pretty(one)?),
+        _ => put(serde_json::to_string_pretty(&values)?),
     }
-    Ok(())
 }
 
 fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
@@ -144,19 +157,56 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     while let Some(line) = reader.next_line()? {
         lines.push(line.text);
     }
+    if lines.is_empty() {
+        return Err(DataError::Empty { path: reader.path().into() }.into());
+    }
     Ok(lines)
 }
 
-fn translate(args: &Args) -> Result<Vec<String>> {
-    let Some(source) = &args.source else { bail!("--model needs --source") };
+/// Every line has its reference.
+fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> {
+    let (shorter, longer) =
+        if text.1 < reference.1 { (text, reference) } else { (reference, text) };
+    if shorter.1 == longer.1 {
+        return Ok(());
+    }
+    bail!(
+        "{} ends after line {}, but {} has {} lines; line {} has no counterpart: a score needs a \
+         reference for each line, so find where they lost step",
+        shorter.0.display(),
+        shorter.1,
+        longer.0.display(),
+        longer.1,
+        shorter.1 + 1
+    );
+}
+
+fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
     let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.length_penalty = LengthPenalty::Gnmt(args.alpha);
-    let translations = translator.translate(&lines(source)?, &options)?;
-    let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
-    if let Some(path) = &args.output {
-        std::fs::write(path, texts.join("\n") + "\n")?;
+    options.search.validate().map_err(wrong_usage)?;
+    options.longest = args.longest;
+    options.long_sources = LongSources::Truncate;
+    // Before the work, so that a name that cannot be written costs none.
+    let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
+    let output =
+        args.output.as_deref().map(|path| Output::create(Some(path), &read)).transpose()?;
+    let sources = translator.tokenizers().source.encode_batch(lines);
+    let mut tolerated = Tolerated::new(path);
+    let limit = translator.longest_source(&options);
+    for (number, source) in (1..).zip(&sources) {
+        tolerated.source(number, source.len(), limit);
+    }
+    tolerated.finish();
+    let requests = sources.into_iter().map(Request::new).collect();
+    let best =
+        translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;
+    let texts: Vec<String> = best.iter().map(|all| translator.text_of(&all[0])).collect();
+    if let Some(mut output) = output {
+        texts.iter().try_for_each(|text| output.line(text))?;
+        output.flush()?;
     }
     Ok(texts)
 }

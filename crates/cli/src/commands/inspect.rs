@@ -4,6 +4,8 @@ use anyhow::Result;
 use burnformer_core::model_dir;
 use serde_json::json;
 
+use crate::output::{Output, print};
+
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,21 +32,21 @@ pub fn run(args: Args) -> Result<()> {
             "model": config,
             "shapes": shapes,
         });
-        println!("{}", serde_json::to_string_pretty(&value)?);
-        return Ok(());
+        return print(serde_json::to_string_pretty(&value)?);
     }
-    println!("model       {}", args.model.display());
-    println!("architecture {}", config.architecture().name());
-    println!("parameters  {}", config.parameter_count());
+    let mut output = Output::create(None, &[])?;
+    output.line(format_args!("model       {}", args.model.display()))?;
+    output.line(format_args!("architecture {}", config.architecture().name()))?;
+    output.line(format_args!("parameters  {}", config.parameter_count()))?;
     let fields = serde_json::to_value(&config)?;
     for (name, value) in fields.as_object().into_iter().flatten() {
-        println!("{name:<19} {}", value.to_string().trim_matches('"'));
+        output.line(format_args!("{name:<19} {}", value.to_string().trim_matches('"')))?;
     }
     if args.parameters {
         for (name, shape) in shapes {
-            println!("{name:<60} {shape:?}");
+            output.line(format_args!("{name:<60} {shape:?}"))?;
         }
     }
-    println!("files       unchanged since they were written (SHA-256)");
-    Ok(())
+    output.line("files       unchanged since they were written (SHA-256)")?;
+    output.flush()
 }

@@ -12,3 +12,15 @@ pub mod study;
 mod token_ids;
 pub mod train;
 pub mod translate;
+
+use clap::builder::RangedU64ValueParser;
+
+/// A whole number of at least `least`.
+fn at_least(least: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least..)
+}
+
+/// A whole number from `least` to `most`.
+fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least..=most)
+}

@@ -1,14 +1,16 @@
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use burnformer_data::corpus::LinePair;
 use burnformer_data::{ParallelReader, Tokenizer, Utf8Policy};
-use burnformer_infer::{LengthPenalty, Translator, force_score, perplexity};
+use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, Translator, perplexity};
 use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
+use super::at_least;
 use super::token_ids::line_to_ids;
 use crate::device::DeviceName;
+use crate::output::{Output, wrong_usage};
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
@@ -25,6 +27,9 @@ pub struct Args {
     /// Length penalty ((5 + n) / 6)^α of the score [default: the model's]
     #[arg(long)]
     alpha: Option<f64>,
+    /// Longest sentence taken, in tokens; a longer one is an error
+    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    longest: usize,
     /// Lines are token ids separated by spaces
     #[arg(long)]
     token_ids: bool,
@@ -45,20 +50,28 @@ pub fn run(args: Args) -> Result<()> {
     let corpus = corpus_paths("--source", &paths)?;
     let pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    let tokenizers = translator.tokenizers();
-    let encode = |tokenizer: &Tokenizer, text: &str, line: u64| match args.token_ids {
-        true => line_to_ids(text, line as usize),
+    let (tokenizers, model) = (translator.tokenizers(), translator.model());
+    let encode = |file: &Path, tokenizer: &Tokenizer, text: &str, line, vocab| match args.token_ids
+    {
+        true => line_to_ids(file, line, text, vocab),
         false => Ok(tokenizer.encode(text)),
     };
+    let target_file = args.target.as_ref().unwrap_or(&args.source);
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
-    for pair in &pairs {
-        sources.push(encode(&tokenizers.source, &pair.source, pair.line)?);
-        targets.push(encode(&tokenizers.target, &pair.target, pair.line)?);
+    for LinePair { line, source, target, .. } in &pairs {
+        let (source_vocab, target_vocab) = (model.source_vocab(), model.target_vocab());
+        sources.push(encode(&args.source, &tokenizers.source, source, *line, source_vocab)?);
+        targets.push(encode(target_file, &tokenizers.target, target, *line, target_vocab)?);
     }
-    let options = translator.options();
-    let penalty = args.alpha.map_or(options.search.length_penalty, LengthPenalty::Gnmt);
-    let scores = force_score(translator.model(), &sources, &targets, penalty, &options.batching)?;
-    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut options = translator.options();
+    options.longest = args.longest;
+    if let Some(alpha) = args.alpha {
+        options.search.length_penalty = LengthPenalty::Gnmt(alpha);
+        options.search.validate().map_err(wrong_usage)?;
+    }
+    let scores =
+        translator.score_ids(&sources, &targets, &options).with_context(|| name(&args.source))?;
+    let mut output = Output::create(None, &[])?;
     for score in &scores {
         if args.json {
             let value = json!({
@@ -67,9 +80,10 @@ pub fn run(args: Args) -> Result<()> {
                 "perplexity": score.perplexity(),
                 "log_probs": score.log_probs,
             });
-            writeln!(output, "{value}")?;
+            output.line(value)?;
         } else {
-            writeln!(output, "{:.4}\t{:.4}\t{:.3}", score.total, score.score, score.perplexity())?;
+            let (total, scaled) = (score.total, score.score);
+            output.line(format_args!("{total:.4}\t{scaled:.4}\t{:.3}", score.perplexity()))?;
         }
     }
     output.flush()?;

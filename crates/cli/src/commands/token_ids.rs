@@ -1,18 +1,23 @@
 //! Text that is ids already: numbers separated by spaces.
 
-use anyhow::{Context, Result};
+use std::path::Path;
 
-/// The ids of line `number` (from 1).
+use anyhow::{Result, bail};
+
+/// The ids on line `number` (from 1) of `file`, all below `vocab`.
 ///
 /// # Errors
 /// If a word is no id.
-pub fn line_to_ids(line: &str, number: usize) -> Result<Vec<u32>> {
-    let parse = |word: &str| {
-        word.parse().with_context(|| {
-            format!(
-                "line {number}: {word:?} is no token id; give whole numbers separated by spaces"
-            )
-        })
+pub fn line_to_ids(file: &Path, number: u64, line: &str, vocab: usize) -> Result<Vec<u32>> {
+    let place = format!("{}:{number}", file.display());
+    let parse = |word: &str| match word.parse() {
+        Ok(id) if (id as usize) < vocab => Ok(id),
+        Ok(id) => bail!(
+            "{place}: the id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
+        ),
+        Err(_) => {
+            bail!("{place}: {word:?} is no token id; give whole numbers separated by spaces")
+        }
     };
     line.split_whitespace().map(parse).collect()
 }
@@ -28,8 +33,11 @@ mod tests {
 
     #[test]
     fn ids_go_out_and_come_back() {
-        assert_eq!(line_to_ids(&ids_to_line(&[4, 17, 2]), 1).unwrap(), [4, 17, 2]);
-        let error = line_to_ids("4 x", 7).unwrap_err().to_string();
-        assert!(error.contains("line 7") && error.contains("\"x\""), "{error}");
+        let parse = |line: &str| line_to_ids(Path::new("in.ids"), 7, line, 20);
+        assert_eq!(parse(&ids_to_line(&[4, 17, 2])).unwrap(), [4, 17, 2]);
+        for (line, value) in [("4 x", "\"x\""), ("4 20", "20"), ("-1", "\"-1\"")] {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.starts_with("in.ids:7: ") && error.contains(value), "{error}");
+        }
     }
 }

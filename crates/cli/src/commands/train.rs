@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use burn::tensor::Device;
 use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
-use burnformer_infer::{LengthPenalty, Translator};
+use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use burnformer_train::config::corpus_paths;
 use burnformer_train::{
@@ -176,6 +176,7 @@ fn test(config: &TrainConfig, model: &Path, device: &Device) -> Result<()> {
         pairs.into_iter().map(|pair| (pair.source, pair.target)).unzip();
     let translator = Translator::load(model, device)?;
     let mut options = translator.options();
+    options.long_sources = LongSources::Truncate;
     options.search.beam_size = config.validation.test_beam;
     options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
     let translations = translator.translate(&source, &options)?;

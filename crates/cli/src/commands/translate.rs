@@ -1,18 +1,23 @@
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
-use burnformer_data::{LineReader, Utf8Policy};
+use anyhow::{Context, Error, Result, bail};
+use burnformer_data::{LineReader, Tokenizer, Utf8Policy};
 use burnformer_infer::{
-    Alternative, Batching, FinishReason, LengthPenalty, LongSources, Request, Sampling,
-    TranslateOptions, Translator,
+    Alternative, Batching, FinishReason, LONGEST_SENTENCE, LengthPenalty, LongSources, Request,
+    Sampling, TranslateOptions, Translator,
 };
 use serde_json::json;
 
 use super::token_ids::{ids_to_line, line_to_ids};
+use super::{at_least, between};
 use crate::device::DeviceName;
+use crate::output::{Output, wrong_usage};
 use crate::signals;
+use crate::tolerated::Tolerated;
+
+/// Bytes of text read ahead at most, however many lines that is.
+const CHUNK_BYTES: usize = 4 << 20;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
@@ -27,7 +32,7 @@ pub struct Args {
     #[arg(long, short)]
     output: Option<PathBuf>,
     /// Hypotheses of the beam search; 1 is greedy [default: the model's]
-    #[arg(long)]
+    #[arg(long, value_parser = between(1, 1000))]
     beam: Option<usize>,
     /// Length penalty ((5 + n) / 6)^α [default: the model's]
     #[arg(long, conflicts_with = "penalty")]
@@ -37,13 +42,13 @@ pub struct Args {
     penalty: Option<PenaltyName>,
     /// Translations of each sentence, best first, with their scores: N lines a sentence as
     /// `number ||| translation ||| score`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = between(1, 1000))]
     nbest: Option<usize>,
     /// Fewest tokens of a translation
     #[arg(long)]
     min_length: Option<usize>,
     /// Most tokens of a translation
-    #[arg(long)]
+    #[arg(long, value_parser = at_least(1))]
     max_length: Option<usize>,
     /// No sequence of so many tokens twice in a translation
     #[arg(long, value_name = "N")]
@@ -69,14 +74,14 @@ pub struct Args {
     /// Lines are token ids separated by spaces, in and out
     #[arg(long)]
     token_ids: bool,
-    /// Cut sources that do not fit learned positions instead of refusing them
-    #[arg(long)]
-    truncate: bool,
+    /// Longest sentence, in tokens; what is longer is cut, with a warning, and translated so far
+    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    longest: usize,
     /// Most sentences translated together
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, value_parser = at_least(1))]
     batch: usize,
     /// Lines read ahead, so that sentences of like length go together
-    #[arg(long, default_value_t = 2048)]
+    #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     chunk: usize,
     /// Print one JSON object a line: translation, score, tokens, why it ends
     #[arg(long, conflicts_with = "nbest")]
@@ -93,27 +98,31 @@ enum PenaltyName {
     None,
 }
 
-/// One line out (or `--nbest` lines) for each line in.
+/// One line out (or `--nbest` lines) for each line in, whatever it holds. Lines before a failure (a
+/// damaged archive, a word that is no id) are translated and written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
     let options = options(&args, &translator);
-    options.search.validate()?;
-    let mut input = LineReader::open(&args.input, Utf8Policy::Replace)?;
-    let mut prefixes = match &args.prefix {
-        Some(path) => Some(LineReader::open(path, Utf8Policy::Error)?),
-        None => None,
-    };
-    let shared: signals::Output = Arc::new(Mutex::new(open_output(&args)?));
+    options.search.validate().map_err(wrong_usage)?;
+    let mut input = Input::open(&args)?;
+    let read: Vec<&Path> = [Some(&args.input), args.prefix.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
+    let output = Output::create(args.output.as_deref(), &read)?;
+    let shared: signals::Shared = Arc::new(Mutex::new(output));
     signals::flush_and_exit(&shared)?;
     let mut done = 0;
     loop {
-        let requests = read_chunk(&args, &translator, &mut input, prefixes.as_mut(), done)?;
-        if requests.is_empty() {
-            break;
-        }
+        let chunk = input.next_chunk(&args);
+        let (requests, failure) = requests(&args, &translator, &mut input, chunk, &options);
         let count = requests.len();
-        let all = translator.translate_ids(requests, &options).map_err(|e| e.offset(done))?;
-        let mut output = shared.lock().expect("whoever held the output is gone");
+        let all = translator
+            .translate_ids(requests, &options)
+            .map_err(|e| e.offset(done))
+            .with_context(|| input.name())?;
+        let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for (place, hypotheses) in all.into_iter().enumerate() {
             let alternatives = hypotheses.into_iter().map(|hypothesis| {
                 let text = match args.token_ids {
@@ -126,8 +135,139 @@ pub fn run(args: Args) -> Result<()> {
         }
         output.flush()?;
         done += count;
+        match failure {
+            Some(failure) => return Err(failure),
+            None if count == 0 => break,
+            None => {}
+        }
     }
+    input.tolerated.finish();
     Ok(())
+}
+
+/// The lines to translate and their prefixes.
+struct Input {
+    lines: LineReader,
+    prefixes: Option<LineReader>,
+    tolerated: Tolerated,
+}
+
+/// Some lines, the first of which is number `first`, and what went wrong behind them.
+#[derive(Default)]
+struct Chunk {
+    first: u64,
+    lines: Vec<String>,
+    prefixes: Vec<String>,
+    failure: Option<Error>,
+}
+
+impl Input {
+    fn open(args: &Args) -> Result<Self> {
+        let lines = LineReader::open(&args.input, Utf8Policy::Replace)?.cutting_long_lines();
+        let prefixes = args.prefix.as_ref().map(|path| LineReader::open(path, Utf8Policy::Error));
+        let tolerated = Tolerated::new(lines.path());
+        Ok(Self { lines, prefixes: prefixes.transpose()?, tolerated })
+    }
+
+    fn name(&self) -> String {
+        self.lines.path().display().to_string()
+    }
+
+    /// The next lines; none at the end.
+    fn next_chunk(&mut self, args: &Args) -> Chunk {
+        let mut chunk = Chunk { first: self.lines.lines_read() + 1, ..Chunk::default() };
+        let mut bytes = 0;
+        while chunk.lines.len() < args.chunk && bytes < CHUNK_BYTES {
+            match self.next_line() {
+                Ok(Some((line, prefix))) => {
+                    bytes += line.len();
+                    chunk.lines.push(line);
+                    chunk.prefixes.extend(prefix);
+                }
+                Ok(None) => break,
+                Err(failure) => {
+                    chunk.failure = Some(failure);
+                    break;
+                }
+            }
+        }
+        chunk
+    }
+
+    fn next_line(&mut self) -> Result<Option<(String, Option<String>)>> {
+        let Some(line) = self.lines.next_line()? else {
+            return Ok(None);
+        };
+        self.tolerated.line(&line);
+        let Some(prefixes) = &mut self.prefixes else {
+            return Ok(Some((line.text, None)));
+        };
+        if let Some(prefix) = prefixes.next_line()? {
+            return Ok(Some((line.text, Some(prefix.text))));
+        }
+        let (path, number) = (prefixes.path().display(), line.number);
+        bail!("--prefix {path}: ends before line {number}; it needs one line a sentence")
+    }
+}
+
+/// `chunk` as requests, up to its first bad line, and what is wrong there or behind it.
+fn requests(
+    args: &Args,
+    translator: &Translator,
+    input: &mut Input,
+    chunk: Chunk,
+    options: &TranslateOptions,
+) -> (Vec<Request>, Option<Error>) {
+    let Chunk { first, lines, prefixes, mut failure } = chunk;
+    let (tokenizers, model) = (translator.tokenizers(), translator.model());
+    let source = Side { tokenizer: &tokenizers.source, vocab: model.source_vocab(), first };
+    let target = Side { tokenizer: &tokenizers.target, vocab: model.target_vocab(), first };
+    let sources = source.encode(args, input.lines.path(), &lines, &mut failure);
+    let mut count = sources.len();
+    let prefixes = match &input.prefixes {
+        None => vec![Vec::new(); count],
+        Some(reader) => target.encode(args, reader.path(), &prefixes, &mut failure),
+    };
+    count = count.min(prefixes.len());
+    let limit = translator.longest_source(options);
+    for (number, source) in (first..).zip(&sources[..count]) {
+        input.tolerated.source(number, source.len(), limit);
+    }
+    let request = |(source, prefix)| Request { source, prefix, key: None };
+    (sources.into_iter().zip(prefixes).map(request).collect(), failure)
+}
+
+/// How one side's lines become ids.
+struct Side<'a> {
+    tokenizer: &'a Tokenizer,
+    vocab: usize,
+    first: u64,
+}
+
+impl Side<'_> {
+    /// Ids of `lines` up to the first that has none.
+    fn encode(
+        &self,
+        args: &Args,
+        file: &Path,
+        lines: &[String],
+        failure: &mut Option<Error>,
+    ) -> Vec<Vec<u32>> {
+        if !args.token_ids {
+            return self.tokenizer.encode_batch(lines);
+        }
+        let mut all = Vec::with_capacity(lines.len());
+        for (number, line) in (self.first..).zip(lines) {
+            match line_to_ids(file, number, line, self.vocab) {
+                Ok(ids) => all.push(ids),
+                Err(error) => {
+                    *failure = Some(error);
+                    break;
+                }
+            }
+        }
+        all
+    }
 }
 
 fn options(args: &Args, translator: &Translator) -> TranslateOptions {
@@ -152,75 +292,20 @@ fn options(args: &Args, translator: &Translator) -> TranslateOptions {
         search.sampling = Some(Sampling { temperature, top_k, top_p, seed });
     }
     options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
-    if args.truncate {
-        options.long_sources = LongSources::Truncate;
-    }
+    options.longest = args.longest;
+    options.long_sources = LongSources::Truncate;
     options
-}
-
-fn open_output(args: &Args) -> Result<Box<dyn Write + Send>> {
-    Ok(match &args.output {
-        None => Box::new(BufWriter::new(std::io::stdout())),
-        Some(path) => {
-            let file =
-                std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;
-            Box::new(BufWriter::new(file))
-        }
-    })
-}
-
-/// The next lines as requests; fewer than `--chunk` at the end. `done` lines came before.
-fn read_chunk(
-    args: &Args,
-    translator: &Translator,
-    input: &mut LineReader,
-    mut prefixes: Option<&mut LineReader>,
-    done: usize,
-) -> Result<Vec<Request>> {
-    let mut lines = Vec::new();
-    let mut prefix_lines = Vec::new();
-    while lines.len() < args.chunk.max(1) {
-        let Some(line) = input.next_line()? else { break };
-        if let Some(prefixes) = prefixes.as_deref_mut() {
-            match prefixes.next_line()? {
-                Some(prefix) => prefix_lines.push(prefix.text),
-                None => {
-                    bail!("--prefix ends before line {}; it needs one line a sentence", line.number)
-                }
-            }
-        }
-        lines.push(line.text);
-    }
-    let tokenizers = translator.tokenizers();
-    let sources = encode(args, &tokenizers.source, &lines, done)?;
-    let prefixes = encode(args, &tokenizers.target, &prefix_lines, done)?;
-    let prefixes = prefixes.into_iter().chain(std::iter::repeat_with(Vec::new));
-    let request = |(source, prefix)| Request { source, prefix, key: None };
-    Ok(sources.into_iter().zip(prefixes).map(request).collect())
-}
-
-fn encode(
-    args: &Args,
-    tokenizer: &burnformer_data::Tokenizer,
-    lines: &[String],
-    done: usize,
-) -> Result<Vec<Vec<u32>>> {
-    if !args.token_ids {
-        return Ok(tokenizer.encode_batch(lines));
-    }
-    let parse = |(place, line): (usize, &String)| line_to_ids(line, done + place + 1);
-    lines.iter().enumerate().map(parse).collect()
 }
 
 fn write(
     args: &Args,
-    output: &mut dyn Write,
+    output: &mut Output,
     number: usize,
     alternatives: &[Alternative],
 ) -> Result<()> {
     if args.nbest.is_some() {
         for Alternative { text, hypothesis } in alternatives {
-            writeln!(output, "{number} ||| {text} ||| {:.4}", hypothesis.score)?;
+            output.line(format_args!("{number} ||| {text} ||| {:.4}", hypothesis.score))?;
         }
         return Ok(());
     }
@@ -236,7 +321,7 @@ fn write(
             "tokens": hypothesis.tokens,
             "finish": finish,
         });
-        return Ok(writeln!(output, "{value}")?);
+        return output.line(value);
     }
-    Ok(writeln!(output, "{text}")?)
+    output.line(text)
 }

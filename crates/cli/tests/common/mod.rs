@@ -173,3 +173,70 @@ impl Trained {
         self.run_dir().join("best").display().to_string()
     }
 }
+
+/// A run of two updates: a model directory like any other, whose translations mean nothing.
+pub struct Untrained {
+    pub folder: tempfile::TempDir,
+    pub corpus: Corpus,
+}
+
+impl Untrained {
+    pub fn get() -> &'static Self {
+        static UNTRAINED: OnceLock<Untrained> = OnceLock::new();
+        UNTRAINED.get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let corpus = Corpus::write(folder.path());
+            let mut arguments = vec!["train".to_string(), "--quiet".into(), "--out".into()];
+            arguments.push(folder.path().join("run").display().to_string());
+            arguments.push("--train".into());
+            arguments.extend(corpus.train.iter().map(|path| path.display().to_string()));
+            arguments.extend(tiny_settings(&folder.path().join("cache")));
+            arguments.extend(["--set", "training.max_updates=2"].map(String::from));
+            let output = run(&arguments);
+            assert!(output.status.success(), "{}", stderr(&output));
+            Self { folder, corpus }
+        })
+    }
+
+    /// The model directory.
+    pub fn model(&self) -> PathBuf {
+        self.folder.path().join("run/last")
+    }
+
+    /// A copy of the model directory that may be damaged.
+    pub fn copy(&self) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        for entry in std::fs::read_dir(self.model()).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+        }
+        copy
+    }
+}
+
+/// Asserts that `output` is a refusal: the exit code, nothing on stdout, every one of `needles` in one
+/// message on stderr, and no panic.
+pub fn assert_refused(output: &Output, code: i32, needles: &[&str]) {
+    let message = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(!message.contains("panicked"), "{message}");
+    for needle in needles {
+        assert!(message.contains(needle), "{needle:?} is not in: {message}");
+    }
+}
+
+/// Asserts that the binary with `arguments` refuses as [`assert_refused`] says.
+pub fn refused(arguments: &[&str], code: i32, needles: &[&str]) {
+    assert_refused(&run(arguments), code, needles);
+}
+
+/// Runs the binary with at most four gigabytes of address space: who allocates what a hostile file
+/// merely claims dies of it.
+#[cfg(unix)]
+pub fn run_bounded(arguments: &[&str]) -> Output {
+    let script = "ulimit -v 4000000; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);
+    command.stdin(Stdio::null()).output().unwrap()
+}

@@ -7,12 +7,51 @@ use crate::parameters::LoadError;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelDirError {
     /// The file system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// The folder does not exist.
+    #[error("{}: no such folder; give a model directory, such as runs/NAME/best", dir.display())]
+    NoDirectory {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder is no model directory, or its writing was cut short.
+    #[error(
+        "{}: holds no manifest.json, so it is no finished model directory; \
+         a run's are its best/, last/ and average/", dir.display()
+    )]
+    NoManifest {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// A listed file does not exist.
+    #[error("{}: missing, but listed in manifest.json; copy the whole directory anew", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder, pipe or device in the place of a file.
+    #[error("{}: is not a file; copy the whole directory anew", path.display())]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
+    },
+    /// The manifest lists, or a link leads to, a file that is not in the directory.
+    #[error(
+        "{}: manifest.json lists {name:?}, which leaves the folder; \
+         a model directory holds its own files, so put a copy there or get the model from a source you trust",
+        dir.display()
+    )]
+    Outside {
+        /// The directory.
+        dir: PathBuf,
+        /// The name listed.
+        name: String,
     },
     /// A JSON file is not what it should be.
     #[error("{}: {message}; the file is damaged, copy it anew", path.display())]
@@ -53,6 +92,19 @@ pub enum ModelDirError {
         path: PathBuf,
         /// What does not fit.
         source: LoadError,
+    },
+    /// The configuration describes a model of another size than the weights.
+    #[error(
+        "{}: describes {expected} parameters, model.safetensors holds {found}; \
+         weights and config.json belong to different models", path.display()
+    )]
+    Size {
+        /// `config.json`.
+        path: PathBuf,
+        /// Parameters that the configuration describes.
+        expected: usize,
+        /// Parameters in the weights.
+        found: usize,
     },
     /// The file is no safetensors file of float32 values.
     #[error("{}: {message}; the file is damaged, copy it anew", path.display())]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 use super::error::ModelDirError;
 
 const MANIFEST: &str = "manifest.json";
+/// Most bytes of a manifest, which lists a handful of files.
+const MANIFEST_LIMIT: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Manifest {
@@ -42,48 +44,93 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
 /// Checks every file that the manifest of `dir` lists.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the first file that is missing, changed or truncated.
+/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside `dir`.
 pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
-    let names: Vec<String> = read_manifest(dir)?.files.into_keys().collect();
-    names.iter().try_for_each(|name| read_checked(dir, name).map(drop))
+    let manifest = read_manifest(dir)?;
+    manifest.files.iter().try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
 }
 
-/// The bytes of `dir/name`, checked against the manifest; `None` if that does not list it.
+/// The bytes of `dir/name`, checked against the manifest; `None` if that does not list it, even if
+/// there is such a file: nobody vouches for its content.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file is missing, changed or truncated.
+/// A [`ModelDirError`] if the file is missing, changed, truncated or outside `dir`.
 pub fn read(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelDirError> {
-    match read_checked(dir, name) {
-        Err(ModelDirError::Unlisted { .. }) => Ok(None),
-        bytes => bytes.map(Some),
-    }
+    let manifest = read_manifest(dir)?;
+    manifest.files.get(name).map(|entry| checked(dir, name, entry)).transpose()
 }
 
-/// The bytes of `dir/name`, if they are those that the manifest lists.
+/// The bytes of `dir/name`, which the manifest must list.
 pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirError> {
+    read(dir, name)?.ok_or_else(|| ModelDirError::Unlisted { path: dir.join(name) })
+}
+
+fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
     let path = dir.join(name);
-    let manifest = read_manifest(dir)?;
-    let Some(entry) = manifest.files.get(name) else {
-        return Err(ModelDirError::Unlisted { path });
-    };
+    check_inside(dir, name, &path)?;
     // The size is compared before anything of that size is allocated.
-    let mut file = File::open(&path).map_err(|e| ModelDirError::io(&path, e))?;
-    let size = file.metadata().map_err(|e| ModelDirError::io(&path, e))?.len();
+    let (file, size) = open_file(&path)?;
     if size != entry.bytes {
         return Err(ModelDirError::Tampered { path, what: "size" });
     }
-    let mut bytes = Vec::with_capacity(size as usize);
-    file.read_to_end(&mut bytes).map_err(|e| ModelDirError::io(&path, e))?;
-    if sha256(&bytes) != entry.sha256 {
+    let bytes = read_up_to(&path, file, size)?;
+    if bytes.len() as u64 != size || sha256(&bytes) != entry.sha256 {
         return Err(ModelDirError::Tampered { path, what: "hash" });
     }
     Ok(bytes)
 }
 
+/// A file of a model directory lies in it: under a plain name, and not by way of a link.
+fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
+    let mut parts = Path::new(name).components();
+    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    let outside = || ModelDirError::Outside { dir: dir.into(), name: name.into() };
+    // `a/.` has one component and is still no plain name.
+    if !plain || name.contains(['/', '\\']) {
+        return Err(outside());
+    }
+    let (Ok(home), Ok(real)) = (fs::canonicalize(dir), fs::canonicalize(path)) else {
+        return Err(ModelDirError::Missing { path: path.into() });
+    };
+    if real.starts_with(home) { Ok(()) } else { Err(outside()) }
+}
+
+/// Opens a regular file. Anything else (a pipe, a device) could block or never end.
+fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
+    let metadata = fs::metadata(path).map_err(|e| ModelDirError::io(path, e))?;
+    if !metadata.is_file() {
+        return Err(ModelDirError::NotAFile { path: path.into() });
+    }
+    let file = File::open(path).map_err(|e| ModelDirError::io(path, e))?;
+    Ok((file, metadata.len()))
+}
+
+/// What `file` holds, of at most `size` bytes.
+fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirError> {
+    let mut bytes = Vec::new();
+    let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
+    if !reserved {
+        let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        return Err(ModelDirError::io(path, error));
+    }
+    file.take(size).read_to_end(&mut bytes).map_err(|e| ModelDirError::io(path, e))?;
+    Ok(bytes)
+}
+
 fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
     let path = dir.join(MANIFEST);
-    let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
-    serde_json::from_slice(&bytes).map_err(|e| ModelDirError::Json { path, message: e.to_string() })
+    match (dir.is_dir(), path.exists()) {
+        (false, _) => return Err(ModelDirError::NoDirectory { dir: dir.into() }),
+        (true, false) => return Err(ModelDirError::NoManifest { dir: dir.into() }),
+        (true, true) => {}
+    }
+    let (file, size) = open_file(&path)?;
+    let json = |message: String| ModelDirError::Json { path: path.clone(), message };
+    if size > MANIFEST_LIMIT {
+        return Err(json(format!("{size} bytes are too many for a list of a few files")));
+    }
+    let bytes = read_up_to(&path, file, size)?;
+    serde_json::from_slice(&bytes).map_err(|e| json(e.to_string()))
 }
 
 fn sha256(bytes: &[u8]) -> String {

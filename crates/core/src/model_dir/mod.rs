@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::module::Module;
-use burn::tensor::Device;
+use burn::tensor::{Device, TensorData};
 use serde::Serialize;
 
 pub use error::ModelDirError;
@@ -100,6 +100,7 @@ pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDi
     let config = load_config(dir)?;
     let path = dir.join(WEIGHTS);
     let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;
+    check_size(&dir.join(CONFIG), &config, &values)?;
     let model = config
         .init(0, device)
         .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
@@ -108,12 +109,27 @@ pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDi
     Ok((config, model))
 }
 
+/// Compares sizes before a model of the size that the configuration claims is allocated.
+fn check_size(
+    path: &Path,
+    config: &ModelConfig,
+    values: &BTreeMap<String, TensorData>,
+) -> Result<(), ModelDirError> {
+    let expected = config.parameter_count();
+    let found = values.values().map(TensorData::num_elements).sum();
+    match expected == found {
+        true => Ok(()),
+        false => Err(ModelDirError::Size { path: path.to_path_buf(), expected, found }),
+    }
+}
+
 /// Name and shape of every tensor in `dir`'s weights.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
     let tensors = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
+    check_size(&dir.join(CONFIG), &load_config(dir)?, &tensors)?;
     Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 

@@ -60,7 +60,7 @@ fn a_missing_file_is_named() {
     let folder = Folder::with_model();
     fs::remove_file(folder.file("model.safetensors")).expect("removes");
     let error = folder.load().unwrap_err();
-    assert!(matches!(error, ModelDirError::Io { .. }));
+    assert!(matches!(error, ModelDirError::Missing { .. }));
     assert!(error.to_string().contains("model.safetensors"), "{error}");
 }
 
@@ -98,7 +98,7 @@ fn another_version_architecture_or_configuration_is_refused() {
     folder.replace("config.json", "\"heads\": 4", "\"heads\": 0");
     assert!(matches!(folder.load().unwrap_err(), ModelDirError::Config { .. }));
     folder.replace("config.json", "\"heads\": 0", "\"heads\": 8");
-    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Parameters { .. }));
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
     folder.replace("config.json", "\"heads\": 8", "\"heads\": \"x\"");
     assert!(matches!(folder.load().unwrap_err(), ModelDirError::Json { .. }));
 }
@@ -114,4 +114,65 @@ fn hostile_safetensors_headers_are_refused() {
     for bytes in [huge, overlap, half, vec![], vec![1; 7]] {
         assert!(matches!(read_tensors(path, &bytes), Err(ModelDirError::Tensors { .. })));
     }
+}
+
+#[test]
+fn a_config_that_claims_a_huge_model_allocates_nothing() {
+    for width in ["1000000", "1000000000", "18446744073709551615"] {
+        let folder = Folder::with_model();
+        let claimed = format!("\"d_model\": {width}");
+        folder.replace("config.json", "\"d_model\": 128", &claimed);
+        let error = folder.load().unwrap_err();
+        let refused = matches!(error, ModelDirError::Size { .. } | ModelDirError::Config { .. });
+        assert!(refused, "{error}");
+    }
+}
+
+#[test]
+fn other_shapes_of_the_same_size_are_refused() {
+    let folder = Folder::with_model();
+    folder.replace("config.json", "\"norm\": \"post\"", "\"norm\": \"pre\"");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
+    let folder = Folder::with_model();
+    let names = [("encoder_layers", "2", "1"), ("decoder_layers", "2", "1")];
+    for (name, from, to) in names {
+        folder.replace("config.json", &format!("\"{name}\": {from}"), &format!("\"{name}\": {to}"));
+    }
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Size { .. }));
+}
+
+#[test]
+fn a_listed_path_outside_the_folder_is_not_read() {
+    let folder = Folder::with_model();
+    let manifest = fs::read_to_string(folder.file("manifest.json")).expect("text");
+    let absolute = folder.file("config.json").display().to_string();
+    for name in ["../config.json", "./config.json", "config.json/", "", "..", &absolute] {
+        let hostile = manifest.replace("\"config.json\"", &format!("\"{name}\""));
+        fs::write(folder.file("manifest.json"), hostile).expect("writes");
+        let error = verify(folder.path()).unwrap_err();
+        assert!(matches!(error, ModelDirError::Outside { .. }), "{name}: {error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_folder_is_not_followed() {
+    let (folder, other) = (Folder::with_model(), Folder::with_model());
+    fs::remove_file(folder.file("config.json")).expect("removes");
+    std::os::unix::fs::symlink(other.file("config.json"), folder.file("config.json"))
+        .expect("links");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::Outside { .. }));
+}
+
+#[test]
+fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
+    let folder = Folder::with_model();
+    fs::remove_file(folder.file("config.json")).expect("removes");
+    fs::create_dir(folder.file("config.json")).expect("makes");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::NotAFile { .. }));
+    fs::remove_file(folder.file("manifest.json")).expect("removes");
+    assert!(matches!(folder.load().unwrap_err(), ModelDirError::NoManifest { .. }));
+    let nowhere = folder.file("nowhere");
+    let error = load(&nowhere, &Device::default()).unwrap_err();
+    assert!(matches!(error, ModelDirError::NoDirectory { .. }));
 }

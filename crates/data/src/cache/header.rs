@@ -80,21 +80,42 @@ impl Header {
         if header.key != *key {
             return Err("it was made of other text or with other settings".to_owned());
         }
+        if header.sizes().is_none() {
+            return Err("its counts are impossible".to_owned());
+        }
         Ok(header)
+    }
+
+    /// Where offsets, report and the end of the file stand, unless the counts are impossible.
+    fn sizes(&self) -> Option<[usize; 3]> {
+        if self.width != 2 && self.width != 4 {
+            return None;
+        }
+        let tokens = self.tokens.checked_mul(self.width)?.checked_add(HEADER_BYTES as u64)?;
+        let offsets_at = tokens.checked_next_multiple_of(8)?;
+        let offsets = self.pairs.checked_mul(16)?.checked_add(8)?;
+        let report_at = offsets_at.checked_add(offsets)?;
+        let end = report_at.checked_add(self.report_bytes)?;
+        let [offsets_at, report_at, end] = [offsets_at, report_at, end].map(usize::try_from);
+        Some([offsets_at.ok()?, report_at.ok()?, end.ok()?])
+    }
+
+    fn size(&self, place: usize) -> usize {
+        self.sizes().expect("a parsed header's counts are possible")[place]
     }
 
     /// Where the offsets start: after the tokens, at a multiple of 8.
     pub fn offsets_at(&self) -> usize {
-        (HEADER_BYTES + (self.tokens * self.width) as usize).next_multiple_of(8)
+        self.size(0)
     }
 
     /// Where the report starts.
     pub fn report_at(&self) -> usize {
-        self.offsets_at() + (2 * self.pairs as usize + 1) * 8
+        self.size(1)
     }
 
     /// Bytes of the whole file.
     pub fn file_bytes(&self) -> usize {
-        self.report_at() + self.report_bytes as usize
+        self.size(2)
     }
 }

@@ -153,6 +153,10 @@ fn verify(map: &[u8], key: &Key) -> Result<Header, String> {
     if hash != header.body_hash {
         return Err("the checksum does not fit".to_owned());
     }
+    let starts: &[u64] = bytemuck::cast_slice(&map[header.offsets_at()..header.report_at()]);
+    if !starts.is_sorted() || starts.last() != Some(&header.tokens) {
+        return Err("the sentences' places are out of order".to_owned());
+    }
     Ok(header)
 }
 

@@ -19,6 +19,17 @@ pub struct Line {
     pub text: String,
     /// `false` if the line was not UTF-8 and the policy is [`Utf8Policy::Skip`]; `text` is then empty.
     pub valid: bool,
+    /// What was done to the text to make it a line.
+    pub repair: Repair,
+}
+
+/// What a reader that tolerates bad lines changed in one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Bytes that are not UTF-8 were replaced by U+FFFD ([`Utf8Policy::Replace`]).
+    pub replaced: bool,
+    /// What lies beyond [`MAX_LINE_BYTES`] was left out ([`LineReader::cutting_long_lines`]).
+    pub cut: bool,
 }
 
 /// A streaming reader of lines: exactly one [`Line`] for every line of the input.
@@ -26,6 +37,7 @@ pub struct LineReader {
     path: PathBuf,
     input: Opened,
     policy: Utf8Policy,
+    cut_long_lines: bool,
     number: u64,
     bytes: Vec<u8>,
 }
@@ -54,7 +66,13 @@ impl LineReader {
     fn over(path: &Path, input: Opened, policy: Utf8Policy) -> Self {
         let path =
             if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() };
-        Self { path, input, policy, number: 0, bytes: Vec::new() }
+        Self { path, input, policy, cut_long_lines: false, number: 0, bytes: Vec::new() }
+    }
+
+    /// The same reader, which cuts a line at [`MAX_LINE_BYTES`] instead of refusing it: for text of
+    /// which every line has to give a line.
+    pub fn cutting_long_lines(self) -> Self {
+        Self { cut_long_lines: true, ..self }
     }
 
     /// The file's name as messages show it.
@@ -72,12 +90,13 @@ impl LineReader {
     /// # Errors
     /// Invalid UTF-8 (by policy), damaged compression, a line beyond [`MAX_LINE_BYTES`], a read failure.
     pub fn next_line(&mut self) -> Result<Option<Line>> {
-        if !self.read_bytes()? {
+        let Some(cut) = self.read_bytes()? else {
             return Ok(None);
-        }
+        };
         self.number += 1;
-        let (text, valid) = self.decode()?;
-        Ok(Some(Line { number: self.number, text, valid }))
+        let (text, valid, replaced) = self.decode()?;
+        let repair = Repair { replaced, cut };
+        Ok(Some(Line { number: self.number, text, valid, repair }))
     }
 
     /// Reads to the end and returns how many lines there were in all, without decoding them.
@@ -85,33 +104,49 @@ impl LineReader {
     /// # Errors
     /// As [`LineReader::next_line`], except for UTF-8.
     pub fn count_rest(&mut self) -> Result<u64> {
-        while self.read_bytes()? {
+        while self.read_bytes()?.is_some() {
             self.number += 1;
         }
         Ok(self.number)
     }
 
-    /// Fills `bytes` with the next line, trimmed of its end; `false` at the end of the input.
-    fn read_bytes(&mut self) -> Result<bool> {
+    /// Fills `bytes` with the next line, trimmed of its end, and tells whether it was cut; `None` at the
+    /// end of the input.
+    fn read_bytes(&mut self) -> Result<Option<bool>> {
         self.bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 2;
         let read = (&mut self.input.reader).take(limit).read_until(b'\n', &mut self.bytes);
         read.map_err(|cause| self.failed(cause))?;
         if self.bytes.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
+        let ended = self.bytes.last() == Some(&b'\n');
         trim_end(&mut self.bytes);
-        if self.bytes.len() > MAX_LINE_BYTES {
-            return Err(DataError::LineTooLong {
-                path: self.path.clone(),
-                line: self.number + 1,
-                limit: MAX_LINE_BYTES,
-            });
+        let cut = self.bytes.len() > MAX_LINE_BYTES;
+        if cut {
+            self.cut(ended)?;
         }
         if self.number == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) {
             self.bytes.drain(..3);
         }
-        Ok(true)
+        Ok(Some(cut))
+    }
+
+    /// Shortens an overlong line at a character's end and skips the rest of it.
+    fn cut(&mut self, ended: bool) -> Result<()> {
+        let (path, line) = (self.path.clone(), self.number + 1);
+        if !self.cut_long_lines {
+            return Err(DataError::LineTooLong { path, line, limit: MAX_LINE_BYTES });
+        }
+        let continues = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
+        let near = MAX_LINE_BYTES - 3..=MAX_LINE_BYTES;
+        let end = near.rev().find(|&at| !continues(self.bytes[at])).unwrap_or(MAX_LINE_BYTES);
+        self.bytes.truncate(end);
+        if !ended {
+            let skipped = self.input.reader.skip_until(b'\n');
+            skipped.map_err(|cause| self.failed(cause))?;
+        }
+        Ok(())
     }
 
     fn failed(&self, cause: std::io::Error) -> DataError {
@@ -123,15 +158,16 @@ impl LineReader {
         }
     }
 
-    fn decode(&self) -> Result<(String, bool)> {
+    /// The text, whether it may be used, and whether bytes were replaced.
+    fn decode(&self) -> Result<(String, bool, bool)> {
         match std::str::from_utf8(&self.bytes) {
-            Ok(text) => Ok((text.to_owned(), true)),
+            Ok(text) => Ok((text.to_owned(), true, false)),
             Err(error) => match self.policy {
                 Utf8Policy::Error => Err(self.invalid(error.valid_up_to())),
                 Utf8Policy::Replace => {
-                    Ok((String::from_utf8_lossy(&self.bytes).into_owned(), true))
+                    Ok((String::from_utf8_lossy(&self.bytes).into_owned(), true, true))
                 }
-                Utf8Policy::Skip => Ok((String::new(), false)),
+                Utf8Policy::Skip => Ok((String::new(), false, false)),
             },
         }
     }

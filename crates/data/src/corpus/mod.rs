@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use lines::{Line, LineReader, MAX_LINE_BYTES};
+pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
 pub use parallel::{LinePair, ParallelReader};
 

@@ -81,6 +81,9 @@ impl Tokenizer {
             path: name.into(),
             message: error.to_string(),
         };
+        // The library panics on text that is no JSON.
+        let json: Result<serde_json::Value, _> = serde_json::from_slice(bytes);
+        json.map_err(|error| invalid(error.into()))?;
         let inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(invalid)?;
         for (expected, token) in (0..).zip(special::TOKENS) {
             let found = inner.token_to_id(token);
@@ -94,7 +97,23 @@ impl Tokenizer {
             }
         }
         inner.encode_fast("a", false).map_err(invalid)?;
-        Ok(Self::wrap(inner))
+        let tokenizer = Self::wrap(inner);
+        tokenizer.check_gaps(name)?;
+        Ok(tokenizer)
+    }
+
+    /// An embedding table has a row for every id up to the highest: a file must not claim rows that it
+    /// has no tokens for.
+    fn check_gaps(&self, name: &Path) -> Result<()> {
+        let tokens = self.inner.get_vocab_size(true);
+        if self.vocab_size <= 2 * tokens {
+            return Ok(());
+        }
+        let message = format!(
+            "the highest id is {}, but there are only {tokens} tokens; number them without gaps",
+            self.vocab_size - 1
+        );
+        Err(DataError::TokenizerInvalid { path: name.into(), message })
     }
 
     /// Saves a `tokenizer.json`, atomically: the file is written whole or not at all.

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use burnformer_core::model_dir;
 use burnformer_data::{Tokenizer, Tokenizers};
 
 use crate::error::InferError;
@@ -12,20 +13,28 @@ pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
 /// The target's own tokeniser in a model directory.
 pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
 
-/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file a side.
+/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file a side. Files
+/// that the manifest does not list are not looked at.
 ///
 /// # Errors
-/// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged.
+/// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
+/// [`InferError::ModelDir`] if one is not what the manifest says.
 pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
-    let [joint, source, target] =
-        [TOKENIZER_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE].map(|name| dir.join(name));
-    if joint.is_file() {
-        return Ok(Tokenizers::joint(Tokenizer::load(&joint)?));
+    if let Some(joint) = load_tokenizer(dir, TOKENIZER_FILE)? {
+        return Ok(Tokenizers::joint(joint));
     }
-    if source.is_file() && target.is_file() {
-        return Ok(Tokenizers::separate(Tokenizer::load(&source)?, Tokenizer::load(&target)?));
+    let source = load_tokenizer(dir, SOURCE_TOKENIZER_FILE)?;
+    let target = load_tokenizer(dir, TARGET_TOKENIZER_FILE)?;
+    match (source, target) {
+        (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
+        _ => Err(InferError::NoTokenizer { dir: dir.into() }),
     }
-    Err(InferError::NoTokenizer { dir: dir.into() })
+}
+
+fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferError> {
+    let bytes = model_dir::read(dir, name)?;
+    let parse = |bytes: Vec<u8>| Tokenizer::from_bytes(&dir.join(name), &bytes);
+    Ok(bytes.map(parse).transpose()?)
 }
 
 /// Writes tokenisers and default search settings into the model directory `dir`: what makes a saved
@@ -49,14 +58,14 @@ pub fn save_text_files(
     settings.save(&dir.join(GENERATION_FILE))
 }
 
-/// The default search settings of the model directory `dir`; the paper's if it has no [`GENERATION_FILE`].
+/// The default search settings of the model directory `dir`; the paper's if its manifest lists no
+/// [`GENERATION_FILE`].
 ///
 /// # Errors
-/// As [`SearchSettings::load`].
+/// As [`SearchSettings::load`]; [`InferError::ModelDir`] if the file is not what the manifest says.
 pub fn load_settings(dir: &Path) -> Result<SearchSettings, InferError> {
-    let path = dir.join(GENERATION_FILE);
-    match path.is_file() {
-        true => SearchSettings::load(&path),
-        false => Ok(SearchSettings::default()),
+    match model_dir::read(dir, GENERATION_FILE)? {
+        Some(bytes) => SearchSettings::from_bytes(&dir.join(GENERATION_FILE), &bytes),
+        None => Ok(SearchSettings::default()),
     }
 }

@@ -15,7 +15,7 @@ pub use files::{
     SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE, load_settings, load_tokenizers,
     save_text_files,
 };
-pub use options::{LongSources, TranslateOptions};
+pub use options::{LONGEST_SENTENCE, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};
 
 use crate::attention::{Attention, pieces};
@@ -141,23 +141,34 @@ impl Translator {
     /// Translates sentences that are ids already (with or without their `</s>`), to ids.
     ///
     /// # Errors
-    /// As [`search`].
+    /// As [`search`]; [`InferError::SourceTooLong`] for a source above
+    /// [`longest_source`](Self::longest_source), unless it is to be truncated.
     pub fn translate_ids(
         &self,
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        let limit = self.longest_source(options);
         if options.long_sources == LongSources::Truncate {
-            requests.iter_mut().for_each(|request| self.truncate(&mut request.source));
+            requests.iter_mut().for_each(|request| self.truncate(&mut request.source, limit));
         }
-        search(&*self.model, &requests, &options.search, &options.batching)
+        let sources = requests.iter().map(|request| &request.source[..]);
+        match self.first_too_long(sources, limit) {
+            Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
+            None => search(&*self.model, &requests, &options.search, &options.batching),
+        }
+    }
+
+    /// The longest source that `options` and the model take, in tokens with `</s>`.
+    pub fn longest_source(&self, options: &TranslateOptions) -> usize {
+        options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
     }
 
     /// Scores `targets` as translations of `sources`, in order, under the penalty and batching of
     /// `options`. Sources are never truncated: the score would be another sentence's.
     ///
     /// # Errors
-    /// As [`force_score`].
+    /// As [`score_ids`](Self::score_ids).
     pub fn score<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
         &self,
         sources: &[S],
@@ -166,8 +177,45 @@ impl Translator {
     ) -> Result<Vec<TargetScore>, InferError> {
         let sources = self.tokenizers.source.encode_batch(sources);
         let targets = self.tokenizers.target.encode_batch(targets);
+        self.score_ids(&sources, &targets, options)
+    }
+
+    /// As [`score`](Self::score), of sentences that are ids already.
+    ///
+    /// # Errors
+    /// As [`force_score`]; a source or target of more than `options.longest` tokens is refused.
+    pub fn score_ids(
+        &self,
+        sources: &[Vec<u32>],
+        targets: &[Vec<u32>],
+        options: &TranslateOptions,
+    ) -> Result<Vec<TargetScore>, InferError> {
+        let limit = self.longest_source(options);
+        let too_long =
+            |all: &[Vec<u32>]| self.first_too_long(all.iter().map(|ids| &ids[..]), limit);
+        if let Some((sentence, length)) = too_long(sources) {
+            return Err(InferError::SourceTooLong { sentence, length, limit });
+        }
+        if let Some((sentence, length)) = too_long(targets) {
+            return Err(InferError::TargetTooLong { sentence, length, limit });
+        }
         let penalty = options.search.length_penalty;
-        force_score(&*self.model, &sources, &targets, penalty, &options.batching)
+        force_score(&*self.model, sources, targets, penalty, &options.batching)
+    }
+
+    /// Number, from 1, and tokens with `</s>` of the first sentence above `limit`.
+    fn first_too_long<'a>(
+        &self,
+        mut sentences: impl Iterator<Item = &'a [u32]>,
+        limit: usize,
+    ) -> Option<(usize, usize)> {
+        let eos = self.model.special().eos;
+        let closed = |ids: &[u32]| ids.len() + usize::from(ids.last() != Some(&eos));
+        let mut place = 0;
+        sentences.find_map(|ids| {
+            place += 1;
+            (closed(ids) > limit).then(|| (place, closed(ids)))
+        })
     }
 
     /// What every layer and head looks at while `target` is said as the translation of `source`.
@@ -203,15 +251,13 @@ impl Translator {
         Ok(hypotheses.into_iter().map(decode).collect())
     }
 
-    /// Keeps what fits the model's positions with `</s>`.
-    fn truncate(&self, source: &mut Vec<u32>) {
-        if let Some(limit) = self.model.max_positions() {
-            let eos = self.model.special().eos;
-            source.truncate(if source.last() == Some(&eos) { limit } else { limit - 1 });
-            if source.len() == limit {
-                source[limit - 1] = eos;
-            }
+    /// Keeps what fits into `limit` tokens with `</s>`.
+    fn truncate(&self, source: &mut Vec<u32>, limit: usize) {
+        let eos = self.model.special().eos;
+        if source.last() == Some(&eos) {
+            source.pop();
         }
+        source.truncate(limit - 1);
     }
 }
 

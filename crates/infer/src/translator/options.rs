@@ -1,7 +1,10 @@
 use crate::batching::Batching;
 use crate::settings::SearchSettings;
 
-/// What to do with a source that does not fit a model's learned positions.
+/// Longest sentence taken unless told otherwise, in tokens with `</s>`.
+pub const LONGEST_SENTENCE: usize = 1024;
+
+/// What to do with a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LongSources {
     /// Refuse with [`InferError::SourceTooLong`](crate::InferError::SourceTooLong).
@@ -12,12 +15,26 @@ pub enum LongSources {
 }
 
 /// How a [`Translator`](crate::Translator) translates.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TranslateOptions {
     /// What to look for; the model directory's own by [`Translator::options`](crate::Translator::options).
     pub search: SearchSettings,
     /// How many sentences to translate together.
     pub batching: Batching,
-    /// What to do with sources that do not fit.
+    /// Longest sentence taken, in tokens with `</s>`; a model with learned positions may take less.
+    /// Time and memory grow with its square, so this is what a line that is no sentence can cost.
+    pub longest: usize,
+    /// What to do with sources that are longer.
     pub long_sources: LongSources,
+}
+
+impl Default for TranslateOptions {
+    fn default() -> Self {
+        Self {
+            search: SearchSettings::default(),
+            batching: Batching::default(),
+            longest: LONGEST_SENTENCE,
+            long_sources: LongSources::default(),
+        }
+    }
 }

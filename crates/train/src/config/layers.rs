@@ -1,8 +1,11 @@
 use std::path::{Path, PathBuf};
 
+use burnformer_core::ConfigError;
+use burnformer_data::DataError;
 use toml::{Table, Value};
 
 use super::TrainConfig;
+use super::document::{self, Document, one_line};
 
 /// The presets, by name. Each lists only what differs from the defaults, which are the paper's.
 const PRESETS: [(&str, &str); 6] = [
@@ -35,7 +38,7 @@ pub enum ConfigFileError {
         source: std::io::Error,
     },
     /// The file is not TOML.
-    #[error("{place}: not valid TOML: {message}")]
+    #[error("{place}: not valid TOML: {message}; every line is a [section] or key = value")]
     Syntax {
         /// The file, or the setting.
         place: String,
@@ -43,7 +46,7 @@ pub enum ConfigFileError {
         message: String,
     },
     /// A key that does not exist.
-    #[error("{place}: unknown key \"{key}\"{}", suggestion(nearest))]
+    #[error("{place}: unknown key \"{key}\"{}; --dry-run prints all keys", suggestion(nearest))]
     UnknownKey {
         /// The file, or the setting.
         place: String,
@@ -53,7 +56,7 @@ pub enum ConfigFileError {
         nearest: Option<String>,
     },
     /// A value of the wrong type.
-    #[error("{place}: {message}")]
+    #[error("{place}: {message}; --dry-run prints every key with a value of its type")]
     Type {
         /// The file, or the setting.
         place: String,
@@ -74,7 +77,19 @@ pub enum ConfigFileError {
         /// Its value.
         value: String,
         /// What would be right.
-        remedy: &'static str,
+        remedy: String,
+    },
+    /// A model that cannot be built.
+    #[error("model.{source}")]
+    Model {
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// Tokeniser settings that cannot be used.
+    #[error("tokenizer.train.{source}")]
+    Tokenizer {
+        /// What is wrong.
+        source: DataError,
     },
     /// A setting of the other architecture.
     #[error(
@@ -113,30 +128,20 @@ pub(super) fn resolve(
     file: Option<&Path>,
     settings: &[String],
 ) -> Result<TrainConfig, ConfigFileError> {
-    let mut user = Table::new();
-    let mut place = String::new();
-    if let Some(path) = file {
-        place = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigFileError::Unreadable { path: path.into(), source })?;
-        user = parse(&place, &text)?;
-    }
-    let named = user.remove("preset").and_then(|v| v.as_str().map(str::to_string));
+    let (named, user) = match file.map(document::read).transpose()? {
+        Some(Document { preset, table }) => (preset, table),
+        None => (None, Table::new()),
+    };
     // A whole configuration, such as a run's config.toml, needs no preset under it.
-    let start = match (preset.map(str::to_string).or(named), file) {
+    let mut merged = match (preset.map(str::to_string).or(named), file) {
         (Some(name), _) => preset_table(&name)?,
         (None, None) => preset_table(DEFAULT_PRESET)?,
         (None, Some(_)) => Table::new(),
     };
-    let mut merged = start;
-    check_keys(&place, &user)?;
-    typed(&place, &user)?;
     merge(&mut merged, user);
     for setting in settings {
-        let place = format!("--set {setting}");
-        let table = setting_table(setting, &place)?;
-        check_keys(&place, &table)?;
-        typed(&place, &table)?;
+        let table = setting_table(setting)?;
+        typed(&format!("--set {setting}"), &table)?;
         merge(&mut merged, table);
     }
     typed("configuration", &merged)
@@ -144,7 +149,7 @@ pub(super) fn resolve(
 
 fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
     match PRESETS.iter().find(|(known, _)| *known == name) {
-        Some((_, text)) => parse(&format!("preset {name}"), text),
+        Some((_, text)) => Ok(document::parse(&format!("preset {name}"), text)?.table),
         None => {
             let nearest = nearest(name, preset_names().into_iter());
             Err(ConfigFileError::UnknownPreset { name: name.into(), nearest })
@@ -152,27 +157,21 @@ fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
     }
 }
 
-fn parse(place: &str, text: &str) -> Result<Table, ConfigFileError> {
-    text.parse().map_err(|e: toml::de::Error| ConfigFileError::Syntax {
-        place: place.into(),
-        message: e.to_string().trim_end().to_string(),
-    })
-}
-
 /// `a.b=c` as the table `{a = {b = c}}`; what is no TOML value is taken as text.
-fn setting_table(setting: &str, place: &str) -> Result<Table, ConfigFileError> {
+fn setting_table(setting: &str) -> Result<Table, ConfigFileError> {
     let wrong = || ConfigFileError::Setting { setting: setting.into() };
     let (key, text) = setting.split_once('=').ok_or_else(wrong)?;
-    if key.trim().is_empty() {
+    let key = key.split('.').map(str::trim).collect::<Vec<_>>().join(".");
+    if key.is_empty() {
         return Err(wrong());
     }
-    let value = parse(place, &format!("v = {text}"))
-        .ok()
-        .and_then(|mut table| table.remove("v"))
-        .unwrap_or_else(|| Value::String(text.trim().into()));
-    let nested = key.trim().rsplit('.').fold(value, |value, part| {
-        Value::Table(Table::from_iter([(part.trim().to_string(), value)]))
-    });
+    // Checked before it is taken apart: a key of thousands of dots nests no tables.
+    check_key(&format!("--set {setting}"), &key)?;
+    let value = format!("v = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("v"));
+    let value = value.unwrap_or_else(|| Value::String(text.trim().into()));
+    let nested = key
+        .rsplit('.')
+        .fold(value, |value, part| Value::Table(Table::from_iter([(part.to_string(), value)])));
     match nested {
         Value::Table(table) => Ok(table),
         _ => Err(wrong()),
@@ -193,12 +192,12 @@ fn merge(under: &mut Table, over: Table) {
 fn typed(place: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
     Value::Table(table.clone()).try_into().map_err(|e: toml::de::Error| ConfigFileError::Type {
         place: place.into(),
-        message: e.to_string().trim_end().replace('\n', " "),
+        message: one_line(&e),
     })
 }
 
 /// Every key that exists, dotted, sections included.
-fn known_keys() -> Vec<String> {
+pub(super) fn known_keys() -> Vec<String> {
     fn walk(prefix: &str, table: &Table, keys: &mut Vec<String>) {
         for (key, value) in table {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
@@ -214,28 +213,21 @@ fn known_keys() -> Vec<String> {
     keys
 }
 
-fn check_keys(place: &str, table: &Table) -> Result<(), ConfigFileError> {
-    fn walk(prefix: &str, table: &Table, known: &[String]) -> Option<String> {
-        table.iter().find_map(|(key, value)| {
-            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            if !known.contains(&path) {
-                return Some(path);
-            }
-            value.as_table().and_then(|inner| walk(&path, inner, known))
-        })
-    }
+fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
     let known = known_keys();
-    match walk("", table, &known) {
-        None => Ok(()),
-        Some(key) => {
-            let nearest = nearest(&key, known.iter().map(String::as_str));
-            Err(ConfigFileError::UnknownKey { place: place.into(), key, nearest })
-        }
+    if known.iter().any(|name| name == key) {
+        return Ok(());
     }
+    let nearest = nearest(key, known.iter().map(String::as_str));
+    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), nearest })
 }
 
 /// The name most like `name`: a right last part in the wrong section counts as near.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Nothing that long is a misspelt key, and the comparison takes time with its square.
+    if name.len() > 100 {
+        return None;
+    }
     let last = |s: &str| s.rsplit('.').next().unwrap_or_default().to_string();
     let likeness = |known: &str| {
         let whole = strsim::jaro_winkler(name, known);

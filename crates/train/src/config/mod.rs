@@ -1,11 +1,12 @@
 //! A training run as a TOML file: a preset, what the user's file changes, what `--set` changes.
 
+mod document;
 mod layers;
 mod model;
+mod validate;
 
 use std::path::{Path, PathBuf};
 
-use burnformer_core::EmbeddingSharing;
 use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Policy};
 use serde::{Deserialize, Serialize};
 
@@ -241,67 +242,6 @@ impl TrainConfig {
     /// The whole configuration as TOML that [`resolve`](Self::resolve) reads back.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a configuration is plain data")
-    }
-
-    fn validate(&self) -> Result<(), ConfigFileError> {
-        let value = |key: &'static str, value: String, remedy: &'static str| {
-            Err(ConfigFileError::Value { key, value, remedy })
-        };
-        if let Some((key, value)) = self.model.without_effect() {
-            let architecture = self.model.architecture.name();
-            return Err(ConfigFileError::NoEffect { key, value, architecture });
-        }
-        let t = &self.training;
-        if t.budget == 0 {
-            return value(
-                "training.budget",
-                "0".into(),
-                "at least the longest sentence, such as 4096",
-            );
-        }
-        if t.accumulate == 0 {
-            return value("training.accumulate", "0".into(), "at least 1");
-        }
-        if !(0.0..1.0).contains(&t.label_smoothing) {
-            let found = t.label_smoothing.to_string();
-            return value("training.label_smoothing", found, "at least 0 and below 1");
-        }
-        if t.max_minutes.is_nan() || t.max_minutes < 0.0 {
-            return value("training.max_minutes", t.max_minutes.to_string(), "0 or more");
-        }
-        if !(t.max_memory.is_finite() && t.max_memory >= 0.0) {
-            let remedy = "0 or more, in GB";
-            return value("training.max_memory", t.max_memory.to_string(), remedy);
-        }
-        let rate = self.recovery.rate;
-        if !(rate > 0.0 && rate <= 1.0) {
-            return value("recovery.rate", rate.to_string(), "above 0 and at most 1");
-        }
-        if t.log_every == 0 {
-            return value("training.log_every", "0".into(), "at least 1");
-        }
-        let two_vocabularies = match self.tokenizer.files.len() {
-            0 => !self.tokenizer.train.joint,
-            files => files == 2,
-        };
-        if two_vocabularies && self.model.sharing == EmbeddingSharing::All {
-            let remedy = "\"target\" or \"none\" with a vocabulary for each side";
-            return value("model.sharing", "\"all\"".into(), remedy);
-        }
-        if self.schedule.warmup == 0 {
-            return value("schedule.warmup", "0".into(), "at least 1");
-        }
-        if !(self.schedule.factor.is_finite() && self.schedule.factor > 0.0) {
-            return value("schedule.factor", self.schedule.factor.to_string(), "above 0");
-        }
-        for (key, beta) in
-            [("optimizer.beta1", self.optimizer.beta1), ("optimizer.beta2", self.optimizer.beta2)]
-        {
-            if !(0.0..1.0).contains(&beta) {
-                return value(key, beta.to_string(), "at least 0 and below 1");
-            }
-        }
-        Ok(())
     }
 }
 

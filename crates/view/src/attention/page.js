@@ -1,7 +1,7 @@
 'use strict';
 const { sentences } = JSON.parse(document.getElementById('data').textContent);
 const $ = (id) => document.getElementById(id);
-const state = { sentence: 0, part: null, layer: 0, head: 'mean' };
+const state = { sentence: 0, part: null, layer: Infinity, head: 'mean' };
 
 const panels = () => sentences[state.sentence].panels;
 const panel = () => panels().find((p) => p.name === state.part);
@@ -82,7 +82,7 @@ function renderSentence() {
   $('source').textContent = source;
   $('target').textContent = target;
   const [from, to] = [source, target].map((text) => text.trim().split(/\s+/));
-  fill($('alignment'), alignment.map(([s, t]) => make('span', {}, `${from[s]} – ${to[t]}`)));
+  fill($('alignment'), alignment.map(([s, t]) => make('li', {}, `${from[s]} – ${to[t]}`)));
   $('words').hidden = alignment.length === 0;
 }
 
@@ -96,14 +96,14 @@ function renderMap() {
     ...keys.map((_, k) => cell(q, k, values[q * keys.length + k]))));
   fill($('map'), [make('thead', {}, top), make('tbody', {}, ...rows)]);
   $('map').querySelector('td').tabIndex = 0;
-  $('readout').textContent = '';
+  $('readout').textContent = 'Point at a weight to read it, or move with the arrow keys.';
 }
 
 function cell(q, k, thousandths) {
   const w = thousandths / 1000;
   const td = make('td', { tabIndex: -1, 'data-q': q, 'data-k': k, 'data-w': w.toFixed(3) });
   td.style.setProperty('--w', w);
-  td.className = w > 0.5 ? 'dark' : '';
+  td.className = w > 0.55 ? 'dark' : '';
   td.textContent = w >= 0.1 ? w.toFixed(2).slice(w >= 0.995 ? 0 : 1) : '';
   td.setAttribute('aria-label', describe(q, k, w));
   return td;

@@ -115,7 +115,8 @@ impl HeadGrid {
         let Layout { cell, font, left, .. } = self.layout();
         let style = text(font, scale).pos(Pos::new(HPos::Right, VPos::Center));
         for (place, query) in self.queries.iter().enumerate() {
-            let y = top + cell * (place as f64 + 0.5);
+            // The text's own middle lies above that of its lower-case letters.
+            let y = top + cell * (place as f64 + 0.5) + 0.15 * font;
             let at = (pixels(left - 6.0, scale), pixels(y, scale));
             area.draw(&Text::new(shortened(query), at, style.clone()))?;
         }

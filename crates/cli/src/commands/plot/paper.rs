@@ -73,7 +73,7 @@ pub fn schedule(args: Schedule) -> Result<()> {
             series.push(Series::new(format!("d_model {d_model}, warm-up {warmup}"), points));
         }
     }
-    let title = "Learning rate: d_model^−½ · min(t^−½, t · warmup^−3/2)".to_string();
+    let title = "Learning rate: linear warm-up, then the inverse root".to_string();
     let (x, y) = (Axis::linear("update t"), Axis::linear("learning rate"));
     args.output.save(&Figure::of(Chart { title, x, y, series }))
 }
@@ -104,7 +104,7 @@ pub fn smoothing(args: Smoothing) -> Result<()> {
     let losses = Chart {
         title: "Loss above the least: certainty costs".into(),
         x: Axis::log("probability left to the other pieces"),
-        y: Axis::log("nats above the least loss"),
+        y: Axis::linear("nats above the least loss"),
         series: args.epsilon.iter().map(loss).collect(),
     };
     args.output.save(&Figure { charts: vec![targets, losses], columns: 2 })

@@ -1,0 +1,81 @@
+//! Lines that are translated although something is wrong with them.
+
+use std::io::Write;
+use std::path::Path;
+
+use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
+
+/// Counts what was put up with in one input. The first of each kind is told at once, all of them at the
+/// end, so that a million bad lines make a handful of warnings.
+pub struct Tolerated {
+    input: String,
+    invalid: Kind,
+    cut: Kind,
+    long: Kind,
+}
+
+struct Kind {
+    lines: u64,
+    what: &'static str,
+}
+
+impl Tolerated {
+    /// A count for the input at `path`.
+    pub fn new(path: &Path) -> Self {
+        let kind = |what| Kind { lines: 0, what };
+        Self {
+            input: path.display().to_string(),
+            invalid: kind("were not UTF-8"),
+            cut: kind("were too long to be read whole"),
+            long: kind("were too long to be translated whole"),
+        }
+    }
+
+    /// Counts what the reader did to `line`.
+    pub fn line(&mut self, line: &Line) {
+        if line.repair.replaced {
+            let remedy = "bytes that are not UTF-8 are read as U+FFFD; convert the file (`iconv -f latin1 -t utf-8`)";
+            self.invalid.count(&self.input, line.number, remedy);
+        }
+        if line.repair.cut {
+            let remedy = format!(
+                "only the first {MAX_LINE_BYTES} bytes of the line are read; is this a text file with one sentence a line?"
+            );
+            self.cut.count(&self.input, line.number, &remedy);
+        }
+    }
+
+    /// Counts the source on line `number` if its `tokens`, without `</s>`, are not below `limit`.
+    pub fn source(&mut self, number: u64, tokens: usize, limit: usize) {
+        if tokens >= limit {
+            let kept = limit - 1;
+            let remedy = format!(
+                "only the first {kept} of {tokens} tokens are translated; split the sentence, or raise --longest"
+            );
+            self.long.count(&self.input, number, &remedy);
+        }
+    }
+
+    /// Tells the sums, where one warning did not say it all.
+    pub fn finish(&self) {
+        for Kind { lines, what } in [&self.invalid, &self.cut, &self.long] {
+            if *lines > 1 {
+                warn(&format!("{}: {lines} lines in all {what}", self.input));
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn count(&mut self, input: &str, number: u64, message: &str) {
+        self.lines += 1;
+        if self.lines == 1 {
+            warn(&format!("{input}:{number}: {message}"));
+        }
+    }
+}
+
+/// A warning that cannot be written is no reason to stop; `eprintln!` would panic.
+fn warn(message: &str) {
+    let _ = writeln!(std::io::stderr(), "warning: {message}");
+}

@@ -1,0 +1,119 @@
+//! Texts that cannot be scored: each names its file, line and remedy.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Untrained, refused, run};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+}
+
+#[test]
+fn hypotheses_and_references_that_do_not_match_are_named() {
+    let folder = Folder::new();
+    let three = folder.write("three", "a\nb\nc\n");
+    let two = folder.write("two", "a\nb\n");
+    let empty = folder.write("empty", "");
+    let latin = folder.write("latin", b"a\nb\ncaf\xe9\n");
+    let eval = |hypothesis: &str, reference: &str, needles: &[&str]| {
+        let arguments = ["eval-bleu", "--hypothesis", hypothesis, "--reference", reference];
+        refused(&arguments, 1, needles);
+    };
+    eval(
+        &two,
+        &three,
+        &["two ends after line 2", "three has 3 lines", "line 3 has no counterpart"],
+    );
+    eval(
+        &three,
+        &two,
+        &["two ends after line 2", "three has 3 lines", "line 3 has no counterpart"],
+    );
+    eval(&empty, &three, &["empty: the file is empty"]);
+    eval(&three, &empty, &["empty: the file is empty"]);
+    eval(&latin, &three, &["latin:3", "0xe9 at byte 4", "iconv"]);
+    eval(&three, &latin, &["latin:3", "0xe9 at byte 4"]);
+    eval("/no/such", &three, &["/no/such: no such file"]);
+    eval(&three, "/no/such", &["/no/such: no such file"]);
+    eval("-", "-", &["`-` was given for both sides"]);
+}
+
+#[test]
+fn options_out_of_range_are_wrong_usage() {
+    let folder = Folder::new();
+    let text = folder.write("text", "a b c d e\n");
+    let fixed = ["eval-bleu", "--hypothesis", &text, "--reference", &text];
+    let cases: [(&[&str], &[&str]); 6] = [
+        (&["--width", "100000"], &["--width", "0..=15"]),
+        (&["--confidence", "--confidence-n", "0"], &["--confidence-n"]),
+        (&["--confidence", "--confidence-n", "1000000000000"], &["--confidence-n", "1000000"]),
+        (&["--tokenize", "14a"], &["14a", "13a, intl, char, zh and none"]),
+        (&["--smooth", "much"], &["much", "exp, floor, add-k and none"]),
+        (&["--metric", "meteor"], &["meteor", "chrf"]),
+    ];
+    for (more, needles) in cases {
+        refused(&[&fixed[..], more].concat(), 2, needles);
+    }
+}
+
+#[test]
+fn hostile_text_is_scored_and_only_what_would_fill_the_memory_refused() {
+    let folder = Folder::new();
+    let word = "x".repeat(1_000_000);
+    let text = folder.write("text", format!("\0\n\n{word}\na\u{2028}b\rc\n"));
+    let mut arguments = vec!["eval-bleu", "--hypothesis", &text, "--reference", &text, "--metric"];
+    arguments.extend(["bleu", "chrf", "chrf++", "ter", "compound"]);
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", common::stderr(&output));
+    let words = folder.write("words", "a b\n".to_owned() + &"eins ".repeat(100_000) + "\n");
+    let arguments = ["eval-bleu", "--hypothesis", &words, "--reference", &words, "--metric", "ter"];
+    refused(&arguments, 1, &["TER", "line 2", "100000 words", "split"]);
+}
+
+#[test]
+fn pairs_that_cannot_be_scored_by_a_model_are_named() {
+    let folder = Folder::new();
+    let model = Untrained::get().model().display().to_string();
+    let one = folder.write("one", "eins\n");
+    let two = folder.write("two", "one\ntwo\n");
+    let three = folder.write("three.tsv", "eins\tone\nzwei\ttwo\t2\n");
+    let long = folder.write("long", "eins ".repeat(100_000) + "\n");
+    let score = |more: &[&str], needles: &[&str]| {
+        refused(&[&["score", "--model", &model, "--source"][..], more].concat(), 1, needles);
+    };
+    score(&[&one, "--target", &two], &["one ends after line 1", "line 2 has no partner"]);
+    score(&[&three], &["three.tsv:2", "3 column(s)"]);
+    score(&[&long, "--target", &one], &["long: sentence 1", "at most 1024", "split"]);
+    score(&[&one, "--target", &long], &["sentence 1: the target", "at most 1024"]);
+    score(&["/no/such"], &["/no/such: no such file"]);
+    let ids = folder.write("ids", "270\n270 x\n");
+    let words = folder.write("words", "270\n270\n");
+    score(&[&words, "--target", &ids, "--token-ids"], &["ids:2", "\"x\" is no token id"]);
+}
+
+#[test]
+fn a_translation_that_cannot_be_written_is_known_before_the_work() {
+    let folder = Folder::new();
+    let model = Untrained::get().model().display().to_string();
+    let text = folder.write("text", "eins\n");
+    let fixed = ["eval-bleu", "--model", &model, "--source", &text, "--reference", &text];
+    let eval = |output: &str, code, needles: &[&str]| {
+        refused(&[&fixed[..], &["--output", output]].concat(), code, needles);
+    };
+    eval("/no/such/folder/x", 1, &["/no/such/folder/x: cannot be written"]);
+    eval(&text, 2, &["is both input and output"]);
+    assert_eq!(fs::read_to_string(&text).unwrap(), "eins\n");
+}

@@ -1,0 +1,122 @@
+//! A TOML text, checked key by key and type by type, so that errors know their line.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Table;
+use toml::de::{DeTable, DeValue, Deserializer, Error};
+
+use super::TrainConfig;
+use super::layers::{ConfigFileError, known_keys, nearest};
+
+/// Most bytes of a configuration file, whose every key together takes a few thousand.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// What a configuration file says.
+pub(super) struct Document {
+    /// Its `preset` key.
+    pub preset: Option<String>,
+    /// All other keys, which exist and have the right types.
+    pub table: Table,
+}
+
+/// Reads the file at `path`, no further than a configuration can be long.
+pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
+    let unreadable = |source| ConfigFileError::Unreadable { path: path.into(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let place = path.display().to_string();
+    if bytes.len() as u64 > LONGEST_FILE {
+        let message = format!("longer than {LONGEST_FILE} bytes; is this a configuration file?");
+        return Err(ConfigFileError::Syntax { place, message });
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => parse(&place, text),
+        Err(error) => {
+            let at = error.valid_up_to();
+            let place = format!("{place}:{}", line_at(&bytes, at));
+            let message = format!("byte 0x{:02x} is not UTF-8; save the file as UTF-8", bytes[at]);
+            Err(ConfigFileError::Syntax { place, message })
+        }
+    }
+}
+
+/// Parses and checks `text`, which errors call `place`.
+pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError> {
+    let at = |span: Option<Range<usize>>| match span {
+        Some(span) => format!("{place}:{}", line_at(text.as_bytes(), span.start)),
+        None => place.to_string(),
+    };
+    let syntax = |error: Error| ConfigFileError::Syntax {
+        place: at(error.span()),
+        message: error.message().to_string(),
+    };
+    let mut parsed = DeTable::parse(text).map_err(syntax)?;
+    let preset = preset(parsed.get_mut(), &at)?;
+    if let Some((key, span)) = first_unknown(parsed.get_ref(), &known_keys()) {
+        let known = known_keys();
+        let nearest = nearest(&key, known.iter().map(String::as_str));
+        return Err(ConfigFileError::UnknownKey { place: at(Some(span)), key, nearest });
+    }
+    TrainConfig::deserialize(Deserializer::from(parsed)).map_err(|error| {
+        let place = at(error.span());
+        ConfigFileError::Type { place, message: one_line(&error) }
+    })?;
+    let mut table: Table = text.parse().map_err(syntax)?;
+    table.remove("preset");
+    Ok(Document { preset, table })
+}
+
+/// Takes the `preset` key out of `table`.
+fn preset(
+    table: &mut DeTable,
+    at: &dyn Fn(Option<Range<usize>>) -> String,
+) -> Result<Option<String>, ConfigFileError> {
+    let Some(value) = table.remove("preset") else {
+        return Ok(None);
+    };
+    match value.get_ref() {
+        DeValue::String(name) => Ok(Some(name.to_string())),
+        _ => {
+            let message = "preset must be a name in quotes, such as preset = \"small\"".into();
+            Err(ConfigFileError::Type { place: at(Some(value.span())), message })
+        }
+    }
+}
+
+/// The key, dotted, that stands first in the text and does not exist.
+fn first_unknown(table: &DeTable, known: &[String]) -> Option<(String, Range<usize>)> {
+    fn walk(
+        prefix: &str,
+        table: &DeTable,
+        known: &[String],
+        found: &mut Vec<(String, Range<usize>)>,
+    ) {
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = if prefix.is_empty() { name.into() } else { format!("{prefix}.{name}") };
+            if !known.contains(&path) {
+                found.push((path, key.span()));
+            } else if let DeValue::Table(inner) = value.get_ref() {
+                walk(&path, inner, known, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk("", table, known, &mut found);
+    found.into_iter().min_by_key(|(_, span)| span.start)
+}
+
+/// 1-based line of the byte at `at`.
+fn line_at(text: &[u8], at: usize) -> usize {
+    1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// A parser's message without its line breaks.
+pub(super) fn one_line(error: &Error) -> String {
+    error.to_string().trim_end().replace('\n', " ")
+}
