@@ -43,6 +43,7 @@ mod dropout;
 mod embedding;
 mod encoder;
 mod feed_forward;
+mod flops;
 mod init;
 mod linear;
 mod loss;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use burnformer_infer::{
-    Batching, Hypothesis, Request, Sampling, SearchSettings, NeuralModel, search,
+    Batching, Hypothesis, NeuralModel, Request, Sampling, SearchSettings, search,
 };
 use common::{NAMES, Reference};
 use proptest::prelude::*;

@@ -20,12 +20,17 @@ fn padding([rows, len]: [usize; 2], device: &Device) -> Tensor<2, Bool> {
     Tensor::from_data(TensorData::new(bits, [rows, len]), device)
 }
 
+/// Weights under which a sequence does not blow up rounding errors as standard normal ones do.
+fn tame(weight: &Tensor<2>) -> Tensor<2> {
+    weight.clone() * 0.25
+}
+
 fn sequence(gru: Gru, [rows, len, width]: [usize; 3], direction: Direction) -> Vec<Vec<f32>> {
     let (inputs, weight) = (leaf(1, [rows, len, 3 * width]), leaf(2, [3 * width, width]));
     let (bias, initial) = (leaf(3, [3 * width]), leaf(4, [rows, width]));
     let padding = padding([rows, len], &device());
     let states =
-        gru(inputs.clone(), weight.clone(), bias.clone(), initial.clone(), padding, direction);
+        gru(inputs.clone(), tame(&weight), bias.clone(), initial.clone(), padding, direction);
     let leaves = Leaves { one: vec![bias], two: vec![weight, initial], three: vec![inputs] };
     with_gradients(states, leaves)
 }
@@ -59,6 +64,12 @@ fn attentive(unit: Attentive, sizes: Sizes) -> Vec<Vec<f32>> {
             given.initial.clone(),
         ],
         three: vec![given.inputs.clone(), given.keys.clone(), given.memory.clone()],
+    };
+    let given = AttentiveGru {
+        context_weight: tame(&given.context_weight),
+        weight: tame(&given.weight),
+        query_weight: tame(&given.query_weight),
+        ..given
     };
     with_gradients(unit(given), leaves)
 }
@@ -141,8 +152,13 @@ fn hypotheses_share_the_memory_of_their_sentence() {
 
 #[test]
 fn an_empty_batch_gives_an_empty_batch() {
-    let states = sequence(kernels::gru, [0, 3, 4], Direction::Forward);
-    assert!(states[0].is_empty() && states[1].iter().all(|&x| x == 0.0));
+    let inputs = Tensor::<3>::zeros([0, 3, 12], &device());
+    let initial = Tensor::<2>::zeros([0, 4], &device());
+    let padding =
+        Tensor::<2, Bool>::from_data(TensorData::new(Vec::<bool>::new(), [0, 3]), &device());
+    let (weight, bias) = (leaf(2, [12, 4]), leaf(3, [12]));
+    let states = kernels::gru(inputs, weight, bias, initial, padding, Direction::Forward);
+    assert_eq!(states.dims(), [0, 3, 4]);
 }
 
 #[test]

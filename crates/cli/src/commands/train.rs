@@ -57,6 +57,9 @@ pub struct Args {
     quiet: bool,
 }
 
+/// Tokens of a side of a sentence, to tell how much arithmetic an update is.
+const TYPICAL: usize = 12;
+
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
     let folder = run_folder(&args)?;
@@ -139,6 +142,11 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     println!();
     println!("# parameters: {}", shape.parameter_count());
     println!("# memory of the worst batch (estimate): {:.2} GB", bytes as f64 / 1e9);
+    let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
+    println!(
+        "# arithmetic of an update of sentences of {TYPICAL} tokens: {:.1} GFLOP",
+        flops as f64 / 1e9
+    );
     if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
         println!("# with a vocabulary of {vocab}; tokenizer.files decides the real one");
     }

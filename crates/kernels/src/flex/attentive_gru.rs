@@ -1,3 +1,5 @@
+#![allow(clippy::too_many_arguments, reason = "each tensor must be an argument of its own")]
+
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
@@ -12,7 +14,6 @@ use crate::slices::attentive_gru::{self as slices, Shape, Tape};
 
 #[backend_extension(Flex, Autodiff)]
 pub(crate) trait AttentiveGru: Backend {
-    #[allow(clippy::too_many_arguments, reason = "each tensor must be an argument of its own")]
     fn fused_attentive_gru(
         inputs: FloatTensor<Self>,
         context_weight: FloatTensor<Self>,

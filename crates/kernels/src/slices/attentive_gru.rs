@@ -1,4 +1,8 @@
 //! A gated recurrent unit that looks at a memory with additive attention at each of its steps.
+#![allow(
+    clippy::too_many_arguments,
+    reason = "plain slices, so that they are compiled to vector instructions"
+)]
 
 use rayon::prelude::*;
 
