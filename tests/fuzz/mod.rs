@@ -191,7 +191,9 @@ pub fn fuzz(
     }
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let test = std::cell::RefCell::new(test);
+    let tried = Cell::new(0);
     let outcome = TestRunner::new(config).run(&strategy, |bytes| {
+        tried.set(tried.get() + 1);
         let run = || (test.borrow_mut())(&bytes);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
             .map_err(|_| TestCaseError::fail("panicked, see above"))
@@ -204,6 +206,8 @@ pub fn fuzz(
         panic!("{why}; kept as {}: {}", path.display(), String::from_utf8_lossy(&bytes));
     }
     outcome.unwrap();
+    assert_eq!(tried.get(), cases, "every case was tried");
+    eprintln!("{name}: {cases} cases");
 }
 
 fn kept(folder: &Path) -> Vec<PathBuf> {

@@ -131,7 +131,7 @@ pub fn run(args: Args) -> Result<()> {
                 };
                 Alternative { text, hypothesis }
             });
-            write(&args, &mut *output, done + place, &alternatives.collect::<Vec<_>>())?;
+            write(&args, &mut output, done + place, &alternatives.collect::<Vec<_>>())?;
         }
         output.flush()?;
         done += count;

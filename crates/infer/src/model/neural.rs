@@ -101,7 +101,7 @@ impl StepModel for NeuralModel {
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
         let input = &target[..target.len() - 1];
-        let input = self.pad(&[input], Some(self.config.bos));
+        let input = self.pad(&[input], Some(self.config.bos()));
         let maps = self.model.attention(self.pad(&[source], None), input);
         let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect();
         Some(AttentionWeights {
