@@ -39,7 +39,7 @@ fn scalar(tensor: Tensor<1>) -> f64 {
 /// Asserts `own` within 1e-4 of the largest expected number, where `real` says so of a place.
 fn assert_near(name: &str, own: &TensorData, expected: &TensorData, real: impl Fn(usize) -> bool) {
     assert_eq!(own.shape(), expected.shape(), "{name}");
-    let scale = expected.iter::<f64>().fold(1e-6, |m, x| m.max(x.abs()));
+    let scale = expected.iter::<f64>().fold(1e-6_f64, |m, x| m.max(x.abs()));
     let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
     for (place, (a, b)) in pairs.filter(|&(place, _)| real(place)) {
         assert!((a - b).abs() <= 1e-4 * scale, "{name} {place}: {a}, not {b}");
