@@ -15,13 +15,16 @@ use std::process::{Command, ExitCode, ExitStatus};
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 8] = [
+const FORWARDED: [Entry; 11] = [
     ("train", "train a model, or resume a run"),
     ("eval-bleu", "translate a test set and score it by BLEU"),
     ("translate", "translate text, one sentence a line"),
+    ("study", "train the variations of the paper's Table 3 and compare them"),
     ("score", "give the log-probability of known translations"),
     ("average", "average the weights of checkpoints"),
     ("inspect", "describe a model directory"),
+    ("attention", "show what a model looks at, and align words"),
+    ("plot", "draw the curves of runs, positions, the schedule"),
     ("devices", "list the devices that can compute"),
     ("bench", "measure speed, alone or beside another framework"),
 ];

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_train::config::DataSettings;
 use sha2::{Digest, Sha256};
 
 macro_rules! files {
@@ -29,6 +30,25 @@ pub struct EmbeddedCorpus {
     pub valid: Vec<PathBuf>,
     /// Text to test on.
     pub test: Vec<PathBuf>,
+}
+
+/// Names the corpus, unpacked into `cache`, where `data` names no training text; its other parts too where
+/// those are missing.
+///
+/// # Errors
+/// As [`unpack`].
+pub fn fill(data: &mut DataSettings, cache: &Path) -> Result<()> {
+    if !data.train.is_empty() {
+        return Ok(());
+    }
+    let corpus = unpack(cache)?;
+    data.train = corpus.train;
+    for (key, own) in [(&mut data.valid, corpus.valid), (&mut data.test, corpus.test)] {
+        if key.is_empty() {
+            *key = own;
+        }
+    }
+    Ok(())
 }
 
 /// Unpacks the corpus into `cache`, or finds it there.

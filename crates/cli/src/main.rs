@@ -36,15 +36,25 @@ enum Command {
     EvalBleu(commands::eval_bleu::Args),
     /// Score given translations by a model's log-probability.
     Score(commands::score::Args),
+    /// Train the variations of the paper's Table 3 and compare them.
+    Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
+    /// Show what a model looks at: every layer and head, and word alignments.
+    Attention(commands::attention::Args),
+    /// Draw the curves of runs, or the paper's own pictures.
+    Plot(commands::plot::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
     /// Measure speed, alone or beside another framework.
     Bench(commands::bench::Args),
 }
+
+/// Counts what is allocated, for `bench`.
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     allocator::keep_freed_memory();
@@ -53,8 +63,11 @@ fn main() -> ExitCode {
         Command::Translate(args) => commands::translate::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
         Command::Score(args) => commands::score::run(args),
+        Command::Study(args) => commands::study::run(args),
         Command::Average(args) => commands::average::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
+        Command::Attention(args) => commands::attention::run(args),
+        Command::Plot(args) => commands::plot::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Bench(args) => commands::bench::run(args),
     };

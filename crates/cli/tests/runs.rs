@@ -22,6 +22,23 @@ impl Toy {
         run(&train_arguments(self.folder.path(), &self.corpus, out, more))
     }
 
+    /// The same for the recurrent baseline.
+    fn train_rnn(&self, out: &str, more: &[&str]) -> std::process::Output {
+        let sizes = ["--preset", "rnn", "--set", "model.d_model=32", "--set"];
+        let sizes = [&sizes[..], &["model.rnn.d_hidden=24", "--set", "model.rnn.d_attention=16"]];
+        let all = train_arguments(self.folder.path(), &self.corpus, out, more);
+        let mut own: Vec<String> = Vec::new();
+        for argument in all {
+            if argument.starts_with("model.") && !argument.starts_with("model.dropout") {
+                own.pop();
+            } else {
+                own.push(argument);
+            }
+        }
+        own.extend(sizes.concat().iter().map(|s| s.to_string()));
+        run(&own)
+    }
+
     fn weights(&self, out: &str, step: u32) -> Vec<u8> {
         let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
         fs::read(self.folder.path().join(path)).unwrap()
@@ -56,6 +73,25 @@ fn a_run_stopped_and_resumed_is_the_run_that_was_not() {
     let nothing = toy.train("parts", &with("training.max_updates=120", &["--resume"]));
     assert_eq!(nothing.status.code(), Some(1));
     assert!(stderr(&nothing).contains("nothing to do"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn a_run_of_the_recurrent_baseline_resumes_to_the_same_bytes_and_its_model_translates() {
+    let toy = Toy::new();
+    let dropout = ["--set", "model.dropout=0.1"];
+    let with = |updates: &'static str, more: &[&'static str]| {
+        [&dropout[..], &["--set", updates], more].concat()
+    };
+    stdout(&toy.train_rnn("whole", &with("training.max_updates=80", &[])));
+    stdout(&toy.train_rnn("parts", &with("training.max_updates=40", &[])));
+    let resumed = toy.train_rnn("parts", &with("training.max_updates=80", &["--resume"]));
+    assert!(stderr(&resumed).contains("resumed after update 40"), "{}", stderr(&resumed));
+    assert!(toy.weights("whole", 80) == toy.weights("parts", 80));
+    let model = toy.folder.path().join("whole/best").display().to_string();
+    let translated = common::run_with(&["translate", "--model", &model], b"eins zwei\n\ndrei\n");
+    assert_eq!(stdout(&translated).lines().count(), 3);
+    let described = stdout(&run(&["inspect", &model]));
+    assert!(described.contains("d_attention") && described.contains("rnn"), "{described}");
 }
 
 #[test]

@@ -172,22 +172,11 @@ impl TransformerConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.validate_sizes()?;
         self.validate_rates()?;
-        if self.sharing == EmbeddingSharing::All && self.source_vocab != self.target_vocab {
-            return Err(ConfigError::SharedVocabularies {
-                source_vocab: self.source_vocab,
-                target_vocab: self.target_vocab,
-            });
-        }
         if self.positions == Positions::Sinusoidal && !self.d_model.is_multiple_of(2) {
             return Err(ConfigError::OddWidth { d_model: self.d_model });
         }
-        let &Self { pad, bos, eos, .. } = self;
-        let vocab = self.source_vocab.min(self.target_vocab);
-        let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
-        if !inside || pad == bos || pad == eos || bos == eos {
-            return Err(ConfigError::SpecialIds { pad, bos, eos });
-        }
-        Ok(())
+        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
     /// Within these limits the number of parameters fits 64 bits.
@@ -269,6 +258,24 @@ impl TransformerConfig {
         };
         encoder + decoder + closing + positions + vocabulary * d
     }
+}
+
+/// Checks what embeddings of any architecture need: vocabularies that can be shared as they are to be,
+/// special ids inside them.
+pub(crate) fn check_vocabularies(
+    sharing: EmbeddingSharing,
+    [source_vocab, target_vocab]: [usize; 2],
+    [pad, bos, eos]: [u32; 3],
+) -> Result<(), ConfigError> {
+    if sharing == EmbeddingSharing::All && source_vocab != target_vocab {
+        return Err(ConfigError::SharedVocabularies { source_vocab, target_vocab });
+    }
+    let vocab = source_vocab.min(target_vocab);
+    let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
+    if !inside || pad == bos || pad == eos || bos == eos {
+        return Err(ConfigError::SpecialIds { pad, bos, eos });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

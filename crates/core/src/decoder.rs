@@ -11,6 +11,7 @@ use crate::norm::LayerNorm;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::transformer::{AttentionMaps, Memory};
+use crate::window::{Sight, Window};
 
 /// One layer of the decoder (paper §3.1): masked self-attention, attention to the encoder's
 /// output, the feed-forward network.
@@ -34,7 +35,7 @@ pub struct DecoderLayer {
 /// What one decoder layer remembers between steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far.
+    /// Keys and values of the target so far, or of as much of it as the attention window reaches.
     pub target: History,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
@@ -99,24 +100,32 @@ impl DecoderLayer {
     /// Continues the targets by the positions of `x` (`[rows, new_len, d_model]` → the same),
     /// remembering them in `cache`. Training is the case of an empty cache and a whole target.
     ///
-    /// - `self_mask`: `[1, 1, new_len, past + new_len]`
+    /// - `sight`: what the new positions see of those in the cache and of each other
     /// - `source_padding`: `[sentences, 1, 1, source_len]`
     fn forward(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
-        self_mask: &Option<Tensor<4, Bool>>,
+        sight: &Sight,
         source_padding: &Tensor<4, Bool>,
         mode: Mode,
         mut maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
         let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let KeyValues { key, value } = self.self_attention.key_values(x.clone());
-            cache.target.append(key, value);
+            let new = self.self_attention.key_values(x.clone());
+            cache.target.append(new.key.clone(), new.value.clone());
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            let (past, mask) = (&cache.target, self_mask.clone());
-            self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
+            match sight {
+                Sight::Masked(mask) => {
+                    let (past, mask) = (&cache.target, mask.clone());
+                    self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
+                }
+                // Blocks are of a whole target, so there is no past.
+                Sight::Blocks(_) => {
+                    self.self_attention.attend_self(x, new, sight, mode.fold(1), record)
+                }
+            }
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
             // The hypotheses of a sentence attend together, as further queries to one memory.
@@ -182,11 +191,14 @@ impl Decoder {
         mut maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
         let new_len = x.dims()[1];
-        let mask = self.mask(cache.len, new_len, &x.device());
+        let sight = self.sight(cache.len, new_len, &x.device(), maps.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
             let (past, padding) = (&mut cache.layers[n], &cache.source_padding);
-            x = layer.forward(x, past, &mask, padding, mode.fold(n as u64), maps);
+            x = layer.forward(x, past, &sight, padding, mode.fold(n as u64), maps);
+            if let Some(radius) = self.window {
+                past.target.keep_last(radius);
+            }
         }
         cache.len += new_len;
         match &self.norm {
@@ -203,13 +215,21 @@ impl Decoder {
         }
     }
 
-    /// A single new position without a window sees all there is and needs no mask.
-    fn mask(&self, past: usize, new_len: usize, device: &Device) -> Option<Tensor<4, Bool>> {
-        let later = (new_len > 1).then(|| look_ahead_mask(past, new_len, device));
-        let far = self.window.map(|window| window_mask(past, new_len, window, device));
-        match (later, far) {
-            (Some(later), Some(far)) => Some(later.bool_or(far)),
-            (later, far) => later.or(far),
+    /// What `new_len` positions see of the cache, which holds `past` positions or as many as the
+    /// window reaches, and of each other. A single one sees all there is. Weights to be recorded are
+    /// those of the whole mask.
+    fn sight(&self, past: usize, new_len: usize, device: &Device, recording: bool) -> Sight {
+        if new_len == 1 {
+            return Sight::Masked(None);
         }
+        let Some(radius) = self.window else {
+            return Sight::Masked(Some(look_ahead_mask(past, new_len, device)));
+        };
+        if past == 0 && !recording {
+            return Window { radius, causal: true }.sight(new_len, None, device);
+        }
+        let held = past.min(radius);
+        let later = look_ahead_mask(held, new_len, device);
+        Sight::Masked(Some(later.bool_or(window_mask(held, new_len, radius, device))))
     }
 }

@@ -4,11 +4,11 @@ use burnformer_kernels::RandomKey;
 
 use crate::config::{NormPosition, TransformerConfig};
 use crate::feed_forward::PositionWiseFeedForward;
-use crate::mask::window_mask;
 use crate::multi_head::MultiHeadAttention;
 use crate::norm::LayerNorm;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
+use crate::window::{Sight, Window};
 
 /// One layer of the encoder (paper §3.1): self-attention, then the feed-forward network.
 #[derive(Module, Debug)]
@@ -39,20 +39,18 @@ impl EncoderLayer {
 
     /// # Shapes
     /// - `x`: `[batch, len, d_model]` → the same
-    /// - `mask`: `[batch, 1, 1 or len, len]`, `true` hides
     ///
     /// Pushes the attention weights onto `record` if there is one.
     pub fn forward(
         &self,
         x: Tensor<3>,
-        mask: &Tensor<4, Bool>,
+        sight: &Sight,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let memory = self.self_attention.key_values(x.clone());
-            let mask = Some(mask.clone());
-            self.self_attention.attend(x, memory, mask, mode.fold(1), record)
+            self.self_attention.attend_self(x, memory, sight, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -95,9 +93,9 @@ impl Encoder {
         mode: Mode,
         mut record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let mask = self.mask(padding, &x);
+        let sight = self.sight(padding, x.dims()[1], record.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(x, &mask, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.forward(x, &sight, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),
@@ -112,13 +110,15 @@ impl Encoder {
         }
     }
 
-    fn mask(&self, padding: &Tensor<4, Bool>, x: &Tensor<3>) -> Tensor<4, Bool> {
-        match self.window {
-            None => padding.clone(),
-            Some(window) => {
-                let near = window_mask(0, x.dims()[1], window, &padding.device());
-                padding.clone().bool_or(near)
-            }
+    /// Weights to be recorded are those of the whole mask.
+    fn sight(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> Sight {
+        let Some(radius) = self.window else {
+            return Sight::Masked(Some(padding.clone()));
+        };
+        let window = Window { radius, causal: false };
+        match recording {
+            true => Sight::Masked(Some(window.mask(len, Some(padding), &padding.device()))),
+            false => window.sight(len, Some(padding), &padding.device()),
         }
     }
 }

@@ -16,7 +16,9 @@
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
+//! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
+//! | recurrent baseline | [`Rnn`]; [`Model`] is either |
 //!
 //! # Example
 //!
@@ -41,10 +43,12 @@ mod dropout;
 mod embedding;
 mod encoder;
 mod feed_forward;
+mod flops;
 mod init;
 mod linear;
 mod loss;
 mod mask;
+mod model;
 mod multi_head;
 mod norm;
 mod parameters;
@@ -52,7 +56,9 @@ mod position;
 mod presets;
 mod random;
 mod residual;
+mod rnn;
 mod transformer;
+mod window;
 
 pub mod model_dir;
 
@@ -69,10 +75,17 @@ pub use feed_forward::PositionWiseFeedForward;
 pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{look_ahead_mask, padding_mask, window_mask};
+pub use model::{Architecture, Model, ModelCache, ModelConfig};
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
-pub use parameters::{LoadError, named_gradients, named_parameters, with_parameters};
+pub use parameters::{
+    LoadError, named_gradients, named_parameters, parameter_sizes, with_parameters,
+};
 pub use position::{PositionalEncoding, sinusoid};
 pub use random::Mode;
 pub use residual::ResidualNorm;
+pub use rnn::{
+    AdditiveAttention, Gru, Rnn, RnnCache, RnnConfig, RnnDecoder, RnnEncoder, RnnMemory,
+};
 pub use transformer::{AttentionMaps, Memory, Transformer};
+pub use window::{Sight, Window, WindowBlocks, window_attention};

@@ -7,6 +7,7 @@ use crate::config::TransformerConfig;
 use crate::dropout::Dropout;
 use crate::linear::Linear;
 use crate::random::Mode;
+use crate::window::{Sight, window_attention};
 
 /// Multi-head attention (paper §3.2.2): h attentions over projected queries, keys and values,
 /// concatenated and projected back. `d_k` and `d_v` are free of `d_model / heads`.
@@ -126,6 +127,32 @@ impl MultiHeadAttention {
             }
         };
         self.output.forward(context)
+    }
+
+    /// Attends from every position of `x` (`[batch, len, d_model]`) to those of `memory`, which are as
+    /// many and of which it sees what `sight` says; pushes the weights onto `record` if there is one.
+    ///
+    /// # Panics
+    /// If weights are to be recorded of attention in blocks, which has none for the pairs it leaves out.
+    pub fn attend_self(
+        &self,
+        x: Tensor<3>,
+        memory: KeyValues,
+        sight: &Sight,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Tensor<3> {
+        match sight {
+            Sight::Masked(mask) => self.attend(x, memory, mask.clone(), mode, record),
+            Sight::Blocks(blocks) => {
+                assert!(record.is_none(), "attention in blocks has no whole rows of weights");
+                let query = self.query.forward(x);
+                let KeyValues { key, value } = memory;
+                let (heads, dropout) = (self.heads, &self.dropout);
+                let context = window_attention(query, key, value, heads, blocks, dropout, mode);
+                self.output.forward(context)
+            }
+        }
     }
 
     /// [`attend`](Self::attend) to all that `history` holds.

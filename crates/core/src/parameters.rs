@@ -37,17 +37,26 @@ pub enum LoadError {
 struct Path(Vec<String>);
 
 impl Path {
-    fn enter(&mut self, name: &str) {
-        self.0.push(name.to_string());
+    fn enter(&mut self, name: &str, container: &str) {
+        if is_named(container) {
+            self.0.push(name.to_string());
+        }
     }
 
-    fn exit(&mut self) {
-        self.0.pop();
+    fn exit(&mut self, container: &str) {
+        if is_named(container) {
+            self.0.pop();
+        }
     }
 
     fn name(&self) -> String {
         self.0.join(".")
     }
+}
+
+/// Which variant of an enum a module is, such as [`Model`](crate::Model)'s, is no part of a name.
+fn is_named(container: &str) -> bool {
+    !container.starts_with("Enum:")
 }
 
 /// Collects one value a parameter: itself, or its gradient.
@@ -58,12 +67,12 @@ struct Collector<'a> {
 }
 
 impl ModuleVisitor for Collector<'_> {
-    fn enter_module(&mut self, name: &str, _container: &str) {
-        self.path.enter(name);
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
+    fn exit_module(&mut self, _name: &str, container: &str) {
+        self.path.exit(container);
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
@@ -86,6 +95,26 @@ fn collect<M: Module>(module: &M, gradients: Option<&Gradients>) -> BTreeMap<Str
 /// Every parameter's value, sorted by name.
 pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
     collect(module, None)
+}
+
+/// Name and number of elements of every parameter, in visiting order.
+pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
+    #[derive(Default)]
+    struct Sizes(Path, Vec<(String, usize)>);
+    impl ModuleVisitor for Sizes {
+        fn enter_module(&mut self, name: &str, container: &str) {
+            self.0.enter(name, container);
+        }
+        fn exit_module(&mut self, _name: &str, container: &str) {
+            self.0.exit(container);
+        }
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            self.1.push((self.0.name(), param.val().shape().num_elements()));
+        }
+    }
+    let mut sizes = Sizes::default();
+    module.visit(&mut sizes);
+    sizes.1
 }
 
 /// Every parameter's gradient, sorted by name; a parameter that took no part has none.
@@ -118,12 +147,12 @@ impl Replacer {
 }
 
 impl ModuleMapper for Replacer {
-    fn enter_module(&mut self, name: &str, _container: &str) {
-        self.path.enter(name);
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
+    fn exit_module(&mut self, _name: &str, container: &str) {
+        self.path.exit(container);
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
@@ -185,6 +214,32 @@ mod tests {
         ] {
             assert!(names.iter().any(|n| n == name), "{name} not in {names:?}");
         }
+    }
+
+    #[test]
+    fn either_architecture_keeps_its_names() {
+        use crate::{Model, RnnConfig};
+        let plain = named_parameters(&tiny());
+        assert_eq!(named_parameters(&Model::from(tiny())), plain);
+        let sizes = parameter_sizes(&Model::from(tiny()));
+        assert_eq!(sizes.len(), plain.len());
+        assert!(sizes.iter().all(|(name, size)| plain[name].num_elements() == *size));
+        let rnn = RnnConfig::tiny(20).init(1, &Device::default()).expect("a preset is valid");
+        let names: Vec<String> = named_parameters(&Model::from(rnn)).into_keys().collect();
+        let cell = |path: &str| {
+            ["bias_hh", "bias_ih", "weight_hh", "weight_ih"].map(|n| format!("{path}.{n}"))
+        };
+        let others = |names: &[&str]| names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+        let attention = ["energy.weight", "key.bias", "key.weight", "query.weight"];
+        let expected = [
+            attention.map(|n| format!("decoder.attention.{n}")).to_vec(),
+            cell("decoder.cell").to_vec(),
+            others(&["decoder.initial.bias", "decoder.initial.weight"]),
+            others(&["decoder.readout.bias", "decoder.readout.weight", "embedding.weight"]),
+            cell("encoder.left_to_right").to_vec(),
+            cell("encoder.right_to_left").to_vec(),
+        ];
+        assert_eq!(names, expected.concat());
     }
 
     #[test]

@@ -226,3 +226,32 @@ fn rare_characters_leave_the_alphabet_to_the_frequent_ones() {
     assert!(all.id("ŋ").is_some() && most.id("ŋ").is_none());
     round_trips(&most, "ŋ");
 }
+
+#[test]
+fn the_words_of_pieces_are_those_that_white_space_separates() {
+    for tokenizer in both() {
+        let text = "The  house, l'homme of 漢字 \u{1F600} 12!";
+        let ids = tokenizer.encode(text);
+        let words = tokenizer.words_of(&ids);
+        let expected: Vec<&str> = text.split_whitespace().collect();
+        let word = |number: usize| {
+            let own = ids.iter().zip(&words).filter(|(_, word)| **word == number);
+            tokenizer.decode(&own.map(|(&id, _)| id).collect::<Vec<_>>())
+        };
+        let own: Vec<String> = (0..=*words.last().unwrap()).map(word).collect();
+        assert_eq!(own.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected);
+        assert!(words.is_sorted());
+    }
+}
+
+#[test]
+fn a_piece_of_white_space_belongs_to_the_word_after_it_and_the_last_word_exists() {
+    let [tokenizer, _] = both();
+    let space = tokenizer.id("▁").unwrap();
+    let word = tokenizer.encode("house");
+    let ids = [&word[..], &[space, special::EOS]].concat();
+    assert_eq!(*tokenizer.words_of(&ids).last().unwrap(), 0);
+    let ids = [&word[..], &[space], &tokenizer.encode("12")[..]].concat();
+    assert_eq!(tokenizer.words_of(&ids)[word.len()], 1);
+    assert_eq!(tokenizer.words_of(&[special::BOS]), [0]);
+}

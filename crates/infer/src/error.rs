@@ -149,6 +149,9 @@ pub enum InferError {
         /// Tokens generated before.
         step: usize,
     },
+    /// The model has no attention weights to show.
+    #[error("this kind of model has no attention to show; give a single model that has")]
+    NoAttention,
     /// An ensemble of no models.
     #[error("an ensemble needs at least one model")]
     EmptyEnsemble,

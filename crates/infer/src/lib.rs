@@ -17,8 +17,9 @@
 //! | beam search with GNMT's length penalty (paper §6.1) | [`search`], [`SearchSettings`], [`LengthPenalty`] |
 //! | sampling | [`Sampling`] |
 //! | what a model must do | [`StepModel`], [`Decoding`] |
-//! | the Transformer; several models as one | [`TransformerModel`], [`Ensemble`] |
+//! | a trained model of either architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
+//! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -41,13 +42,13 @@
 //! use burn::tensor::Device;
 //! use burnformer_core::TransformerConfig;
 //! use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
-//! use burnformer_infer::{SearchSettings, TransformerModel, Translator};
+//! use burnformer_infer::{SearchSettings, NeuralModel, Translator};
 //!
 //! let settings = TokenizerSettings { vocab_size: 265, ..TokenizerSettings::default() };
 //! let tokenizer = Tokenizer::train(["a small house"], &settings)?;
 //! let config = TransformerConfig::tiny(tokenizer.vocab_size());
 //! let device = Device::default();
-//! let model = TransformerModel::new(config.clone(), config.init(1, &device)?, &device);
+//! let model = NeuralModel::new(config.clone(), config.init(1, &device)?, &device);
 //! let greedy = SearchSettings { max_length: Some(5), ..SearchSettings::greedy() };
 //! let translator = Translator::new(Box::new(model), Tokenizers::joint(tokenizer), greedy)?;
 //! let translations = translator.translate(&["a house", ""], &translator.options())?;
@@ -56,6 +57,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attention;
 mod batching;
 mod error;
 mod hypothesis;
@@ -67,10 +69,14 @@ mod search;
 mod settings;
 mod translator;
 
+pub use attention::{
+    AlignmentOptions, Attention, AttentionWeights, HeadWeights, Link, Piece, pharaoh,
+    word_alignment,
+};
 pub use batching::Batching;
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
-pub use model::{Decoding, Ensemble, SpecialIds, StepModel, TransformerModel};
+pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity};
 pub use search::{Request, search};

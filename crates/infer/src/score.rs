@@ -71,7 +71,7 @@ fn pick<'a>(all: &'a [Vec<u32>], places: &[usize]) -> Vec<&'a [u32]> {
     places.iter().map(|&place| &all[place][..]).collect()
 }
 
-fn check_pairs(
+pub(crate) fn check_pairs(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
     targets: &[Vec<u32>],

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use burnformer_infer::{
-    Batching, Hypothesis, Request, Sampling, SearchSettings, TransformerModel, search,
+    Batching, Hypothesis, NeuralModel, Request, Sampling, SearchSettings, search,
 };
 use common::{NAMES, Reference};
 use proptest::prelude::*;
 
-static MODELS: LazyLock<Vec<TransformerModel>> =
+static MODELS: LazyLock<Vec<NeuralModel>> =
     LazyLock::new(|| NAMES.iter().map(|name| Reference::load(name).model()).collect());
 
 fn searches() -> Vec<SearchSettings> {
@@ -35,7 +35,7 @@ fn groups() -> impl Strategy<Value = (Vec<usize>, Vec<(usize, usize, usize)>)> {
 }
 
 fn translate(
-    model: &TransformerModel,
+    model: &NeuralModel,
     sentences: &[&Vec<u32>],
     settings: &SearchSettings,
     batching: Batching,

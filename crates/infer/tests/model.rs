@@ -5,7 +5,7 @@ mod common;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::Mode;
 use burnformer_infer::{
-    Batching, Ensemble, Request, Sampling, SearchSettings, StepModel, TransformerModel, search,
+    Batching, Ensemble, NeuralModel, Request, Sampling, SearchSettings, StepModel, search,
 };
 use common::{NAMES, Reference};
 
@@ -24,8 +24,8 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
         let input = [&[1], &TARGET[..]].concat();
         let whole = model.forward(tensor(&source), tensor(&input), Mode::Inference);
         let whole: Vec<f32> = whole.into_data().iter::<f32>().collect();
-        let vocab = config.target_vocab;
-        let wrapped = TransformerModel::new(config, model, &Device::default());
+        let vocab = config.target_vocab();
+        let wrapped = NeuralModel::new(config, model, &Device::default());
         let mut decoding = wrapped.start(&[&source]);
         for (&token, expected) in input.iter().zip(whole.chunks_exact(vocab)) {
             let own = decoding.step(&[token]);
@@ -37,8 +37,12 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
 
 #[test]
 fn reordered_rows_continue_as_if_they_had_stood_there_always() {
-    let reference = Reference::load("paper");
-    let model = reference.model();
+    for name in ["paper", "rnn"] {
+        continue_reordered(&Reference::load(name).model());
+    }
+}
+
+fn continue_reordered(model: &NeuralModel) {
     let sources = [&[5u32, 6, 7, 2][..], &[9, 8, 2], &[11, 2]];
     let mut together = model.start(&sources);
     together.step(&[1, 1, 1]);
@@ -92,7 +96,7 @@ fn neighbours_order_and_batch_size_change_no_translation() {
 
 #[test]
 fn an_ensemble_of_different_models_searches_and_forces_alike() {
-    let members = ["paper", "learned_dk", "window"]
+    let members = ["paper", "learned_dk", "window", "rnn"]
         .map(|name| Box::new(Reference::load(name).model()) as Box<dyn StepModel>);
     let ensemble = Ensemble::new(members.into_iter().collect()).unwrap();
     assert_eq!(ensemble.max_positions(), Some(32));
@@ -105,6 +109,6 @@ fn an_ensemble_of_different_models_searches_and_forces_alike() {
         let pairs = forced.iter().zip(&found[0].log_probs);
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-4));
     }
-    // All three learned to reverse.
+    // All four learned to reverse.
     assert_eq!(found[0][0].tokens, [14, 6, 12, 2]);
 }

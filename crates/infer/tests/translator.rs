@@ -8,8 +8,8 @@ use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    FinishReason, InferError, LongSources, Request, SearchSettings, TranslateOptions, Translator,
-    perplexity, save_text_files,
+    AlignmentOptions, FinishReason, InferError, LongSources, Request, SearchSettings,
+    TranslateOptions, Translator, perplexity, save_text_files, word_alignment,
 };
 
 const LINES: [&str; 5] = ["the house is small", "", "a small dog", "the dog sees the house", "   "];
@@ -266,4 +266,52 @@ fn a_model_with_other_special_ids_is_refused() {
     save(dir.path(), &swapped, &Tokenizers::joint(tokenizer(280)), 1);
     let error = refusal(dir.path());
     assert!(matches!(error, InferError::SpecialId { token: "<s>", model: 2, tokenizer: 1 }));
+}
+
+#[test]
+fn attention_has_a_row_that_sums_to_one_for_every_token() {
+    let translator = load(&joint(1));
+    let attention = translator.attention("the house is small", "a small dog").unwrap();
+    let (source, target) = (attention.source.len(), attention.target_output.len());
+    assert_eq!(attention.target_input.len(), target);
+    assert_eq!(attention.source.last().unwrap().text, "</s>");
+    assert_eq!(attention.target_input[0].text, "<s>");
+    assert_eq!(attention.target_input[1..], attention.target_output[..target - 1]);
+    let weights = &attention.weights;
+    let sizes = [
+        (&weights.encoder_self, source, source),
+        (&weights.decoder_self, target, target),
+        (&weights.cross, target, source),
+    ];
+    for (layers, queries, keys) in sizes {
+        assert_eq!(layers.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+        for head in layers.iter().flatten() {
+            assert_eq!((head.queries, head.keys), (queries, keys));
+            for query in 0..queries {
+                let sum: f32 = head.row(query).iter().sum();
+                assert!((sum - 1.0).abs() < 1e-5, "{sum}");
+            }
+        }
+    }
+    let later = &weights.decoder_self[0][0].row(0)[1..];
+    assert!(later.iter().all(|&weight| weight == 0.0), "{later:?}");
+}
+
+#[test]
+fn every_target_word_is_aligned_to_a_word_of_the_source() {
+    let translator = load(&joint(1));
+    let attention = translator.attention("the house  is small", " a small dog ").unwrap();
+    let links = word_alignment(&attention, AlignmentOptions::default());
+    assert_eq!(links.iter().map(|link| link.target).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(links.iter().all(|link| link.source < 4), "{links:?}");
+    let empty = translator.attention("", "a dog").unwrap();
+    assert_eq!(word_alignment(&empty, AlignmentOptions::default()), []);
+}
+
+#[test]
+fn an_ensemble_has_no_attention_to_show() {
+    let (one, two) = (joint(1), joint(2));
+    let both = Translator::load_ensemble(&[&one, &two], &Device::default()).unwrap();
+    let error = both.attention("the dog", "a dog").unwrap_err();
+    assert!(matches!(error, InferError::NoAttention), "{error}");
 }

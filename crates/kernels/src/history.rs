@@ -46,6 +46,20 @@ impl History {
         }
     }
 
+    /// Forgets all but the last `count` positions.
+    pub fn keep_last(&mut self, count: usize) {
+        let mut surplus = self.len().saturating_sub(count);
+        self.blocks.retain_mut(|block| {
+            let len = block.key.dims()[1];
+            let forgotten = surplus.min(len);
+            surplus -= forgotten;
+            if forgotten > 0 && forgotten < len {
+                block.forget(forgotten);
+            }
+            forgotten < len
+        });
+    }
+
     /// Continues from the present rows `rows`, repeats allowed.
     pub fn select(&mut self, rows: &[usize]) {
         for block in &mut self.blocks {
@@ -119,6 +133,15 @@ impl Block {
     /// Present rows.
     fn rows(&self) -> usize {
         if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
+    }
+
+    /// Drops the first `count` positions, fewer than there are.
+    fn forget(&mut self, count: usize) {
+        let rest = |x: &Tensor<3>| {
+            let [rows, len, width] = x.dims();
+            x.clone().slice([0..rows, count..len, 0..width])
+        };
+        (self.key, self.value) = (rest(&self.key), rest(&self.value));
     }
 
     /// The keys and values of the present rows.

@@ -18,6 +18,7 @@
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
+//! | recurrent baseline (Bahdanau et al., 2015) | [`gru`], [`attentive_gru`](attentive_gru()) |
 //!
 //! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that
 //! it is drawn again in the backward pass and costs no memory.
@@ -48,10 +49,12 @@ mod vector;
 
 mod adam;
 mod attention;
+mod attentive_gru;
 mod cross_entropy;
 mod dropout;
 mod dropout_mask;
 mod embedding;
+mod gru;
 mod history;
 mod linear;
 mod log_sum_exp;
@@ -64,10 +67,12 @@ pub mod twin;
 
 pub use adam::{AdamStep, Moving, adam_step, sum_of_squares};
 pub use attention::attention;
+pub use attentive_gru::{AttentiveGru, attentive_gru};
 pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use dropout_mask::DropoutMask;
 pub use embedding::embedding;
+pub use gru::{Direction, gru};
 pub use history::History;
 pub use linear::{linear, linear_relu};
 pub use log_sum_exp::log_sum_exp;

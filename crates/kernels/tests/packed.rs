@@ -67,10 +67,11 @@ proptest! {
         assert_close(&[values(step)], &[values(whole)]);
     }
 
-    /// However hypotheses were reordered, the history holds what copying would have given.
+    /// However hypotheses were reordered and old positions forgotten, the history holds what copying
+    /// would have given.
     #[test]
     fn a_history_equals_copied_tensors(
-        first in 1usize..4, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
+        first in 1usize..4, kept in 1usize..12, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
     ) {
         let (heads, width, value_width) = (2, 8, 6);
         let mut rows = first;
@@ -87,6 +88,11 @@ proptest! {
             history.append(new.0.clone(), new.1.clone());
             keys = Tensor::cat(vec![keys.select(0, ids.clone()), new.0], 1);
             all_values = Tensor::cat(vec![all_values.select(0, ids), new.1], 1);
+            history.keep_last(kept);
+            let len = keys.dims()[1];
+            let last = len.saturating_sub(kept)..len;
+            keys = keys.slice([0..rows, last.clone(), 0..width]);
+            all_values = all_values.slice([0..rows, last, 0..value_width]);
             prop_assert_eq!(history.len(), keys.dims()[1]);
             let query = normal(30, [rows, 1, width]);
             let actual = history.attend(query.clone(), heads, None, None);

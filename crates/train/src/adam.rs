@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
+use burnformer_core::parameter_sizes;
 use burnformer_kernels::{AdamStep, Moving, adam_step};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,7 @@ pub struct Adam {
 impl Adam {
     /// An optimiser for `module` before its first step.
     pub fn new<M: Module>(settings: AdamSettings, module: &M) -> Self {
-        let (names, sizes): (Vec<_>, Vec<_>) = named_sizes(module).into_iter().unzip();
+        let (names, sizes): (Vec<_>, Vec<_>) = parameter_sizes(module).into_iter().unzip();
         let device = module.devices().into_iter().next().unwrap_or_default();
         let zeros = |sizes: &[usize]| {
             sizes.iter().map(|&size| Tensor::<1>::zeros([size], &device).inner()).collect()
@@ -117,24 +118,6 @@ impl Adam {
         self.step = step;
         moments.is_empty().then_some(self)
     }
-}
-
-fn named_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
-    struct Names(Vec<String>, Vec<(String, usize)>);
-    impl ModuleVisitor for Names {
-        fn enter_module(&mut self, name: &str, _: &str) {
-            self.0.push(name.to_string());
-        }
-        fn exit_module(&mut self, _: &str, _: &str) {
-            self.0.pop();
-        }
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.1.push((self.0.join("."), param.val().shape().num_elements()));
-        }
-    }
-    let mut names = Names(Vec::new(), Vec::new());
-    module.visit(&mut names);
-    names.1
 }
 
 /// Steps each parameter in visiting order, moving its moments from one list to the other.

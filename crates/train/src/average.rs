@@ -2,9 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::{Device, TensorData};
-use burnformer_core::{
-    Transformer, TransformerConfig, model_dir, named_parameters, with_parameters,
-};
+use burnformer_core::{Model, ModelConfig, model_dir, named_parameters, with_parameters};
 
 use crate::error::TrainError;
 
@@ -17,7 +15,7 @@ use crate::error::TrainError;
 pub fn average_models<P: AsRef<Path>>(
     dirs: &[P],
     device: &Device,
-) -> Result<(TransformerConfig, Transformer), TrainError> {
+) -> Result<(ModelConfig, Model), TrainError> {
     let Some((first, rest)) = dirs.split_first() else {
         return Err(TrainError::Average("no model directory given".into()));
     };
@@ -44,12 +42,12 @@ pub fn average_models<P: AsRef<Path>>(
 
 type Sums = BTreeMap<String, (Vec<usize>, Vec<f64>)>;
 
-fn sums_of(model: &Transformer) -> Sums {
+fn sums_of(model: &Model) -> Sums {
     let widen = |data: TensorData| (data.shape().to_vec(), data.iter::<f64>().collect());
     named_parameters(model).into_iter().map(|(name, data)| (name, widen(data))).collect()
 }
 
-fn add(sums: &mut Sums, model: &Transformer) {
+fn add(sums: &mut Sums, model: &Model) {
     for (name, data) in named_parameters(model) {
         if let Some((_, sum)) = sums.get_mut(&name) {
             sum.iter_mut().zip(data.iter::<f64>()).for_each(|(sum, x)| *sum += x);
@@ -59,6 +57,8 @@ fn add(sums: &mut Sums, model: &Transformer) {
 
 #[cfg(test)]
 mod tests {
+    use burnformer_core::TransformerConfig;
+
     use super::*;
 
     fn saved(seed: u64, vocab: usize) -> tempfile::TempDir {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::{self, read_tensors, write_tensors};
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{SamplerState, Tokenizers};
 use burnformer_infer::save_text_files;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,7 @@ use crate::folder::write_folder;
 use crate::origin::{Origin, compare};
 use crate::recovery::Recovery;
 use crate::report::ResumePoint;
+use crate::run_dir::RunDir;
 use crate::window::Window;
 
 const OPTIMIZER: &str = "optimizer.safetensors";
@@ -77,9 +78,9 @@ struct StateFile {
 /// The model, the tokenisers and search settings beside it: what a model directory holds.
 pub struct Saved<'a> {
     /// The model's shape.
-    pub config: &'a TransformerConfig,
+    pub config: &'a ModelConfig,
     /// The model.
-    pub model: &'a Transformer,
+    pub model: &'a Model,
     /// The tokenisers.
     pub tokenizers: &'a Tokenizers,
     /// Search settings for `generation.json`.
@@ -154,7 +155,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
 /// A checkpoint read back.
 pub struct Loaded {
     /// The model.
-    pub model: Transformer,
+    pub model: Model,
     /// The optimiser.
     pub adam: Adam,
     /// Where the run stood.
@@ -189,6 +190,18 @@ pub fn load(
     let adam = adam.restore(state.optimizer_steps, moments, device);
     let adam = adam.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
     Ok(Loaded { model, adam, state, changes })
+}
+
+/// Where the newest checkpoint of the run in `run` stands.
+///
+/// # Errors
+/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
+pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
+    let run = RunDir::at(run);
+    match run.checkpoint_steps()?.last() {
+        Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
+        None => Err(TrainError::NothingToResume { path: run.path().into() }),
+    }
 }
 
 fn read_state(path: &Path) -> Result<StateFile, TrainError> {

@@ -48,6 +48,14 @@ pub enum TrainError {
         /// The run directory.
         path: PathBuf,
     },
+    /// The file of a study's row.
+    #[error("{}: {what}", path.display())]
+    Study {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        what: String,
+    },
     /// A run directory that another process trains in.
     #[error(
         "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),

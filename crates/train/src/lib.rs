@@ -12,6 +12,7 @@
 //! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
 //! | [`learner`] | [`Learner`]: the loop |
 //! | [`checkpoint`] | all a run needs to go on |
+//! | [`study`] | the variations of the paper's Table 3, one run each |
 //! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
 
 mod adam;
@@ -31,6 +32,7 @@ mod recovery;
 pub mod report;
 mod run_dir;
 mod schedule;
+pub mod study;
 mod update;
 mod validate;
 mod window;

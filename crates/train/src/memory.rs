@@ -1,6 +1,6 @@
 //! How much memory a run needs, and how much there is.
 
-use burnformer_core::TransformerConfig;
+use burnformer_core::{ModelConfig, RnnConfig, TransformerConfig};
 use burnformer_data::{BatchSampler, EpochPlan};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -12,7 +12,7 @@ type Shape = [usize; 3];
 
 /// An estimate, in bytes, of what an update needs at most: see [`update_bytes`], for a batch of `budget`
 /// padded tokens a side in sentences of `longest`.
-pub fn worst_batch_bytes(config: &TransformerConfig, budget: usize, longest: usize) -> u64 {
+pub fn worst_batch_bytes(config: &ModelConfig, budget: usize, longest: usize) -> u64 {
     let longest = longest.clamp(1, budget.max(1));
     let both: u64 = position_bytes(config, longest, longest).iter().sum();
     parameter_bytes(config, 1) + budget as u64 * both
@@ -23,39 +23,54 @@ pub fn worst_batch_bytes(config: &TransformerConfig, budget: usize, longest: usi
 ///
 /// Counted in float32 values kept a position: each attention keeps its input, queries, keys, values,
 /// context and weights; each feed-forward network its input and inner layer; each residual connection
-/// its two sides; the output keeps the logits and their gradient. (Measured: 0.77 GB where this says
+/// its two sides; the output keeps the logits and their gradient; a recurrent unit its gates' inputs,
+/// four values of each gate and their gradients, an annotation its keys and its gradient. (Measured: 0.77 GB where this says
 /// 0.85, `small` on Multi30k.)
-pub fn update_bytes(
-    config: &TransformerConfig,
-    [rows, source, target]: Shape,
-    accumulate: usize,
-) -> u64 {
+pub fn update_bytes(config: &ModelConfig, [rows, source, target]: Shape, accumulate: usize) -> u64 {
     let [of_source, of_target] = position_bytes(config, source, target);
     let batch = (rows * source) as u64 * of_source + (rows * target) as u64 * of_target;
     parameter_bytes(config, accumulate) + batch
 }
 
 /// Weights, gradients, two moments; accumulation adds up gradients beside those of a batch.
-fn parameter_bytes(config: &TransformerConfig, accumulate: usize) -> u64 {
+fn parameter_bytes(config: &ModelConfig, accumulate: usize) -> u64 {
     4 * (if accumulate > 1 { 5 } else { 4 }) * config.parameter_count() as u64
 }
 
 /// Bytes kept for a source and for a target position.
-fn position_bytes(config: &TransformerConfig, source: usize, target: usize) -> [u64; 2] {
+fn position_bytes(config: &ModelConfig, source: usize, target: usize) -> [u64; 2] {
+    let [of_source, of_target] = match config {
+        ModelConfig::Transformer(config) => transformer_values(config, source, target),
+        ModelConfig::Rnn(config) => rnn_values(config, source),
+    };
+    let logits = 2 * config.target_vocab();
+    [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
+}
+
+/// Values kept for a source and for a target position but the logits.
+fn transformer_values(config: &TransformerConfig, source: usize, target: usize) -> [usize; 2] {
     let attention =
         |keys: usize| config.d_model + config.heads * (2 * config.d_k + 2 * config.d_v + keys);
     let feed_forward = config.d_model + config.d_ff;
     let residual = 2 * config.d_model;
     let encoder = attention(source) + feed_forward + 2 * residual;
     let decoder = attention(target) + attention(source) + feed_forward + 3 * residual;
-    let logits = 2 * config.target_vocab;
-    [4 * config.encoder_layers * encoder, 4 * (config.decoder_layers * decoder + logits)]
-        .map(|bytes| bytes as u64)
+    [config.encoder_layers * encoder, config.decoder_layers * decoder]
+}
+
+/// The same of the recurrent baseline, whose attention keeps one weight a source position.
+fn rnn_values(config: &RnnConfig, source: usize) -> [usize; 2] {
+    let &RnnConfig { d_model, d_hidden, d_attention, .. } = config;
+    let (unit, annotation) = (13 * d_hidden, config.annotation());
+    let encoder = 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention;
+    let readout = 2 * (d_hidden + annotation + d_model) + 6 * d_model;
+    let decoder = 2 * d_model + unit + 2 * annotation + 2 * d_attention + source + readout;
+    [encoder, decoder]
 }
 
 /// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
 pub(crate) fn worst_batch<'a>(
-    config: &TransformerConfig,
+    config: &ModelConfig,
     sampler: &BatchSampler,
     plan: &'a EpochPlan,
 ) -> Option<(&'a [u32], Shape)> {
@@ -91,7 +106,7 @@ impl Memory {
     /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
     pub(crate) fn check_estimate(
         &mut self,
-        model: &TransformerConfig,
+        model: &ModelConfig,
         config: &TrainConfig,
         shape: Shape,
     ) -> Result<u64, TrainError> {
@@ -114,7 +129,7 @@ impl Memory {
     /// [`TrainError::Memory`] if it holds more.
     pub(crate) fn check_process(
         &mut self,
-        model: &TransformerConfig,
+        model: &ModelConfig,
         config: &TrainConfig,
         shape: Shape,
     ) -> Result<(), TrainError> {
@@ -143,13 +158,15 @@ impl Memory {
             0 => u64::MAX,
             bytes => bytes,
         };
-        let container = self.system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-        machine.min(container)
+        // What a container holds of files can be given back; what its processes hold cannot.
+        let container = self.system.cgroup_limits();
+        let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
+        machine.min(container.unwrap_or(u64::MAX))
     }
 }
 
 /// Which setting to lower so that an update fits into `limit` bytes, and to what.
-fn advice(model: &TransformerConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
+fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
     let parameters = parameter_bytes(model, config.training.accumulate);
     if parameters >= limit {
         return format!(
@@ -182,11 +199,17 @@ fn advice(model: &TransformerConfig, config: &TrainConfig, shape: Shape, limit: 
 mod tests {
     use super::*;
 
+    fn tiny(vocab: usize) -> ModelConfig {
+        TransformerConfig::tiny(vocab).into()
+    }
+
     #[test]
     fn memory_grows_with_the_budget_and_the_vocabulary() {
-        let bytes = |budget, vocab| worst_batch_bytes(&TransformerConfig::tiny(vocab), budget, 100);
-        assert!(bytes(8192, 6000) > bytes(4096, 6000));
-        assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+        for of in [tiny, |vocab| RnnConfig::tiny(vocab).into()] {
+            let bytes = |budget, vocab| worst_batch_bytes(&of(vocab), budget, 100);
+            assert!(bytes(8192, 6000) > bytes(4096, 6000));
+            assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+        }
     }
 
     fn config(settings: &[&str]) -> TrainConfig {
@@ -196,14 +219,14 @@ mod tests {
 
     #[test]
     fn a_square_batch_of_the_budget_is_the_worst_batch() {
-        let model = TransformerConfig::tiny(6000);
+        let model = tiny(6000);
         assert_eq!(update_bytes(&model, [40, 100, 100], 1), worst_batch_bytes(&model, 4000, 100));
         assert!(update_bytes(&model, [40, 100, 100], 2) > update_bytes(&model, [40, 100, 100], 1));
     }
 
     #[test]
     fn the_advice_names_a_budget_that_fits() {
-        let model = TransformerConfig::tiny(6000);
+        let model = tiny(6000);
         let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
         let error = Memory::new(&config).check_estimate(&model, &config, [40, 100, 100]);
         let TrainError::Memory { bytes, limit, advice, .. } = error.unwrap_err() else {
@@ -218,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_model_that_is_too_large_by_itself_is_told_so() {
-        let model = TransformerConfig::base(37_000);
+        let model = TransformerConfig::base(37_000).into();
         let config = config(&["training.max_memory=0.5"]);
         let error = Memory::new(&config).check_estimate(&model, &config, [40, 100, 100]);
         assert!(error.unwrap_err().to_string().contains("lower model.d_model"));
@@ -227,10 +250,10 @@ mod tests {
     #[test]
     fn the_process_is_weighed() {
         let low = config(&["training.max_memory=0.001"]);
-        let error = Memory::new(&low).check_process(&TransformerConfig::tiny(60), &low, [1, 9, 9]);
+        let error = Memory::new(&low).check_process(&tiny(60), &low, [1, 9, 9]);
         assert!(matches!(error, Err(TrainError::Memory { .. })));
         let free = config(&[]);
-        let fine = Memory::new(&free).check_process(&TransformerConfig::tiny(60), &free, [1, 9, 9]);
+        let fine = Memory::new(&free).check_process(&tiny(60), &free, [1, 9, 9]);
         assert!(fine.is_ok());
     }
 }

@@ -65,6 +65,11 @@ impl RunDir {
         Ok(run)
     }
 
+    /// The folder `path` for reading alone: without a lock.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.into(), _lock: None }
+    }
+
     /// Locks an existing folder and checks that it holds a run, or none, as expected.
     fn claim(path: &Path, resume: bool) -> Result<Self, TrainError> {
         let mut run = Self { path: path.into(), _lock: None };

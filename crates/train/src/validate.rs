@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::{Mode, Transformer, TransformerConfig};
+use burnformer_core::{Mode, Model, ModelConfig};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
-    LengthPenalty, LongSources, SearchSettings, TransformerModel, TranslateOptions, Translator,
+    LengthPenalty, LongSources, NeuralModel, SearchSettings, TranslateOptions, Translator,
 };
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 
@@ -75,8 +75,8 @@ impl Validator {
     /// [`TrainError::Infer`] if decoding fails.
     pub fn validate(
         &self,
-        config: &TransformerConfig,
-        model: &Transformer,
+        config: &ModelConfig,
+        model: &Model,
         device: &Device,
     ) -> Result<Validation, TrainError> {
         let model = model.valid();
@@ -90,7 +90,7 @@ impl Validator {
         Ok(validation)
     }
 
-    fn losses(&self, model: &Transformer, device: &Device) -> (f64, f64) {
+    fn losses(&self, model: &Model, device: &Device) -> (f64, f64) {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
         for pairs in self.sampler.ordered().batches() {
             let batch = self.sampler.batch(pairs);
@@ -104,8 +104,8 @@ impl Validator {
 
     fn decode(
         &self,
-        config: &TransformerConfig,
-        model: &Transformer,
+        config: &ModelConfig,
+        model: &Model,
         device: &Device,
         validation: &mut Validation,
     ) -> Result<(), TrainError> {
@@ -114,7 +114,7 @@ impl Validator {
             length_penalty: LengthPenalty::Gnmt(self.settings.alpha),
             ..SearchSettings::default()
         };
-        let model = TransformerModel::new(config.clone(), model.clone(), device);
+        let model = NeuralModel::new(config.clone(), model.clone(), device);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search)?;
         let options =
             TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };

@@ -27,6 +27,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.json {
         let value = json!({
             "path": args.model,
+            "architecture": config.architecture(),
             "parameters": config.parameter_count(),
             "model": config,
             "shapes": shapes,
@@ -35,6 +36,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut output = Output::create(None, &[])?;
     output.line(format_args!("model       {}", args.model.display()))?;
+    output.line(format_args!("architecture {}", config.architecture().name()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;
     let fields = serde_json::to_value(&config)?;
     for (name, value) in fields.as_object().into_iter().flatten() {

@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use burn::tensor::Device;
-use burnformer_core::TransformerConfig;
 use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
@@ -19,7 +18,7 @@ use crate::{embedded, spool};
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Start from this preset: tiny, small, base, big or multi30k [default: tiny]
+    /// Start from this preset: tiny, small, base, big, multi30k or rnn [default: tiny]
     #[arg(long, short)]
     preset: Option<String>,
     /// A TOML file over the preset; a run's config.toml repeats that run
@@ -57,6 +56,9 @@ pub struct Args {
     #[arg(long, short)]
     quiet: bool,
 }
+
+/// Tokens of a side of a sentence, to tell how much arithmetic an update is.
+const TYPICAL: usize = 12;
 
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
@@ -126,22 +128,13 @@ fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
             *key = spool::standard_input_to_file(given, &cache)?;
         }
     }
-    if config.data.train.is_empty() {
-        let corpus = embedded::unpack(&cache)?;
-        config.data.train = corpus.train;
-        if config.data.valid.is_empty() {
-            config.data.valid = corpus.valid;
-        }
-        if config.data.test.is_empty() {
-            config.data.test = corpus.test;
-        }
-    }
+    embedded::fill(&mut config.data, &cache)?;
     Ok(config)
 }
 
 fn dry_run(config: &TrainConfig) -> Result<()> {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape: TransformerConfig = config.model.over(vocab, vocab);
+    let shape = config.model.over(vocab, vocab);
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let bytes = worst_batch_bytes(&shape, config.training.budget, longest);
@@ -149,6 +142,11 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     println!();
     println!("# parameters: {}", shape.parameter_count());
     println!("# memory of the worst batch (estimate): {:.2} GB", bytes as f64 / 1e9);
+    let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
+    println!(
+        "# arithmetic of an update of sentences of {TYPICAL} tokens: {:.1} GFLOP",
+        flops as f64 / 1e9
+    );
     if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
         println!("# with a vocabulary of {vocab}; tokenizer.files decides the real one");
     }

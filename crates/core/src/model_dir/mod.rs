@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config.json` | format version, architecture, every field of [`TransformerConfig`] |
+//! | `config.json` | format version, architecture (`arch`), every field of its configuration in [`ModelConfig`] |
 //! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`] |
 //! | `manifest.json` | size and SHA-256 of every other file, written last |
 //!
@@ -16,16 +16,16 @@ mod weights;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use burn::module::Module;
 use burn::tensor::{Device, TensorData};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use error::ModelDirError;
 pub use manifest::{read, seal, verify};
 pub use weights::{read_tensors, write_tensors};
 
-use crate::config::TransformerConfig;
+use crate::model::{Architecture, Model, ModelConfig};
 use crate::parameters::{named_parameters, with_parameters};
-use crate::transformer::Transformer;
 use manifest::{read_checked, write_atomically};
 
 /// Version of the layout that this crate writes and reads.
@@ -33,11 +33,11 @@ pub const FORMAT_VERSION: u32 = 1;
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct ConfigFile {
     format_version: u32,
-    arch: String,
-    model: TransformerConfig,
+    arch: &'static str,
+    model: ModelConfig,
 }
 
 /// Writes `config.json` and `model.safetensors` into `dir`, which is made if need be.
@@ -46,17 +46,15 @@ struct ConfigFile {
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
-pub fn save(
+pub fn save<C: Clone + Into<ModelConfig>, M: Module>(
     dir: &Path,
-    config: &TransformerConfig,
-    model: &Transformer,
+    config: &C,
+    model: &M,
 ) -> Result<(), ModelDirError> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
-    let file = ConfigFile {
-        format_version: FORMAT_VERSION,
-        arch: "transformer".into(),
-        model: config.clone(),
-    };
+    let config: ModelConfig = config.clone().into();
+    let arch = config.architecture().name();
+    let file = ConfigFile { format_version: FORMAT_VERSION, arch, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write_atomically(&dir.join(CONFIG), &json)?;
     write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
@@ -66,33 +64,39 @@ pub fn save(
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_config(dir: &Path) -> Result<TransformerConfig, ModelDirError> {
+pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     let path = dir.join(CONFIG);
     let bytes = read_checked(dir, CONFIG)?;
     let json =
         |e: serde_json::Error| ModelDirError::Json { path: path.clone(), message: e.to_string() };
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(json)?;
+    let mut value: serde_json::Value = serde_json::from_slice(&bytes).map_err(json)?;
     let found = value["format_version"].as_u64().unwrap_or(0);
     if found != u64::from(FORMAT_VERSION) {
         return Err(ModelDirError::Version { path, found });
     }
-    let file: ConfigFile = serde_json::from_value(value).map_err(json)?;
-    if file.arch != "transformer" {
-        return Err(ModelDirError::Architecture { path, found: file.arch });
+    let architecture: Architecture =
+        serde_json::from_value(value["arch"].clone()).map_err(|_| {
+            let found = value["arch"].as_str().unwrap_or_default().to_string();
+            ModelDirError::Architecture { path: path.clone(), found }
+        })?;
+    let model = value["model"].take();
+    let config: ModelConfig = match architecture {
+        Architecture::Transformer => {
+            ModelConfig::Transformer(serde_json::from_value(model).map_err(json)?)
+        }
+        Architecture::Rnn => ModelConfig::Rnn(serde_json::from_value(model).map_err(json)?),
+    };
+    match config.validate() {
+        Ok(()) => Ok(config),
+        Err(source) => Err(ModelDirError::Config { path, source }),
     }
-    let invalid = |source| ModelDirError::Config { path, source };
-    file.model.validate().map_err(invalid)?;
-    Ok(file.model)
 }
 
 /// Loads the model in `dir` onto `device`.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load(
-    dir: &Path,
-    device: &Device,
-) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDirError> {
     let config = load_config(dir)?;
     let path = dir.join(WEIGHTS);
     let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;
@@ -108,7 +112,7 @@ pub fn load(
 /// Compares sizes before a model of the size that the configuration claims is allocated.
 fn check_size(
     path: &Path,
-    config: &TransformerConfig,
+    config: &ModelConfig,
     values: &BTreeMap<String, TensorData>,
 ) -> Result<(), ModelDirError> {
     let expected = config.parameter_count();

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::random::Mode;
+use crate::{RnnConfig, TransformerConfig};
 use burn::tensor::{Int, Tensor};
 
 struct Folder(tempfile::TempDir);
@@ -25,7 +26,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    fn load(&self) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+    fn load(&self) -> Result<(ModelConfig, Model), ModelDirError> {
         load(self.path(), &Device::default())
     }
 
@@ -38,16 +39,20 @@ impl Folder {
 }
 
 #[test]
-fn a_saved_model_loads_with_the_same_outputs() {
+fn a_saved_model_of_either_architecture_loads_with_the_same_outputs() {
     let device = Device::default();
-    let config = TransformerConfig::tiny(20);
-    let model = config.init(3, &device).expect("a preset is valid");
-    let (loaded_config, loaded) = Folder::with_model().load().expect("loads");
-    assert_eq!(loaded_config, config);
-    let source = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
-    let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
-    let logits = |m: &Transformer| m.forward(source.clone(), target.clone(), Mode::Inference);
-    logits(&loaded).into_data().assert_eq(&logits(&model).into_data(), true);
+    for config in [TransformerConfig::tiny(20).into(), ModelConfig::from(RnnConfig::tiny(20))] {
+        let model = config.init(3, &device).expect("a preset is valid");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        save(folder.path(), &config, &model).expect("saves");
+        seal(folder.path()).expect("seals");
+        let (loaded_config, loaded) = load(folder.path(), &device).expect("loads");
+        assert_eq!(loaded_config, config);
+        let source = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
+        let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
+        let logits = |m: &Model| m.forward(source.clone(), target.clone(), Mode::Inference);
+        logits(&loaded).into_data().assert_eq(&logits(&model).into_data(), true);
+    }
 }
 
 #[test]

@@ -168,6 +168,22 @@ impl Tokenizer {
         self.inner.decode(ids, true).unwrap_or_default()
     }
 
+    /// The word of each of `ids`, counted from 0: words are what white space separates in their text.
+    ///
+    /// Works for any tokeniser that can decode. A token that is white space alone belongs to the word after it, a
+    /// special one to the word before it.
+    pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
+        let count = |text: &str| text.split_whitespace().count();
+        let last = count(&self.decode(ids)).saturating_sub(1);
+        let word = |end: usize| {
+            let text = self.decode(&ids[..end]);
+            let between = text.is_empty() || text.ends_with(char::is_whitespace);
+            let begun = count(&text);
+            if between { begun.min(last) } else { begun - 1 }
+        };
+        (1..=ids.len()).map(word).collect()
+    }
+
     /// The token with this id, as written in the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn token(&self, id: u32) -> Option<String> {
         self.inner.id_to_token(id)

@@ -1,14 +1,16 @@
 //! What search needs of a model, and the models that give it.
 
 mod ensemble;
+mod neural;
 #[cfg(test)]
 pub(crate) mod table;
-mod transformer;
 
 pub use ensemble::Ensemble;
-pub use transformer::TransformerModel;
+pub use neural::NeuralModel;
 
 use burnformer_kernels::log_sum_exp;
+
+use crate::attention::AttentionWeights;
 
 /// The ids that structure a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,12 @@ pub trait StepModel: Send + Sync {
             }
         }
         scored
+    }
+
+    /// The attention weights of every layer and head over `source` and `target` (ids, each closed by
+    /// `</s>`); `None` if this kind of model has no single answer.
+    fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
+        None
     }
 }
 

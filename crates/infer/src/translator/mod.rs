@@ -18,10 +18,11 @@ pub use files::{
 pub use options::{LONGEST_SENTENCE, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};
 
+use crate::attention::{Attention, pieces};
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
-use crate::model::{Ensemble, SpecialIds, StepModel, TransformerModel};
-use crate::score::{TargetScore, force_score};
+use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
+use crate::score::{TargetScore, check_pairs, closed, force_score};
 use crate::search::{Request, search};
 use crate::settings::SearchSettings;
 
@@ -217,6 +218,29 @@ impl Translator {
         })
     }
 
+    /// What every layer and head looks at while `target` is said as the translation of `source`.
+    ///
+    /// # Errors
+    /// As [`force_score`]; [`InferError::NoAttention`] for an ensemble.
+    pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
+        let SpecialIds { bos, eos, .. } = self.model.special();
+        let source = closed(&self.tokenizers.source.encode(source), eos);
+        let target = closed(&self.tokenizers.target.encode(target), eos);
+        let (sources, targets) = ([source], [target]);
+        check_pairs(&*self.model, &sources, &targets)?;
+        let ([source], [target]) = (sources, targets);
+        let weights = self.model.attention(&source, &target).ok_or(InferError::NoAttention)?;
+        let input: Vec<u32> = [bos].iter().chain(&target[..target.len() - 1]).copied().collect();
+        let special = [bos, eos];
+        let Tokenizers { source: reader, target: writer } = &self.tokenizers;
+        Ok(Attention {
+            source: pieces(reader, &source, &special),
+            target_input: pieces(writer, &input, &special),
+            target_output: pieces(writer, &target, &special),
+            weights,
+        })
+    }
+
     fn translate_requests(
         &self,
         requests: Vec<Request>,
@@ -237,11 +261,11 @@ impl Translator {
     }
 }
 
-fn load_model(dir: &Path, device: &Device) -> Result<(TransformerModel, Tokenizers), InferError> {
+fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify(dir)?;
     let tokenizers = load_tokenizers(dir)?;
     let (config, model) = model_dir::load(dir, device)?;
-    Ok((TransformerModel::new(config, model, device), tokenizers))
+    Ok((NeuralModel::new(config, model, device), tokenizers))
 }
 
 fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::{
-    Activation, EmbeddingSharing, NormPosition, Positions, Transformer, TransformerConfig,
-    with_parameters,
+    Activation, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions, RnnConfig,
+    TransformerConfig, with_parameters,
 };
-use burnformer_infer::{Request, TransformerModel};
+use burnformer_infer::{NeuralModel, Request};
 use serde_json::Value;
 
-pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
+pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "rnn"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
@@ -30,8 +30,28 @@ impl Reference {
         Self { name, json }
     }
 
-    fn config(&self) -> TransformerConfig {
-        let size = |key: &str| self.json[key].as_u64().unwrap() as usize;
+    fn config(&self) -> ModelConfig {
+        match self.name {
+            "rnn" => self.rnn().into(),
+            _ => self.transformer().into(),
+        }
+    }
+
+    fn size(&self, key: &str) -> usize {
+        self.json[key].as_u64().unwrap() as usize
+    }
+
+    fn rnn(&self) -> RnnConfig {
+        RnnConfig {
+            d_model: self.size("d_model"),
+            d_hidden: self.size("d_hidden"),
+            d_attention: self.size("d_attention"),
+            ..RnnConfig::tiny(self.size("vocab_size"))
+        }
+    }
+
+    fn transformer(&self) -> TransformerConfig {
+        let size = |key: &str| self.size(key);
         let is = |key: &str, value: &str| self.json[key] == value;
         TransformerConfig {
             d_model: size("d_model"),
@@ -59,7 +79,7 @@ impl Reference {
     }
 
     /// The configuration and the fitted weights.
-    pub fn fitted(&self) -> (TransformerConfig, Transformer) {
+    pub fn fitted(&self) -> (ModelConfig, Model) {
         let path = folder().join(format!("{}.fitted.safetensors", self.name));
         let values = read_tensors(&path, &std::fs::read(&path).unwrap()).unwrap();
         let config = self.config();
@@ -67,9 +87,9 @@ impl Reference {
         (config, with_parameters(model, values).unwrap())
     }
 
-    pub fn model(&self) -> TransformerModel {
+    pub fn model(&self) -> NeuralModel {
         let (config, model) = self.fitted();
-        TransformerModel::new(config, model, &Device::default())
+        NeuralModel::new(config, model, &Device::default())
     }
 
     pub fn searches(&self) -> &[Value] {

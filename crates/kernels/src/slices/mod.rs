@@ -4,9 +4,11 @@
 
 pub(crate) mod adam;
 pub(crate) mod attention;
+pub(crate) mod attentive_gru;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
+pub(crate) mod gru;
 pub(crate) mod linear;
 pub(crate) mod matrix;
 pub(crate) mod norm;

@@ -8,12 +8,13 @@ use super::TrainConfig;
 use super::document::{self, Document, one_line};
 
 /// The presets, by name. Each lists only what differs from the defaults, which are the paper's.
-const PRESETS: [(&str, &str); 5] = [
+const PRESETS: [(&str, &str); 6] = [
     ("tiny", include_str!("../../../../assets/configs/tiny.toml")),
     ("small", include_str!("../../../../assets/configs/small.toml")),
     ("base", include_str!("../../../../assets/configs/base.toml")),
     ("big", include_str!("../../../../assets/configs/big.toml")),
     ("multi30k", include_str!("../../../../assets/configs/multi30k.toml")),
+    ("rnn", include_str!("../../../../assets/configs/rnn.toml")),
 ];
 const DEFAULT_PRESET: &str = "tiny";
 
@@ -89,6 +90,19 @@ pub enum ConfigFileError {
     Tokenizer {
         /// What is wrong.
         source: DataError,
+    },
+    /// A setting of the other architecture.
+    #[error(
+        "{key} is {value}, but a model of architecture \"{architecture}\" has no such part; leave the key out, \
+         or start from another --preset"
+    )]
+    NoEffect {
+        /// The key, dotted.
+        key: String,
+        /// Its value.
+        value: String,
+        /// The architecture.
+        architecture: &'static str,
     },
     /// A corpus of neither one nor two files.
     #[error("{key} names {found} files; give two (source, target) or one TSV")]

@@ -11,7 +11,7 @@ use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Poli
 use serde::{Deserialize, Serialize};
 
 pub use layers::{ConfigFileError, preset_names};
-pub use model::ModelSettings;
+pub use model::{ModelSettings, RnnSettings};
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::Metric;

@@ -1,11 +1,18 @@
-use burnformer_core::{Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+use burnformer_core::{
+    Activation, Architecture, EmbeddingSharing, ModelConfig, NormPosition, Positions, RnnConfig,
+    TransformerConfig,
+};
 use burnformer_data::special;
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
-/// The model's shape: [`TransformerConfig`] without what the tokeniser decides.
+/// The model's shape: a [`ModelConfig`] without what the tokeniser decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
+    /// `transformer`, or `rnn`: the recurrent baseline, of which `d_model`, `dropout`, `sharing` and the
+    /// section `rnn` are settings.
+    pub architecture: Architecture,
     /// Width of the model.
     pub d_model: usize,
     /// Attention heads.
@@ -40,12 +47,38 @@ pub struct ModelSettings {
     pub attention_window: usize,
     /// `all` (the paper), `target` or `none`; two vocabularies cannot share `all`.
     pub sharing: EmbeddingSharing,
+    /// Sizes of the recurrent baseline.
+    pub rnn: RnnSettings,
 }
+
+/// What only the recurrent baseline has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RnnSettings {
+    /// Width of the state of the decoder and of each direction of the encoder.
+    pub d_hidden: usize,
+    /// Inner width of the additive attention.
+    pub d_attention: usize,
+}
+
+impl Default for RnnSettings {
+    fn default() -> Self {
+        let RnnConfig { d_hidden, d_attention, .. } = RnnConfig::tiny(1);
+        Self { d_hidden, d_attention }
+    }
+}
+
+/// The keys of `model` that both architectures have.
+const COMMON: [&str; 4] = ["architecture", "d_model", "dropout", "sharing"];
+/// The section that only the recurrent baseline has.
+const RNN: &str = "rnn";
 
 impl Default for ModelSettings {
     fn default() -> Self {
         let base = TransformerConfig::base(1);
         Self {
+            architecture: Architecture::Transformer,
+            rnn: RnnSettings::default(),
             d_model: base.d_model,
             heads: base.heads,
             d_k: 0,
@@ -69,7 +102,43 @@ impl Default for ModelSettings {
 
 impl ModelSettings {
     /// The configuration over vocabularies of these sizes.
-    pub fn over(&self, source_vocab: usize, target_vocab: usize) -> TransformerConfig {
+    pub fn over(&self, source_vocab: usize, target_vocab: usize) -> ModelConfig {
+        match self.architecture {
+            Architecture::Transformer => self.transformer(source_vocab, target_vocab).into(),
+            Architecture::Rnn => self.rnn(source_vocab, target_vocab).into(),
+        }
+    }
+
+    /// The first key, dotted, that is set to something, and that something, though the architecture has
+    /// no such part.
+    pub(super) fn without_effect(&self) -> Option<(String, String)> {
+        let table = |settings| Table::try_from(settings).expect("a configuration is plain data");
+        let (own, default) = (table(self), table(&Self::default()));
+        let common = |key: &str| COMMON.contains(&key);
+        let idle = |key: &str| match self.architecture {
+            Architecture::Transformer => key == RNN,
+            Architecture::Rnn => key != RNN && !common(key),
+        };
+        let found = own.iter().find(|(key, value)| idle(key) && default[*key] != **value);
+        found.map(|(key, value)| (format!("model.{key}"), value.to_string()))
+    }
+
+    fn rnn(&self, source_vocab: usize, target_vocab: usize) -> RnnConfig {
+        RnnConfig {
+            source_vocab,
+            target_vocab,
+            d_model: self.d_model,
+            d_hidden: self.rnn.d_hidden,
+            d_attention: self.rnn.d_attention,
+            dropout: self.dropout,
+            sharing: self.sharing,
+            pad: special::PAD,
+            bos: special::BOS,
+            eos: special::EOS,
+        }
+    }
+
+    fn transformer(&self, source_vocab: usize, target_vocab: usize) -> TransformerConfig {
         let d_head = self.d_model / self.heads.max(1);
         let or_head = |d: usize| if d == 0 { d_head } else { d };
         TransformerConfig {

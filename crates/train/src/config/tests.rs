@@ -22,13 +22,13 @@ fn every_preset_resolves_to_a_valid_model() {
 
 #[test]
 fn presets_agree_with_the_cores() {
-    use burnformer_core::TransformerConfig;
+    use burnformer_core::{RnnConfig, TransformerConfig};
     let preset = |name| TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over(900, 900);
-    assert_eq!(preset("base"), TransformerConfig::base(900));
-    assert_eq!(preset("big"), TransformerConfig::big(900));
-    let shape = |c: TransformerConfig| (c.d_model, c.d_ff, c.heads, c.encoder_layers);
-    assert_eq!(shape(preset("small")), shape(TransformerConfig::small(900)));
-    assert_eq!(shape(preset("tiny")), shape(TransformerConfig::tiny(900)));
+    assert_eq!(preset("base"), TransformerConfig::base(900).into());
+    assert_eq!(preset("big"), TransformerConfig::big(900).into());
+    assert_eq!(preset("small"), TransformerConfig::small(900).into());
+    assert_eq!(preset("tiny"), TransformerConfig::tiny(900).into());
+    assert_eq!(preset("rnn"), RnnConfig::tiny(900).into());
 }
 
 #[test]
@@ -77,6 +77,20 @@ fn a_wrong_type_a_wrong_value_and_bad_syntax_are_named() {
     assert!(matches!(missing, Err(ConfigFileError::Unreadable { .. })));
     let unknown = TrainConfig::resolve(Some("tinny"), None, &[]).unwrap_err().to_string();
     assert!(unknown.contains("\"tiny\""), "{unknown}");
+}
+
+#[test]
+fn a_setting_of_the_other_architecture_is_refused() {
+    let rnn = |setting: &str| TrainConfig::resolve(Some("rnn"), None, &[setting.to_string()]);
+    assert_eq!(rnn("model.rnn.d_hidden=64").unwrap().model.rnn.d_hidden, 64);
+    let message = rnn("model.heads=4").unwrap_err().to_string();
+    assert!(message.contains("model.heads is 4") && message.contains("\"rnn\""), "{message}");
+    let message = set(&["model.rnn.d_hidden=64"]).unwrap_err().to_string();
+    assert!(message.contains("model.rnn is") && message.contains("\"transformer\""), "{message}");
+    let message = set(&["model.architecture=rnn"]).unwrap_err().to_string();
+    assert!(message.contains("model.d_ff is 512"), "{message}");
+    let unknown = set(&["model.architecture=lstm"]).unwrap_err().to_string();
+    assert!(unknown.contains("lstm") && unknown.contains("rnn"), "{unknown}");
 }
 
 #[test]

@@ -72,6 +72,10 @@ impl TrainConfig {
 
     fn validate_model(&self) -> Checked {
         let model = &self.model;
+        if let Some((key, value)) = model.without_effect() {
+            let architecture = model.architecture.name();
+            return Err(ConfigFileError::NoEffect { key, value, architecture });
+        }
         let given = model.d_k > 0 && model.d_v > 0;
         let divides = given || model.heads == 0 || model.d_model.is_multiple_of(model.heads);
         let remedy = format!(

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 
 use crate::checkpoint::RunState;
@@ -62,7 +62,7 @@ pub struct Outcome {
 /// A training run: the model, its optimiser, its data and its folder.
 pub struct Learner {
     config: TrainConfig,
-    shape: TransformerConfig,
+    shape: ModelConfig,
     device: Device,
     run: RunDir,
     reporter: Reporter,
@@ -74,7 +74,7 @@ pub struct Learner {
     /// Rows, source and target columns of the batch that needs the most memory.
     worst: [usize; 3],
     /// Away only during an update, which works on it in place.
-    model: Option<Transformer>,
+    model: Option<Model>,
     updater: Updater,
     state: RunState,
     /// When this sitting began, less the seconds of earlier ones.
@@ -94,7 +94,7 @@ enum Left {
 
 impl Learner {
     /// The model as it stands.
-    pub fn model(&self) -> &Transformer {
+    pub fn model(&self) -> &Model {
         self.model.as_ref().expect("the model is away only during an update")
     }
 
@@ -112,16 +112,11 @@ impl Learner {
     /// is set, then finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if the run came to its end already; [`TrainError::Diverged`] if loss
-    /// or gradient stop being numbers for good; errors of data, decoding and the file system.
+    /// [`TrainError::Diverged`] if loss or gradient stop being numbers for good; errors of data, decoding
+    /// and the file system.
     pub fn train(mut self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
-        let step = self.state.step;
-        let reached = self.limit_reached();
-        if let Some(limit) = reached.filter(|_| self.run.finished() == Some(step)) {
-            return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
-        }
         self.started = Instant::now();
-        let reason = match reached {
+        let reason = match self.limit_reached() {
             // Killed after the last update, before the end was written.
             Some(reason) => reason,
             None => self.make_updates(interrupted)?,
@@ -138,19 +133,11 @@ impl Learner {
 
     /// The schedule's learning rate, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
-        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model)
+        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model())
     }
 
     fn limit_reached(&self) -> Option<StopReason> {
-        let t = &self.config.training;
-        let (state, patience) = (&self.state, self.config.validation.patience);
-        let reached = [
-            (state.best.exhausted(patience), StopReason::Patience),
-            (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
-            (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
-            (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
-        ];
-        reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
+        limit_reached(&self.config, &self.state)
     }
 
     /// Updates until something ends the run; each time it goes back, the batches start anew from there.
@@ -266,4 +253,16 @@ impl Learner {
         }
         checked
     }
+}
+
+/// The limit of `config` that a run in `state` has come to.
+fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
+    let (t, patience) = (&config.training, config.validation.patience);
+    let reached = [
+        (state.best.exhausted(patience), StopReason::Patience),
+        (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
+        (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
+        (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
+    ];
+    reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
 }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use burn::tensor::Device;
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::BatchSampler;
 
 use super::Learner;
@@ -17,7 +17,7 @@ use crate::run_dir::RunDir;
 
 /// A model, its optimiser and where they stand.
 pub(super) struct Start {
-    pub(super) model: Transformer,
+    pub(super) model: Model,
     pub(super) adam: Adam,
     pub(super) state: RunState,
     /// What there is to say about it.
@@ -28,7 +28,7 @@ impl Start {
     /// The start of a run.
     pub(super) fn fresh(
         config: &TrainConfig,
-        shape: &TransformerConfig,
+        shape: &ModelConfig,
         sampler: &BatchSampler,
         device: &Device,
     ) -> Result<Self, TrainError> {
@@ -45,7 +45,7 @@ pub(super) fn newest(
     run: &RunDir,
     config: &TrainConfig,
     origin: &Origin,
-    shape: &TransformerConfig,
+    shape: &ModelConfig,
     sampler: &BatchSampler,
     device: &Device,
     wanted: impl Fn(u64) -> bool,

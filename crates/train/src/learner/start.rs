@@ -2,11 +2,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Transformer, TransformerConfig};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{BatchSampler, SamplerSettings};
 
-use super::Learner;
 use super::restore::{Start, newest};
+use super::{Learner, limit_reached};
 use crate::config::TrainConfig;
 use crate::corpora::Corpora;
 use crate::error::TrainError;
@@ -24,7 +24,7 @@ impl Learner {
     ///
     /// # Errors
     /// A [`TrainError`] if the folder is in use (or, resuming, holds nothing, or belongs to another
-    /// corpus, tokeniser or configuration), the configuration describes no model, the data cannot be
+    /// corpus, tokeniser or configuration, or came to its end), the configuration describes no model, the data cannot be
     /// batched, or the memory does not suffice.
     pub fn new(
         config: TrainConfig,
@@ -49,6 +49,13 @@ impl Learner {
             false => Start::fresh(&config, &shape, &sampler, &device)?,
             true => newest(&run, &config, &origin, &shape, &sampler, &device, |_| true)?,
         };
+        // Before anything is written: what a run reported of its end stays.
+        let step = start.state.step;
+        if let Some(limit) = limit_reached(&config, &start.state)
+            && run.finished() == Some(step)
+        {
+            return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
+        }
         try_batch(&start.model, &config, &sampler, &worst.0, &device);
         memory.check_process(&shape, &config, worst.1)?;
         write_file(&run.config(), config.to_toml().as_bytes())?;
@@ -142,7 +149,7 @@ fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, Trai
 fn check_estimate(
     memory: &mut Memory,
     config: &TrainConfig,
-    shape: &TransformerConfig,
+    shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
     let plan = sampler.plan(config.training.seed, 0);
@@ -155,7 +162,7 @@ fn check_estimate(
 /// Computes the gradients of one batch and drops them: what an update needs, without making one. Model
 /// and random state stay as they are.
 fn try_batch(
-    model: &Transformer,
+    model: &Model,
     config: &TrainConfig,
     sampler: &BatchSampler,
     pairs: &[u32],

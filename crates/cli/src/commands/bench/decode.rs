@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use burn::tensor::Device;
-use burnformer_infer::{Batching, Request, SearchSettings, TransformerModel, search};
+use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<()> {
 
 fn measure(args: &Args, device: &Device) -> Result<Record> {
     let config = args.shape.config(args.shape.vocab, 0.0);
-    let model = TransformerModel::new(config.clone(), config.init(1, device)?, device);
+    let model = NeuralModel::new(config.clone(), config.init(1, device)?, device);
     let settings = SearchSettings {
         min_length: args.len,
         max_length: Some(args.len),

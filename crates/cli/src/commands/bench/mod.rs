@@ -4,6 +4,7 @@ mod data;
 mod decode;
 mod growth;
 mod kernels;
+mod layers;
 mod peer;
 mod record;
 mod train;
@@ -28,6 +29,8 @@ enum What {
     Kernels(kernels::Args),
     /// How an update's time and memory grow with length, width, vocabulary, batch and threads: CSV
     Growth(growth::Args),
+    /// The layers of the paper's Table 1: how their cost grows with length and width
+    Layers(layers::Args),
     /// Batches from a tokenised corpus: pairs a second, padding
     Data(data::Args),
 }
@@ -39,6 +42,7 @@ pub fn run(args: Args) -> Result<()> {
         What::Decode(args) => decode::run(args),
         What::Kernels(args) => kernels::run(args),
         What::Growth(args) => growth::run(args),
+        What::Layers(args) => layers::run(args),
         What::Data(args) => data::run(args),
     }
 }

@@ -80,7 +80,7 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         None => Batches::of_text(config)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
-    let mut model = shape.init(1, device)?;
+    let mut model = burnformer_core::Model::from(shape.init(1, device)?);
     let adam = Adam::new(AdamSettings::default(), &model);
     let mut updater = Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm: 0.0 };
     let (mut tokens, mut positions, mut seconds, mut loss) = (0, 0, 0.0, 0.0);

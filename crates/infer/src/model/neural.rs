@@ -1,31 +1,33 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{DecoderCache, Mode, Transformer, TransformerConfig};
+use burnformer_core::{Mode, Model, ModelCache, ModelConfig};
 use burnformer_kernels::is_fused_on;
 
 use super::{Decoding, SpecialIds, StepModel};
+use crate::attention::{AttentionWeights, HeadWeights};
 
 /// Target positions that are projected to the vocabulary at once in forced scoring. It bounds memory:
 /// 37,000 float32 logits for each of 512 positions are 76 MB.
 const PROJECTED_POSITIONS: usize = 512;
 
-/// A [`Transformer`] as a [`StepModel`].
+/// A [`Model`] of either architecture as a [`StepModel`].
 #[derive(Debug)]
-pub struct TransformerModel {
-    config: TransformerConfig,
-    model: Transformer,
+pub struct NeuralModel {
+    config: ModelConfig,
+    model: Model,
     device: Device,
 }
 
-impl TransformerModel {
+impl NeuralModel {
     /// Wraps `model`, built from `config` on `device`. Give a plain device, not an autodiff one.
-    pub fn new(config: TransformerConfig, mut model: Transformer, device: &Device) -> Self {
+    pub fn new(config: impl Into<ModelConfig>, model: impl Into<Model>, device: &Device) -> Self {
+        let mut model = model.into();
         model.pack();
-        Self { config, model, device: device.clone() }
+        Self { config: config.into(), model, device: device.clone() }
     }
 
     /// The model's configuration.
-    pub fn config(&self) -> &TransformerConfig {
+    pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
@@ -37,7 +39,7 @@ impl TransformerModel {
         for row in rows {
             let end = ids.len() + len;
             ids.extend(lead.iter().chain(*row).map(|&id| id as i32));
-            ids.resize(end, self.config.pad as i32);
+            ids.resize(end, self.config.pad() as i32);
         }
         Tensor::from_data(TensorData::new(ids, [rows.len(), len]), &self.device)
     }
@@ -58,18 +60,18 @@ impl TransformerModel {
     }
 }
 
-impl StepModel for TransformerModel {
+impl StepModel for NeuralModel {
     fn source_vocab(&self) -> usize {
-        self.config.source_vocab
+        self.config.source_vocab()
     }
 
     fn target_vocab(&self) -> usize {
-        self.config.target_vocab
+        self.config.target_vocab()
     }
 
     fn special(&self) -> SpecialIds {
-        let &TransformerConfig { pad, bos, eos, .. } = &self.config;
-        SpecialIds { pad, bos, eos }
+        let config = &self.config;
+        SpecialIds { pad: config.pad(), bos: config.bos(), eos: config.eos() }
     }
 
     fn max_positions(&self) -> Option<usize> {
@@ -81,31 +83,49 @@ impl StepModel for TransformerModel {
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        let memory = self.model.encode(self.pad(sources, None), Mode::Inference);
-        let cache = self.model.start_decoding(&memory);
-        Box::new(TransformerDecoding { model: self, cache })
+        let cache = self.model.start_decoding(self.pad(sources, None));
+        Box::new(NeuralDecoding { model: self, cache })
     }
 
     /// One pass over all positions (teacher forcing) instead of a step for each.
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
-        let memory = self.model.encode(self.pad(sources, None), Mode::Inference);
         let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
-        let states =
-            self.model.decode(self.pad(&inputs, Some(self.config.bos)), &memory, Mode::Inference);
+        let inputs = self.pad(&inputs, Some(self.config.bos()));
+        let states = self.model.states(self.pad(sources, None), inputs, Mode::Inference);
         let [rows, len, d_model] = states.dims();
         let outputs = self.pad(targets, None).reshape([rows * len]);
         let picked = self.pick(states.reshape([rows * len, d_model]), outputs);
         let rows = picked.chunks_exact(len).zip(targets);
         rows.map(|(row, target)| row[..target.len()].to_vec()).collect()
     }
+
+    fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
+        let input = &target[..target.len() - 1];
+        let input = self.pad(&[input], Some(self.config.bos()));
+        let maps = self.model.attention(self.pad(&[source], None), input);
+        let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect();
+        Some(AttentionWeights {
+            encoder_self: layers(maps.encoder_self),
+            decoder_self: layers(maps.decoder_self),
+            cross: layers(maps.cross),
+        })
+    }
 }
 
-struct TransformerDecoding<'a> {
-    model: &'a TransformerModel,
-    cache: DecoderCache,
+/// The heads of one sentence's weights, `[1, heads, queries, keys]`.
+fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
+    let [_, heads, queries, keys] = weights.dims();
+    let values = read(weights.reshape([heads, queries * keys]));
+    let head = |values: &[f32]| HeadWeights { queries, keys, values: values.to_vec() };
+    values.chunks_exact(queries * keys).map(head).collect()
 }
 
-impl Decoding for TransformerDecoding<'_> {
+struct NeuralDecoding<'a> {
+    model: &'a NeuralModel,
+    cache: ModelCache,
+}
+
+impl Decoding for NeuralDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
         let ids = TensorData::new(ids, [tokens.len(), 1]);

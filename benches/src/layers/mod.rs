@@ -1,0 +1,236 @@
+mod recurrent;
+
+use burn::tensor::module::conv1d;
+use burn::tensor::ops::ConvOptions;
+use burn::tensor::{Device, Distribution, Tensor};
+use burnformer_core::{Dropout, Mode, Window, WindowBlocks, window_attention};
+use burnformer_kernels::{attention, linear};
+use serde::Serialize;
+
+use recurrent::{Gru, Lstm};
+
+/// A row of Table 1, or one of its relatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Every position looks at every other.
+    SelfAttention,
+    /// Every position looks at those within r.
+    RestrictedSelfAttention,
+    /// Long short-term memory (Hochreiter and Schmidhuber, 1997).
+    Lstm,
+    /// Gated recurrent units (Cho et al., 2014).
+    Gru,
+    /// A convolution of kernel k.
+    Convolution,
+    /// A convolution of kernel k in each feature, then a map of each position (Chollet, 2016).
+    SeparableConvolution,
+}
+
+impl Kind {
+    /// All of them, in the table's order.
+    pub const ALL: [Self; 6] = [
+        Self::SelfAttention,
+        Self::RestrictedSelfAttention,
+        Self::Lstm,
+        Self::Gru,
+        Self::Convolution,
+        Self::SeparableConvolution,
+    ];
+
+    /// Its name for readers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SelfAttention => "self-attention",
+            Self::RestrictedSelfAttention => "restricted self-attention",
+            Self::Lstm => "recurrent (LSTM)",
+            Self::Gru => "recurrent (GRU)",
+            Self::Convolution => "convolution",
+            Self::SeparableConvolution => "separable convolution",
+        }
+    }
+
+    /// The paper's complexity a layer, sequential operations, and maximum path length (Table 1; for
+    /// separable convolutions §4). The path of convolutions is that of contiguous kernels.
+    pub fn orders(self) -> [&'static str; 3] {
+        match self {
+            Self::SelfAttention => ["n²·d", "1", "1"],
+            Self::RestrictedSelfAttention => ["r·n·d", "1", "n/r"],
+            Self::Lstm | Self::Gru => ["n·d²", "n", "n"],
+            Self::Convolution => ["k·n·d²", "1", "n/k"],
+            Self::SeparableConvolution => ["k·n·d + n·d²", "1", "n/k"],
+        }
+    }
+
+    /// The paper's exponents of n and of d in the complexity.
+    pub fn exponents(self) -> [f64; 2] {
+        match self {
+            Self::SelfAttention => [2.0, 1.0],
+            Self::RestrictedSelfAttention => [1.0, 1.0],
+            _ => [1.0, 2.0],
+        }
+    }
+}
+
+/// What a layer is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Width of every position.
+    pub d: usize,
+    /// Farthest distance that restricted self-attention sees, r.
+    pub radius: usize,
+    /// Positions under a convolution's kernel, k; odd, so that positions keep their places.
+    pub kernel: usize,
+}
+
+/// A layer with random weights.
+#[derive(Debug)]
+pub struct Layer {
+    kind: Kind,
+    sizes: Sizes,
+    weights: Weights,
+}
+
+#[derive(Debug)]
+enum Weights {
+    None,
+    Lstm(Lstm),
+    Gru(Gru),
+    /// `[d, d, k]`.
+    Convolution(Tensor<3>),
+    /// `[d, 1, k]` and `[d, d]`.
+    Separable(Tensor<3>, Tensor<2>),
+}
+
+/// What a layer gives.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// `[batch, len, d]`.
+    pub states: Tensor<3>,
+    /// Steps that had to wait for one another.
+    pub steps: usize,
+}
+
+/// Width of a head, the paper's.
+const D_HEAD: usize = 64;
+
+impl Layer {
+    /// A layer of `kind` on `device`.
+    pub fn new(kind: Kind, sizes: Sizes, device: &Device) -> Self {
+        let Sizes { d, kernel, .. } = sizes;
+        let weights = match kind {
+            Kind::SelfAttention | Kind::RestrictedSelfAttention => Weights::None,
+            Kind::Lstm => Weights::Lstm(Lstm::new(d, device)),
+            Kind::Gru => Weights::Gru(Gru::new(d, device)),
+            Kind::Convolution => Weights::Convolution(random([d, d, kernel], d * kernel, device)),
+            Kind::SeparableConvolution => Weights::Separable(
+                random([d, 1, kernel], kernel, device),
+                random([d, d], d, device),
+            ),
+        };
+        Self { kind, sizes, weights }
+    }
+
+    /// Maps `x` (`[batch, len, d]`) to another sequence of that shape.
+    pub fn forward(&self, x: Tensor<3>) -> Output {
+        let once = |states| Output { states, steps: 1 };
+        match &self.weights {
+            Weights::None => once(self.attend(x)),
+            Weights::Lstm(lstm) => lstm.forward(x),
+            Weights::Gru(gru) => gru.forward(x),
+            Weights::Convolution(kernel) => once(convolve(x, kernel, 1)),
+            Weights::Separable(kernel, map) => {
+                let states = convolve(x, kernel, self.sizes.d);
+                once(linear(states, map.clone(), None))
+            }
+        }
+    }
+
+    fn attend(&self, x: Tensor<3>) -> Tensor<3> {
+        let heads = (self.sizes.d / D_HEAD).max(1);
+        let [query, key, value] = [x.clone(), x.clone(), x.clone()];
+        if self.kind == Kind::SelfAttention {
+            return attention(query, key, value, heads, None, None);
+        }
+        let window = Window { radius: self.sizes.radius, causal: false };
+        let blocks = WindowBlocks::new(window, x.dims()[1], None, &x.device());
+        window_attention(query, key, value, heads, &blocks, &Dropout::new(0.0), Mode::Inference)
+    }
+
+    /// How many positions away a change is felt after one layer, tried out on `len` positions.
+    pub fn reach(&self, len: usize, device: &Device) -> usize {
+        let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
+        let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;
+        let changed = x.clone().slice_assign([0..1, 0..1, 0..self.sizes.d], first);
+        let felt = (self.forward(x).states - self.forward(changed).states).abs().max_dim(2);
+        let felt: Vec<f32> = felt.into_data().iter::<f32>().collect();
+        felt.iter().rposition(|&change| change > 0.0).unwrap_or(0)
+    }
+
+    /// The longest way between two of `len` positions in a stack of such layers, in steps: the layers
+    /// that reach so far, each by the steps it takes.
+    pub fn path(&self, len: usize, device: &Device) -> usize {
+        if matches!(self.kind, Kind::Lstm | Kind::Gru) {
+            return len;
+        }
+        let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
+        let reach = self.reach(tried, device);
+        // What is felt at the far end of the trial has no bound but the sequence's own end.
+        if reach + 1 == tried { 1 } else { (len - 1).div_ceil(reach.max(1)) }
+    }
+}
+
+/// A convolution over positions in `groups`; the ends see zeros.
+fn convolve(x: Tensor<3>, kernel: &Tensor<3>, groups: usize) -> Tensor<3> {
+    let padding = kernel.dims()[2] / 2;
+    let options = ConvOptions::new([1], [padding], [1], groups);
+    conv1d(x.swap_dims(1, 2), kernel.clone(), None, options).swap_dims(1, 2)
+}
+
+/// Weights drawn from N(0, 1/`inputs`).
+fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> Tensor<D> {
+    let std = (inputs as f64).powf(-0.5);
+    Tensor::random(shape, Distribution::Normal(0.0, std), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes { d: 64, radius: 5, kernel: 3 };
+
+    fn layer(kind: Kind) -> Layer {
+        Layer::new(kind, SIZES, &Device::default())
+    }
+
+    #[test]
+    fn every_layer_keeps_length_and_width() {
+        let device = Device::default();
+        let x = Tensor::random([2, 9, 64], Distribution::Normal(0.0, 1.0), &device);
+        for kind in Kind::ALL {
+            let Output { states, steps } = layer(kind).forward(x.clone());
+            assert_eq!(states.dims(), [2, 9, 64], "{kind:?}");
+            let recurrent = matches!(kind, Kind::Lstm | Kind::Gru);
+            assert_eq!(steps, if recurrent { 9 } else { 1 }, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_felt_as_far_as_the_paper_says() {
+        let reach = |kind| layer(kind).reach(40, &Device::default());
+        assert_eq!(reach(Kind::SelfAttention), 39);
+        assert_eq!(reach(Kind::RestrictedSelfAttention), 5);
+        assert_eq!(reach(Kind::Convolution), 1);
+        assert_eq!(reach(Kind::SeparableConvolution), 1);
+        assert!(reach(Kind::Lstm) > 5 && reach(Kind::Gru) > 5);
+    }
+
+    #[test]
+    fn paths_are_those_of_table_1() {
+        let path = |kind| layer(kind).path(1001, &Device::default());
+        assert_eq!(path(Kind::SelfAttention), 1);
+        assert_eq!(path(Kind::RestrictedSelfAttention), 200);
+        assert_eq!(path(Kind::Lstm), 1001);
+        assert_eq!(path(Kind::Convolution), 1000);
+    }
+}

@@ -1,0 +1,229 @@
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_infer::{
+    AlignmentOptions, Attention, HeadWeights, Link, Piece, Translator, pharaoh, word_alignment,
+};
+use burnformer_train::config::corpus_paths;
+use burnformer_view::{HeadGrid, Matrix, Panel, PanelKind, Picture, Sentence, blocks, page};
+
+use crate::device::DeviceName;
+
+/// Arguments of `attention`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model directory
+    #[arg(long, short)]
+    model: PathBuf,
+    /// The sentence to look at
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    sentence: Option<String>,
+    /// Its translation [default: the model's]
+    #[arg(long, conflicts_with = "file")]
+    target: Option<String>,
+    /// Sentences with given translations: a TSV, or a source file and a target file
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    file: Vec<PathBuf>,
+    /// Write a page for the browser: every kind, layer and head, with weights to point at
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Draw a picture, .png or .svg; may be given again
+    #[arg(long, value_name = "FILE")]
+    picture: Vec<PathBuf>,
+    /// Print one JSON object a sentence: tokens, alignment, every weight
+    #[arg(long, conflicts_with = "alignments")]
+    json: bool,
+    /// Print word alignments, one line a sentence, in Pharaoh's format: `source-target` from 0
+    #[arg(long)]
+    alignments: bool,
+    /// Whose attention to print or draw
+    #[arg(long, default_value = "cross")]
+    part: Part,
+    /// The layer, from 1 [default: all in pictures, else the last]
+    #[arg(long, value_name = "N")]
+    layer: Option<usize>,
+    /// The head, from 1 [default: all in pictures, else the mean of all]
+    #[arg(long, value_name = "N", requires = "layer")]
+    head: Option<usize>,
+    /// Where to compute
+    #[arg(long, default_value = "auto")]
+    device: DeviceName,
+}
+
+/// The three kinds of attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The source looks at itself
+    Encoder,
+    /// The target looks at what is written of it
+    Decoder,
+    /// The target looks at the source
+    Cross,
+}
+
+/// Shows what a model looks at.
+pub fn run(args: Args) -> Result<()> {
+    let translator = Translator::load(&args.model, &args.device.open())?;
+    let files = args.html.is_some() || !args.picture.is_empty();
+    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut kept = Vec::new();
+    // Text goes out sentence by sentence; only files need all of them at once.
+    each(&args, &translator, |sentence| {
+        print(&args, &mut output, &sentence, files)?;
+        kept.extend(files.then_some(sentence));
+        Ok(())
+    })?;
+    output.flush()?;
+    if let Some(path) = &args.html {
+        let title = format!("Attention of {}", args.model.display());
+        std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
+}
+
+/// Calls `take` with every sentence asked for, in order.
+fn each(
+    args: &Args,
+    translator: &Translator,
+    mut take: impl FnMut(Sentence) -> Result<()>,
+) -> Result<()> {
+    if let Some(source) = &args.sentence {
+        let target = match &args.target {
+            Some(target) => target.clone(),
+            None => translator.translate(&[source], &translator.options())?.remove(0).text,
+        };
+        return take(sentence(args, translator, source, &target)?);
+    }
+    for pair in ParallelReader::open(&corpus_paths("--file", &args.file)?, Utf8Policy::Error)? {
+        let pair = pair?;
+        let found = sentence(args, translator, &pair.source, &pair.target);
+        take(found.with_context(|| format!("line {}", pair.line))?)?;
+    }
+    Ok(())
+}
+
+/// Writes what was asked for on standard output: nothing if that was files alone.
+fn print(args: &Args, output: &mut dyn Write, sentence: &Sentence, files: bool) -> Result<()> {
+    if args.json {
+        writeln!(output, "{}", serde_json::to_string(sentence)?)?;
+    } else if args.alignments {
+        let link = |&(source, target): &(usize, usize)| Link { source, target };
+        let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
+        writeln!(output, "{}", pharaoh(&links))?;
+    } else if !files {
+        write!(output, "{}", terminal(args, sentence)?)?;
+    }
+    Ok(())
+}
+
+fn sentence(args: &Args, translator: &Translator, source: &str, target: &str) -> Result<Sentence> {
+    let attention = translator.attention(source, target)?;
+    check(args, &attention)?;
+    let options = match args.part {
+        Part::Cross => AlignmentOptions {
+            layer: args.layer.map(|layer| layer - 1),
+            head: args.head.map(|head| head - 1),
+        },
+        _ => AlignmentOptions::default(),
+    };
+    let links = word_alignment(&attention, options);
+    Ok(Sentence {
+        source: source.to_string(),
+        target: target.to_string(),
+        alignment: links.into_iter().map(|link| (link.source, link.target)).collect(),
+        panels: panels(attention),
+    })
+}
+
+/// That the layer and the head asked for exist.
+fn check(args: &Args, attention: &Attention) -> Result<()> {
+    let layers = match args.part {
+        Part::Encoder => &attention.weights.encoder_self,
+        Part::Decoder => &attention.weights.decoder_self,
+        Part::Cross => &attention.weights.cross,
+    };
+    let Some(layer) = args.layer else { return Ok(()) };
+    if layer == 0 || layer > layers.len() {
+        bail!("--layer {layer}: the model has layers 1 to {}", layers.len());
+    }
+    let heads = layers[layer - 1].len();
+    match args.head {
+        Some(head) if head == 0 || head > heads => {
+            bail!("--head {head}: layer {layer} has heads 1 to {heads}")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn panels(attention: Attention) -> Vec<Panel> {
+    let Attention { source, target_input, target_output, weights } = attention;
+    let kinds = [
+        (PanelKind::Encoder, &source, &source, weights.encoder_self),
+        (PanelKind::Decoder, &target_input, &target_input, weights.decoder_self),
+        (PanelKind::Cross, &target_output, &source, weights.cross),
+    ];
+    let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
+    let present = kinds.into_iter().filter(|(.., layers)| !layers.is_empty());
+    let panel = |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
+        kind,
+        queries: texts(queries),
+        keys: texts(keys),
+        layers: layers.into_iter().map(matrices).collect(),
+    };
+    present.map(panel).collect()
+}
+
+fn matrices(heads: Vec<HeadWeights>) -> Vec<Matrix> {
+    heads.into_iter().map(|head| Matrix::new(head.keys, head.values)).collect()
+}
+
+/// The part asked for.
+fn panel<'a>(args: &Args, sentence: &'a Sentence) -> Result<&'a Panel> {
+    let kind = match args.part {
+        Part::Encoder => PanelKind::Encoder,
+        Part::Decoder => PanelKind::Decoder,
+        Part::Cross => PanelKind::Cross,
+    };
+    let found = sentence.panels.iter().find(|panel| panel.kind == kind);
+    found.with_context(|| format!("--part {}: the model has no such attention", kind.name()))
+}
+
+fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
+    let [sentence] = sentences else {
+        bail!("--picture draws one sentence, --file has {}; give one line", sentences.len());
+    };
+    let panel = panel(args, sentence)?;
+    let grid = match (args.layer, args.head) {
+        (None, _) => HeadGrid::all(panel),
+        (Some(layer), None) => HeadGrid::layer(panel, layer - 1),
+        (Some(layer), Some(head)) => HeadGrid::head(panel, layer - 1, Some(head - 1)),
+    };
+    for path in &args.picture {
+        grid.save(path)?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// The sentence, its translation, and one map in shades.
+fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
+    let panel = panel(args, sentence)?;
+    let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
+    let head = args.head.map(|head| head - 1);
+    let weights = panel.weights(layer, head).context("the layer has no heads")?;
+    let name = match args.head {
+        Some(head) => format!("head {head}"),
+        None => "mean of heads".to_string(),
+    };
+    Ok(format!(
+        "{} → {}\n{}, layer {}, {name}\n{}\n",
+        sentence.source,
+        sentence.target,
+        panel.kind.title(),
+        layer + 1,
+        blocks(&panel.queries, &panel.keys, &weights),
+    ))
+}

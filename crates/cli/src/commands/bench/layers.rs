@@ -1,0 +1,239 @@
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use burnformer_benches::{Kind, Measurement, Memory, Sizes, exponent, measure};
+use burnformer_view::{Axis, Chart, Figure, Picture, Series};
+
+use crate::device::DeviceName;
+
+/// Arguments of `bench layers`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Lengths
+    #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256, 512, 1024, 2048])]
+    n: Vec<usize>,
+    /// Widths; multiples of 64 above 64
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 512])]
+    d: Vec<usize>,
+    /// Farthest distance that restricted self-attention sees
+    #[arg(long, short, default_value_t = 32)]
+    r: usize,
+    /// Positions under a convolution's kernel; odd
+    #[arg(long, short, default_value_t = 3)]
+    k: usize,
+    /// Exponents are fitted to lengths from here on, where calls no longer cost more than their work
+    #[arg(long, default_value_t = 512)]
+    fit_from: usize,
+    /// Milliseconds for each measurement, at least three passes
+    #[arg(long, default_value_t = 200)]
+    patience: u64,
+    /// Write every measurement as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw time and memory over length and width, .png or .svg; may be given again
+    #[arg(long, value_name = "FILE")]
+    picture: Vec<PathBuf>,
+    /// Print every measurement as JSON, one object a line, instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Where to compute
+    #[arg(long, default_value = "auto")]
+    device: DeviceName,
+}
+
+/// The process's own allocator.
+struct Allocator;
+
+impl Memory for Allocator {
+    fn reset(&self) {
+        crate::MEMORY.reset_peak_usage();
+    }
+
+    fn current(&self) -> usize {
+        crate::MEMORY.current_usage()
+    }
+
+    fn peak(&self) -> usize {
+        crate::MEMORY.peak_usage()
+    }
+}
+
+/// Measures every layer at every size.
+pub fn run(args: Args) -> Result<()> {
+    check(&args)?;
+    let all = measure_all(&args);
+    if let Some(path) = &args.csv {
+        std::fs::write(path, csv(&all)).with_context(|| format!("{}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    for path in &args.picture {
+        figure(&all).save(path)?;
+        eprintln!("wrote {}", path.display());
+    }
+    match args.json {
+        true => all.iter().try_for_each(|m| Ok(println!("{}", serde_json::to_string(m)?))),
+        false => Ok(print!("{}", table(&all, args.fit_from))),
+    }
+}
+
+fn check(args: &Args) -> Result<()> {
+    ensure!(
+        args.k % 2 == 1,
+        "-k {}: give an odd kernel, so that positions keep their places",
+        args.k
+    );
+    ensure!(!args.n.contains(&0), "--n 0: a sequence has at least one position");
+    let odd = args.d.iter().find(|&&d| d == 0 || (d > 64 && d % 64 != 0));
+    ensure!(odd.is_none(), "--d {}: give multiples of 64, the width of a head", odd.unwrap_or(&0));
+    Ok(())
+}
+
+fn measure_all(args: &Args) -> Vec<Measurement> {
+    let device = args.device.open();
+    let patience = Duration::from_millis(args.patience);
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        for &d in &args.d {
+            let sizes = Sizes { d, radius: args.r, kernel: args.k };
+            eprintln!("{}, d {d}", kind.name());
+            let at = |&n: &usize| measure(kind, sizes, n, patience, &Allocator, &device);
+            all.extend(args.n.iter().map(at));
+        }
+    }
+    all
+}
+
+fn csv(all: &[Measurement]) -> String {
+    let mut text = String::from("layer,n,d,seconds,bytes,sequential_steps,path_length\n");
+    for m in all {
+        let Measurement { kind, n, d, seconds, bytes, steps, path } = m;
+        let _ = writeln!(text, "{},{n},{d},{seconds:.9},{bytes},{steps},{path}", kind.name());
+    }
+    text
+}
+
+/// The points `(x, y)` of `kind`, in the order of x.
+fn points(
+    all: &[Measurement],
+    keep: impl Fn(&Measurement) -> bool,
+    at: impl Fn(&Measurement) -> (f64, f64),
+) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = all.iter().filter(|m| keep(m)).map(at).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+fn longest(all: &[Measurement]) -> usize {
+    all.iter().map(|m| m.n).max().unwrap_or(0)
+}
+
+fn widest(all: &[Measurement]) -> usize {
+    all.iter().map(|m| m.d).max().unwrap_or(0)
+}
+
+/// A row for each layer: fitted exponents beside the paper's orders, and figures at the largest size.
+fn table(all: &[Measurement], fit_from: usize) -> String {
+    let (n, d) = (longest(all), widest(all));
+    let mut text = format!(
+        "| layer | paper's complexity | time ~ n^ (d {d}, n ≥ {fit_from}) | time ~ d^ (n {n}) | memory ~ n^ \
+         | ms | MB | sequential steps | longest path |\n|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for kind in Kind::ALL {
+        let at_d = |m: &Measurement| m.kind == kind && m.d == d && m.n >= fit_from;
+        let at_n = |m: &Measurement| m.kind == kind && m.n == n;
+        let time_n = points(all, at_d, |m| (m.n as f64, m.seconds));
+        let time_d = points(all, at_n, |m| (m.d as f64, m.seconds));
+        let memory = points(all, at_d, |m| (m.n as f64, m.bytes as f64));
+        let Some(largest) = all.iter().find(|m| m.kind == kind && m.n == n && m.d == d) else {
+            continue;
+        };
+        let [order, steps, path] = kind.orders();
+        let [paper_n, paper_d] = kind.exponents();
+        let _ = writeln!(
+            text,
+            "| {} | {order} | {} ({paper_n}) | {} ({paper_d}) | {} | {:.2} | {:.2} | {} ({steps}) | {} ({path}) |",
+            kind.name(),
+            shown(exponent(&time_n)),
+            shown(exponent(&time_d)),
+            shown(exponent(&memory)),
+            largest.seconds * 1e3,
+            largest.bytes as f64 / 1e6,
+            largest.steps,
+            largest.path,
+        );
+    }
+    text + &format!("\nFigures at n {n}, d {d}; the paper's orders in brackets.\n")
+}
+
+fn shown(exponent: Option<f64>) -> String {
+    exponent.map_or("–".to_string(), |exponent| format!("{exponent:.2}"))
+}
+
+fn figure(all: &[Measurement]) -> Figure {
+    let (n, d) = (longest(all), widest(all));
+    let series = |keep: &dyn Fn(&Measurement) -> bool, at: &dyn Fn(&Measurement) -> (f64, f64)| {
+        let of =
+            |kind: Kind| Series::new(kind.name(), points(all, |m| m.kind == kind && keep(m), at));
+        Kind::ALL.into_iter().map(of).collect()
+    };
+    let chart = |title: String, x: &str, y: &str, series| Chart {
+        title,
+        x: Axis::log2(x),
+        y: Axis::log(y),
+        series,
+    };
+    let over_n = |m: &Measurement| m.d == d;
+    let over_d = |m: &Measurement| m.n == n;
+    let ms = |m: &Measurement| m.seconds * 1e3;
+    let mb = |m: &Measurement| m.bytes as f64 / 1e6;
+    let (by_n, by_d) = ("positions n", "width d");
+    let charts = vec![
+        chart(format!("Time at d {d}"), by_n, "ms", series(&over_n, &|m| (m.n as f64, ms(m)))),
+        chart(format!("Memory at d {d}"), by_n, "MB", series(&over_n, &|m| (m.n as f64, mb(m)))),
+        chart(format!("Time at n {n}"), by_d, "ms", series(&over_d, &|m| (m.d as f64, ms(m)))),
+        chart(format!("Memory at n {n}"), by_d, "MB", series(&over_d, &|m| (m.d as f64, mb(m)))),
+    ];
+    Figure { charts, columns: 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Layers that cost exactly what the paper says.
+    fn ideal() -> Vec<Measurement> {
+        let mut all = Vec::new();
+        for kind in Kind::ALL {
+            for (n, d) in [(512, 64), (512, 128), (1024, 64), (1024, 128)] {
+                let [by_n, by_d] = kind.exponents();
+                let seconds = 1e-9 * (n as f64).powf(by_n) * (d as f64).powf(by_d);
+                all.push(Measurement { kind, n, d, seconds, bytes: n * d, steps: 1, path: 1 });
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_table_holds_the_fitted_exponents_beside_the_papers() {
+        let table = table(&ideal(), 512);
+        let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row("| self-attention").contains("| 2.00 (2) | 1.00 (1) | 1.00 |"), "{table}");
+        assert!(row("| convolution").contains("| 1.00 (1) | 2.00 (2) |"), "{table}");
+    }
+
+    #[test]
+    fn the_csv_has_a_line_for_each_measurement() {
+        let csv = csv(&ideal());
+        assert_eq!(csv.lines().count(), 1 + 24);
+        assert!(csv.contains("separable convolution,1024,128,"));
+    }
+
+    #[test]
+    fn every_layer_is_a_line_of_every_chart() {
+        let figure = figure(&ideal());
+        assert!(figure.charts.iter().all(|chart| chart.series.len() == Kind::ALL.len()));
+        assert_eq!(figure.charts[0].series[0].points.len(), 2);
+    }
+}

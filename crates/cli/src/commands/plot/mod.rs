@@ -1,0 +1,58 @@
+//! `plot`: curves of runs, and the paper's own pictures.
+
+mod paper;
+mod runs;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use burnformer_view::Picture;
+
+/// Arguments of `plot`.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Args {
+    #[command(flatten)]
+    runs: runs::Args,
+    #[command(subcommand)]
+    paper: Option<Paper>,
+}
+
+/// Pictures that need no run (a run of such a name is written `./schedule`).
+#[derive(clap::Subcommand)]
+enum Paper {
+    /// The sinusoidal positional encodings (§3.5)
+    Positions(paper::Positions),
+    /// The learning rate over updates (§5.3)
+    Schedule(paper::Schedule),
+    /// The label-smoothed target and its loss (§5.4)
+    Smoothing(paper::Smoothing),
+}
+
+/// Where pictures go.
+#[derive(clap::Args)]
+struct Output {
+    /// The picture, .png or .svg; may be given again
+    #[arg(long, short, required = true, value_name = "FILE")]
+    output: Vec<PathBuf>,
+}
+
+impl Output {
+    fn save(&self, picture: &impl Picture) -> Result<()> {
+        for path in &self.output {
+            picture.save(path)?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// Draws.
+pub fn run(args: Args) -> Result<()> {
+    match args.paper {
+        None => runs::run(args.runs),
+        Some(Paper::Positions(args)) => paper::positions(args),
+        Some(Paper::Schedule(args)) => paper::schedule(args),
+        Some(Paper::Smoothing(args)) => paper::smoothing(args),
+    }
+}

@@ -1,0 +1,147 @@
+use anyhow::{Result, ensure};
+use burnformer_core::sinusoid;
+use burnformer_train::noam;
+use burnformer_view::{Axis, Chart, Figure, HeatMap, Series};
+
+use super::Output;
+
+/// Arguments of `plot positions`.
+#[derive(clap::Args)]
+pub struct Positions {
+    /// Width of the model
+    #[arg(long, default_value_t = 128)]
+    d_model: usize,
+    /// Positions
+    #[arg(long, default_value_t = 100)]
+    length: usize,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `plot schedule`.
+#[derive(clap::Args)]
+pub struct Schedule {
+    /// Widths of the model
+    #[arg(long, value_delimiter = ',', default_values_t = [512, 256, 1024])]
+    d_model: Vec<usize>,
+    /// Updates of warm-up
+    #[arg(long, value_delimiter = ',', default_values_t = [4000, 8000])]
+    warmup: Vec<u64>,
+    /// Updates to draw
+    #[arg(long, default_value_t = 20_000)]
+    updates: u64,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Arguments of `plot smoothing`.
+#[derive(clap::Args)]
+pub struct Smoothing {
+    /// Smoothing
+    #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.2, 0.4])]
+    epsilon: Vec<f64>,
+    /// Pieces in the vocabulary
+    #[arg(long, default_value_t = 8000)]
+    vocab: usize,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// A map of the encodings: a column for each position, a row for each feature.
+pub fn positions(args: Positions) -> Result<()> {
+    let Positions { d_model, length, output } = args;
+    ensure!(d_model > 0 && d_model.is_multiple_of(2), "--d-model {d_model}: it must be even");
+    let row = |feature| (0..length).map(|position| sinusoid(position, feature, d_model)).collect();
+    output.save(&HeatMap {
+        title: format!("Sinusoidal positions, d_model {d_model}"),
+        x: "position".into(),
+        y: "feature".into(),
+        rows: (0..d_model).map(row).collect(),
+        limit: 1.0,
+    })
+}
+
+/// A curve for each width and warm-up.
+pub fn schedule(args: Schedule) -> Result<()> {
+    const POINTS: u64 = 400;
+    let step = (args.updates / POINTS).max(1);
+    let mut series = Vec::new();
+    for &d_model in &args.d_model {
+        for &warmup in &args.warmup {
+            let rate = |update| (update as f64, noam(update, d_model, warmup));
+            let points = (1..=args.updates).step_by(step as usize).map(rate).collect();
+            series.push(Series::new(format!("d_model {d_model}, warm-up {warmup}"), points));
+        }
+    }
+    let title = "Learning rate: linear warm-up, then the inverse root".to_string();
+    let (x, y) = (Axis::linear("update t"), Axis::linear("learning rate"));
+    args.output.save(&Figure::of(Chart { title, x, y, series }))
+}
+
+/// What the right piece and each other are to get, and what confidence costs.
+pub fn smoothing(args: Smoothing) -> Result<()> {
+    for &epsilon in &args.epsilon {
+        ensure!((0.0..1.0).contains(&epsilon), "--epsilon {epsilon}: it must be in [0, 1)");
+    }
+    ensure!(args.vocab >= 2, "--vocab {}: it must be at least 2", args.vocab);
+    let name = |epsilon: f64| format!("ε = {epsilon}");
+    let target = |&epsilon: &f64| {
+        let points =
+            (0..10).map(|place| (f64::from(place), target(epsilon, args.vocab, place == 0)));
+        Series::new(name(epsilon), points.collect())
+    };
+    let loss = |&epsilon: &f64| {
+        let odds = (-40..=92).map(|place| 1.0 / (1.0 + (-f64::from(place) / 10.0).exp()));
+        let points = odds.map(|p| (1.0 - p, smoothed_loss(epsilon, args.vocab, p)));
+        Series::new(name(epsilon), points.collect())
+    };
+    let targets = Chart {
+        title: format!("Target over {} pieces, the right one first", args.vocab),
+        x: Axis::linear("piece"),
+        y: Axis::log("probability asked for"),
+        series: args.epsilon.iter().map(target).collect(),
+    };
+    let losses = Chart {
+        title: "Loss above the least: certainty costs".into(),
+        x: Axis::log("probability left to the other pieces"),
+        y: Axis::linear("nats above the least loss"),
+        series: args.epsilon.iter().map(loss).collect(),
+    };
+    args.output.save(&Figure { charts: vec![targets, losses], columns: 2 })
+}
+
+/// The smoothed target's probability of the right piece, or of another.
+fn target(epsilon: f64, vocab: usize, right: bool) -> f64 {
+    let share = epsilon / vocab as f64;
+    if right { 1.0 - epsilon + share } else { share }
+}
+
+/// The cross-entropy to the smoothed target of a prediction that gives the right piece `p` and the
+/// others the rest alike, above the least that any prediction has.
+fn smoothed_loss(epsilon: f64, vocab: usize, p: f64) -> f64 {
+    let others = (vocab - 1) as f64;
+    let (right, other) = (target(epsilon, vocab, true), target(epsilon, vocab, false));
+    let cross = |p: f64, q: f64| -right * p.ln() - others * other * q.ln();
+    cross(p, (1.0 - p) / others) - cross(right, other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smoothed_target_is_a_distribution() {
+        for epsilon in [0.0, 0.1, 0.4] {
+            let sum = target(epsilon, 50, true) + 49.0 * target(epsilon, 50, false);
+            assert!((sum - 1.0).abs() < 1e-12, "{epsilon} {sum}");
+        }
+    }
+
+    #[test]
+    fn the_least_loss_is_at_the_target_and_certainty_costs() {
+        let loss = |p| smoothed_loss(0.1, 50, p);
+        let least = target(0.1, 50, true);
+        assert!(loss(least).abs() < 1e-12);
+        assert!(loss(least - 0.05) > 0.0 && loss(0.999) > loss(0.95));
+    }
+}

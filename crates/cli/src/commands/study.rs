@@ -1,0 +1,164 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use burnformer_train::study::{
+    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_table,
+};
+use burnformer_train::{TrainConfig, cache_folder};
+
+use crate::device::DeviceName;
+use crate::embedded;
+use crate::signals::Signals;
+
+/// Arguments of `study`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// The rows of Table 3 in the paper's ratios: heads, width of the keys, depth and widths, dropout and
+    /// label smoothing, learned positions
+    Table3(Table3),
+    /// Trained on short sentences, tested on longer ones: sinusoidal against learned positions
+    Extrapolation(Extrapolation),
+}
+
+#[derive(clap::Args)]
+struct Common {
+    /// The base that is varied: tiny, small, base or big
+    #[arg(long, short, default_value = "tiny")]
+    preset: String,
+    /// A TOML file over the preset
+    #[arg(long, short)]
+    config: Option<PathBuf>,
+    /// Training text: two files or one TSV [default: the embedded corpus]
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"], requires = "valid")]
+    train: Vec<PathBuf>,
+    /// Validation text, likewise: what is measured
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    valid: Vec<PathBuf>,
+    /// Change one setting of the base; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Updates a row
+    #[arg(long, default_value_t = 600)]
+    updates: u64,
+    /// Minutes a row instead of updates
+    #[arg(long, conflicts_with = "updates")]
+    minutes: Option<f64>,
+    /// Validation sentences to measure; 0 for all
+    #[arg(long, default_value_t = 0)]
+    sentences: usize,
+    /// Where to compute
+    #[arg(long, default_value = "auto")]
+    device: DeviceName,
+    /// The results as JSON
+    #[arg(long)]
+    json: bool,
+    /// No log lines of the rows
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Arguments of `study table3`.
+#[derive(clap::Args)]
+struct Table3 {
+    #[command(flatten)]
+    common: Common,
+    /// Only rows whose names begin so, and the base: --rows A,D2
+    #[arg(long, value_delimiter = ',')]
+    rows: Vec<String>,
+    /// The study's folder; what is done there is not done again
+    #[arg(long, short, default_value = "studies/table3")]
+    out: PathBuf,
+}
+
+/// Arguments of `study extrapolation`.
+#[derive(clap::Args)]
+struct Extrapolation {
+    #[command(flatten)]
+    common: Common,
+    /// Most pieces of a side of a training pair
+    #[arg(long, default_value_t = 10)]
+    longest: usize,
+    /// The study's folder; what is done there is not done again
+    #[arg(long, short, default_value = "studies/extrapolation")]
+    out: PathBuf,
+}
+
+/// Trains what is not done yet, then prints the table.
+pub fn run(args: Args) -> Result<()> {
+    match args.what {
+        What::Table3(Table3 { common, rows: wanted, out }) => {
+            let mut rows = table3(&configuration(&common)?);
+            let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
+            rows.retain(|row| row.name == "base" || wanted.is_empty() || is_wanted(&row.name));
+            let results = train(&common, out, &rows)?;
+            print(&common, &results, || table3_table(&rows, &results))
+        }
+        What::Extrapolation(Extrapolation { common, longest, out }) => {
+            ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
+            let rows = extrapolation(&configuration(&common)?, longest);
+            let results = train(&common, out, &rows)?;
+            print(&common, &results, || extrapolation_table(&results))
+        }
+    }
+}
+
+fn configuration(common: &Common) -> Result<TrainConfig> {
+    let mut config =
+        TrainConfig::resolve(Some(&common.preset), common.config.as_deref(), &common.set)?;
+    config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
+    config.training.max_minutes = common.minutes.unwrap_or(0.0);
+    config.validation.max_sentences = common.sentences;
+    let given = [(&common.train, &mut config.data.train), (&common.valid, &mut config.data.valid)];
+    for (given, key) in given {
+        if !given.is_empty() {
+            key.clone_from(given);
+        }
+    }
+    let cache = cache_folder(&config);
+    embedded::fill(&mut config.data, &cache)?;
+    ensure!(!config.data.valid.is_empty(), "no validation text to measure; name one with --valid");
+    Ok(config)
+}
+
+/// The results of `rows`, one after another; those that were done before come from their files.
+fn train(common: &Common, folder: PathBuf, rows: &[Row]) -> Result<Vec<RowResult>> {
+    let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
+    let study = Study { folder, device: common.device.open(), quiet: common.quiet };
+    let known = study.done(rows)?.len();
+    eprintln!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len());
+    let mut results = Vec::with_capacity(rows.len());
+    for row in rows {
+        match signals.patiently(|interrupted| study.run(row, interrupted))? {
+            None => return Err(signals.stopped().into()),
+            Some(result) => {
+                eprintln!("{}", summary(&result));
+                results.push(result);
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn summary(result: &RowResult) -> String {
+    let RowResult { name, change, updates, seconds, .. } = result;
+    let measures = result.measures.iter();
+    let measures: Vec<String> = measures
+        .map(|m| format!("ppl {:.2} BLEU {:.1} ± {:.1}", m.perplexity, m.bleu, m.interval))
+        .collect();
+    let measures = measures.join(" | ");
+    format!("row {name} {change} | {updates} updates, {seconds:.0} s | {measures}")
+}
+
+fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> Result<()> {
+    match common.json {
+        true => println!("{}", serde_json::to_string_pretty(results)?),
+        false => print!("{}", table()),
+    }
+    Ok(())
+}

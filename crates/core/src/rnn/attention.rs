@@ -1,0 +1,64 @@
+use burn::module::Module;
+use burn::tensor::activation::softmax;
+use burn::tensor::{Bool, Device, Tensor};
+use burnformer_kernels::RandomKey;
+
+use super::config::RnnConfig;
+use crate::linear::Linear;
+
+/// Additive attention (Bahdanau et al., 2015): the weight of place j is the softmax of
+/// v·tanh(Q·state + K·annotation_j + b).
+#[derive(Module, Debug)]
+pub struct AdditiveAttention {
+    /// Q, `[d_attention, d_hidden]`, without bias.
+    pub query: Linear,
+    /// K and b, `[d_attention, 2·d_hidden]`.
+    pub key: Linear,
+    /// v, `[1, d_attention]`, without bias.
+    pub energy: Linear,
+}
+
+impl AdditiveAttention {
+    /// The attention of `config`.
+    pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
+        let &RnnConfig { d_hidden, d_attention, .. } = config;
+        Self {
+            query: Linear::without_bias(d_hidden, d_attention, key.fold(0), device),
+            key: Linear::new(config.annotation(), d_attention, key.fold(1), device),
+            energy: Linear::without_bias(d_attention, 1, key.fold(2), device),
+        }
+    }
+
+    /// K·annotation + b of every place, computed once a sentence: `[batch, len, 2·d_hidden]` →
+    /// `[batch, len, d_attention]`.
+    pub fn keys(&self, annotations: Tensor<3>) -> Tensor<3> {
+        self.key.forward(annotations)
+    }
+
+    /// The weights with which states look at the places of `keys`.
+    ///
+    /// # Shapes
+    /// `states`: `[batch, len, d_hidden]`, `keys`: `[batch, places, d_attention]`, `padding`:
+    /// `[batch, places]`, `true` hides → `[batch, len, places]`
+    pub fn weights(
+        &self,
+        states: Tensor<3>,
+        keys: Tensor<3>,
+        padding: Tensor<2, Bool>,
+    ) -> Tensor<3> {
+        let ([batch, len, _], [_, places, width]) = (states.dims(), keys.dims());
+        let query = self.query.forward(states).reshape([batch, len, 1, width]);
+        let mixed = (query + keys.reshape([batch, 1, places, width])).tanh();
+        let scores = mixed * self.energy().reshape([1, 1, 1, width]);
+        let scores = scores.sum_dim(3).reshape([batch, len, places]);
+        let hidden = padding.reshape([batch, 1, places]).expand([batch, len, places]);
+        softmax(scores.mask_fill(hidden, -1e9), 2)
+    }
+
+    /// v, `[d_attention]`.
+    pub(super) fn energy(&self) -> Tensor<1> {
+        let weight = self.energy.weight.val();
+        let [_, width] = weight.dims();
+        weight.reshape([width])
+    }
+}

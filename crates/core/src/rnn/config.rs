@@ -1,0 +1,144 @@
+use burn::tensor::Device;
+use burnformer_kernels::RandomKey;
+use serde::{Deserialize, Serialize};
+
+use super::network::Rnn;
+use crate::config::{ConfigError, EmbeddingSharing, check_vocabularies};
+
+/// Every choice that shapes a recurrent encoder-decoder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RnnConfig {
+    /// Pieces in the source vocabulary.
+    pub source_vocab: usize,
+    /// Pieces in the target vocabulary; equal to `source_vocab` when embeddings share all.
+    pub target_vocab: usize,
+    /// Width of the embeddings, and of the readout that meets the output's embedding.
+    pub d_model: usize,
+    /// Width of the state of the decoder and of each direction of the encoder.
+    pub d_hidden: usize,
+    /// Inner width of the additive attention.
+    pub d_attention: usize,
+    /// Dropout on embeddings and on the readout.
+    pub dropout: f64,
+    /// Which embeddings are one matrix.
+    pub sharing: EmbeddingSharing,
+    /// Id of padding.
+    pub pad: u32,
+    /// Id that opens a target.
+    pub bos: u32,
+    /// Id that closes a sentence.
+    pub eos: u32,
+}
+
+/// Widest layer taken.
+const WIDEST: usize = 1 << 16;
+/// Most rows of an embedding table.
+const MOST_ROWS: usize = 1 << 24;
+
+impl RnnConfig {
+    /// As large as [`TransformerConfig::tiny`](crate::TransformerConfig::tiny), to 1 % of its parameters.
+    pub fn tiny(vocab: usize) -> Self {
+        Self {
+            source_vocab: vocab,
+            target_vocab: vocab,
+            d_model: 128,
+            d_hidden: 176,
+            d_attention: 128,
+            dropout: 0.1,
+            sharing: EmbeddingSharing::All,
+            pad: 0,
+            bos: 1,
+            eos: 2,
+        }
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names the first field that describes no model.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let sizes = [
+            ("source_vocab", self.source_vocab, MOST_ROWS),
+            ("target_vocab", self.target_vocab, MOST_ROWS),
+            ("d_model", self.d_model, WIDEST),
+            ("d_hidden", self.d_hidden, WIDEST),
+            ("d_attention", self.d_attention, WIDEST),
+        ];
+        for (field, value, limit) in sizes {
+            match value {
+                0 => return Err(ConfigError::Zero { field }),
+                _ if value > limit => return Err(ConfigError::TooLarge { field, value, limit }),
+                _ => {}
+            }
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return Err(ConfigError::Rate { field: "dropout", value: self.dropout });
+        }
+        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
+    }
+
+    /// Builds the model on `device`: Xavier-uniform weights, N(0, d_model^−½) embeddings, zero biases,
+    /// all a function of `seed`. Pass `device.autodiff()` to train.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Rnn, ConfigError> {
+        self.validate()?;
+        Ok(Rnn::new(self, RandomKey::new(seed), device))
+    }
+
+    /// Numbers in an annotation: the states of both directions.
+    pub fn annotation(&self) -> usize {
+        2 * self.d_hidden
+    }
+
+    /// Trained numbers in the model, without building it.
+    pub fn parameter_count(&self) -> usize {
+        let &Self { d_model, d_hidden, d_attention, .. } = self;
+        let gru = |input: usize| 3 * d_hidden * (input + d_hidden + 2);
+        let annotation = self.annotation();
+        let encoder = 2 * gru(d_model);
+        let initial = d_hidden * (d_hidden + 1);
+        let attention = d_attention * (d_hidden + annotation + 2);
+        let decoder = gru(d_model + annotation);
+        let readout = 2 * d_model * (d_hidden + annotation + d_model + 1);
+        let vocabulary = match self.sharing {
+            EmbeddingSharing::All => self.target_vocab,
+            EmbeddingSharing::Target => self.source_vocab + self.target_vocab,
+            EmbeddingSharing::None => self.source_vocab + 2 * self.target_vocab,
+        };
+        encoder + initial + attention + decoder + readout + vocabulary * d_model
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TransformerConfig;
+
+    fn error(change: impl FnOnce(&mut RnnConfig)) -> ConfigError {
+        let mut config = RnnConfig::tiny(50);
+        change(&mut config);
+        config.validate().unwrap_err()
+    }
+
+    #[test]
+    fn every_error_is_provoked_and_named() {
+        assert_eq!(error(|c| c.d_hidden = 0), ConfigError::Zero { field: "d_hidden" });
+        let large = error(|c| c.d_attention = 1 << 40);
+        assert!(matches!(large, ConfigError::TooLarge { field: "d_attention", .. }));
+        let rate = ConfigError::Rate { field: "dropout", value: 1.0 };
+        assert_eq!(error(|c| c.dropout = 1.0), rate);
+        assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
+        assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
+    }
+
+    #[test]
+    fn tiny_is_as_large_as_the_tiny_transformer() {
+        let own = RnnConfig::tiny(6_000).parameter_count() as f64;
+        let other = TransformerConfig::tiny(6_000).parameter_count() as f64;
+        assert!((own / other - 1.0).abs() < 0.01, "{own} against {other}");
+    }
+}

@@ -1,0 +1,33 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Tensor};
+use burnformer_kernels::{Direction, RandomKey};
+
+use super::config::RnnConfig;
+use super::gru::Gru;
+
+/// The bidirectional encoder: each position's annotation knows what stands before and after it.
+#[derive(Module, Debug)]
+pub struct RnnEncoder {
+    /// Reads from the first position to the last.
+    pub left_to_right: Gru,
+    /// Reads from the last position to the first.
+    pub right_to_left: Gru,
+}
+
+impl RnnEncoder {
+    /// The encoder of `config`.
+    pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
+        let gru = |place| Gru::new(config.d_model, config.d_hidden, key.fold(place), device);
+        Self { left_to_right: gru(0), right_to_left: gru(1) }
+    }
+
+    /// The states of both directions at each position.
+    ///
+    /// # Shapes
+    /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two of
+    /// `[batch, len, d_hidden]`
+    pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> [Tensor<3>; 2] {
+        let forward = self.left_to_right.forward(x.clone(), padding.clone(), Direction::Forward);
+        [forward, self.right_to_left.forward(x, padding, Direction::Backward)]
+    }
+}

@@ -1,0 +1,147 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Int, Tensor};
+use burnformer_kernels::RandomKey;
+
+use super::config::RnnConfig;
+use super::decoder::{RnnCache, RnnDecoder};
+use super::encoder::RnnEncoder;
+use crate::config::EmbeddingSharing;
+use crate::dropout::Dropout;
+use crate::embedding::TokenEmbedding;
+use crate::linear::Linear;
+use crate::random::Mode;
+
+/// A recurrent encoder-decoder with additive attention (Bahdanau et al., 2015).
+#[derive(Module, Debug)]
+pub struct Rnn {
+    /// The one matrix of source, target and output, when all share.
+    pub embedding: Option<TokenEmbedding>,
+    /// The source's own embedding.
+    pub source_embedding: Option<TokenEmbedding>,
+    /// The target's own embedding.
+    pub target_embedding: Option<TokenEmbedding>,
+    /// The output's own projection, without bias.
+    pub generator: Option<Linear>,
+    /// Reads the source in both directions.
+    pub encoder: RnnEncoder,
+    /// Writes the target.
+    pub decoder: RnnDecoder,
+    dropout: Dropout,
+    pad: u32,
+}
+
+/// The encoded source.
+#[derive(Clone, Debug)]
+pub struct RnnMemory {
+    /// States of both directions, `[batch, source_len, 2·d_hidden]`.
+    pub annotations: Tensor<3>,
+    /// What attention compares states with, `[batch, source_len, d_attention]`.
+    pub keys: Tensor<3>,
+    /// The decoder's first state, `[batch, d_hidden]`.
+    pub initial: Tensor<2>,
+    /// `[batch, source_len]`, `true` where the source is padding.
+    pub padding: Tensor<2, Bool>,
+}
+
+impl Rnn {
+    pub(crate) fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
+        let &RnnConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
+        let embed = |vocab, place| TokenEmbedding::new(vocab, d_model, key.fold(place), device);
+        let shared = sharing == EmbeddingSharing::All;
+        let untied = sharing == EmbeddingSharing::None;
+        Self {
+            embedding: shared.then(|| embed(target_vocab, 0)),
+            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
+            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
+            generator: untied
+                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
+            encoder: RnnEncoder::new(config, key.fold(4), device),
+            decoder: RnnDecoder::new(config, key.fold(5), device),
+            dropout: Dropout::new(config.dropout),
+            pad: config.pad,
+        }
+    }
+
+    /// Logits of every target position, given the source and the target before it.
+    ///
+    /// # Shapes
+    /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
+    /// - output: `[batch, target_len, target_vocab]`
+    pub fn forward(
+        &self,
+        source: Tensor<2, Int>,
+        target_input: Tensor<2, Int>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        let memory = self.encode(source, mode);
+        self.logits(self.decode(target_input, memory, mode))
+    }
+
+    /// Encodes source ids (`[batch, source_len]`).
+    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> RnnMemory {
+        let padding = source.clone().equal_scalar(i64::from(self.pad));
+        let x = self.dropout.forward(self.source_embedding().forward(source), mode.fold(0));
+        self.decoder.remember(self.encoder.forward(x, padding.clone()), padding)
+    }
+
+    /// Decodes whole targets (`[batch, target_len]` ids) → readouts `[batch, target_len, d_model]`.
+    pub fn decode(&self, target_input: Tensor<2, Int>, memory: RnnMemory, mode: Mode) -> Tensor<3> {
+        self.decode_cached(target_input, &mut self.decoder.start(memory), mode)
+    }
+
+    /// The weights of attention at each target position, `[batch, 1, target_len, source_len]`.
+    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> Tensor<4> {
+        let memory = self.encode(source, Mode::Inference);
+        let x = self.target_embedding().forward(target_input);
+        self.decoder.attention_weights(x, memory)
+    }
+
+    /// A cache for [`decode_step`](Self::decode_step) over `memory`.
+    pub fn start_decoding(&self, memory: RnnMemory) -> RnnCache {
+        self.decoder.start(memory)
+    }
+
+    /// Continues each row of `cache` by `tokens` (`[rows, new_len]`, usually one each) and gives the
+    /// logits after the last of them, `[rows, target_vocab]`.
+    pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<2> {
+        let states = self.decode_cached(tokens, cache, Mode::Inference);
+        let [rows, len, d_model] = states.dims();
+        let logits = self.logits(states.slice([0..rows, len - 1..len, 0..d_model]));
+        let vocab = logits.dims()[2];
+        logits.reshape([rows, vocab])
+    }
+
+    /// Projects readouts to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
+    pub fn logits(&self, readouts: Tensor<3>) -> Tensor<3> {
+        match &self.generator {
+            Some(generator) => generator.forward(readouts),
+            None => self.target_embedding().logits(readouts),
+        }
+    }
+
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        self.decoder.pack();
+        match &mut self.generator {
+            Some(generator) => generator.pack(),
+            None => {
+                let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
+                embedding.expect("an embedding exists").pack();
+            }
+        }
+    }
+
+    fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
+        let embedded = self.target_embedding().forward(tokens);
+        let x = self.dropout.forward(embedded, mode.fold(1));
+        self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
+    }
+
+    fn source_embedding(&self) -> &TokenEmbedding {
+        self.source_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
+    }
+
+    fn target_embedding(&self) -> &TokenEmbedding {
+        self.target_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
+    }
+}

@@ -1,0 +1,269 @@
+//! Restricted self-attention (paper §4) in blocks: time and memory grow as r·n·d, not n²·d.
+
+use std::ops::Range;
+
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burnformer_kernels::attention;
+
+use crate::dropout::Dropout;
+use crate::mask::{look_ahead_mask, window_mask};
+use crate::random::Mode;
+
+/// Smallest block: below it, matrix products are too small to be worth their calls.
+const SMALLEST_BLOCK: usize = 16;
+/// Blocks from which a sequence is worked on in blocks; each block sees two or three of them.
+const FEWEST_BLOCKS: usize = 4;
+
+/// Which keys a position sees in self-attention over `len` positions.
+#[derive(Clone, Debug)]
+pub enum Sight {
+    /// All that the mask `[batch or 1, 1, len or 1, len]` leaves; `true` hides.
+    Masked(Option<Tensor<4, Bool>>),
+    /// Near ones only, worked on in blocks.
+    Blocks(WindowBlocks),
+}
+
+/// What restricts self-attention to |i − j| ≤ r.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The farthest distance seen, r.
+    pub radius: usize,
+    /// Whether later positions are hidden too, as in the decoder.
+    pub causal: bool,
+}
+
+impl Window {
+    /// What the `len` positions that are not hidden by `padding` (`[batch, 1, 1, len]`) see: in blocks
+    /// where that pays, so for sequences that are long beside the window.
+    pub fn sight(self, len: usize, padding: Option<&Tensor<4, Bool>>, device: &Device) -> Sight {
+        match len >= FEWEST_BLOCKS * self.block() {
+            true => Sight::Blocks(WindowBlocks::new(self, len, padding, device)),
+            false => Sight::Masked(Some(self.mask(len, padding, device))),
+        }
+    }
+
+    /// The whole mask, `[batch or 1, 1, len, len]`: the reference of the blocks.
+    pub fn mask(
+        self,
+        len: usize,
+        padding: Option<&Tensor<4, Bool>>,
+        device: &Device,
+    ) -> Tensor<4, Bool> {
+        let far = window_mask(0, len, self.radius, device);
+        let hidden = match self.causal {
+            true => far.bool_or(look_ahead_mask(0, len, device)),
+            false => far,
+        };
+        match padding {
+            Some(padding) => padding.clone().bool_or(hidden),
+            None => hidden,
+        }
+    }
+
+    /// Positions in a block: at least r, so that a block sees no farther than its neighbours.
+    fn block(self) -> usize {
+        self.radius.max(SMALLEST_BLOCK)
+    }
+
+    /// Blocks that a block sees: the one before it, itself, and the one after it.
+    fn span(self) -> usize {
+        if self.causal { 2 } else { 3 }
+    }
+
+    fn hides(self, query: usize, key: usize) -> bool {
+        query.abs_diff(key) > self.radius || (self.causal && key > query)
+    }
+}
+
+/// The mask of [`window_attention`]: made once a batch, used by every layer.
+#[derive(Clone, Debug)]
+pub struct WindowBlocks {
+    window: Window,
+    len: usize,
+    /// `[batch or 1, blocks, block, span·block]`.
+    hidden: Tensor<4, Bool>,
+}
+
+impl WindowBlocks {
+    /// Blocks over `len` positions, of which `padding` (`[batch, 1, 1, len]`) hides some as keys.
+    pub fn new(
+        window: Window,
+        len: usize,
+        padding: Option<&Tensor<4, Bool>>,
+        device: &Device,
+    ) -> Self {
+        let near = near_mask(window, len, device);
+        let hidden = match padding {
+            None => near,
+            Some(padding) => {
+                let [batch, _, _, _] = padding.dims();
+                let [_, blocks, block, keys] = near.dims();
+                // As numbers: what is padded at the ends is hidden by `near` in any case.
+                let padding = padding.clone().int().float().reshape([batch, len, 1]);
+                let span = window.span();
+                let padding = edged(filled(padding, blocks * block), block, span);
+                let padding = neighbours(padding, block, span);
+                let padding = padding.reshape([batch, blocks, 1, keys]).greater_elem(0.5);
+                let shape = [batch, blocks, block, keys];
+                padding.expand(shape).bool_or(near.expand(shape))
+            }
+        };
+        Self { window, len, hidden }
+    }
+
+    /// The mask of `sentences`, `[sentences·blocks, 1, block, span·block]`.
+    fn hidden_of(&self, sentences: Range<usize>) -> Tensor<4, Bool> {
+        let [masks, blocks, block, keys] = self.hidden.dims();
+        let count = sentences.len();
+        let hidden = match masks {
+            1 => self.hidden.clone().expand([count, blocks, block, keys]),
+            _ => self.hidden.clone().slice([sentences, 0..blocks, 0..block, 0..keys]),
+        };
+        hidden.reshape([count * blocks, 1, block, keys])
+    }
+}
+
+/// What the window alone hides, `[1, blocks, block, span·block]`, keys outside the sequence among it.
+fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
+    let (block, span) = (window.block(), window.span());
+    let blocks = len.div_ceil(block);
+    let mut hidden = Vec::with_capacity(blocks * block * span * block);
+    for query in 0..blocks * block {
+        // The keys begin a block before the query's own.
+        let first = query / block * block;
+        hidden.extend((first..first + span * block).map(|shifted| {
+            let inside = shifted >= block && shifted - block < len;
+            !inside || window.hides(query, shifted - block)
+        }));
+    }
+    Tensor::from_data(TensorData::new(hidden, [1, blocks, block, span * block]), device)
+}
+
+/// Restricted multi-head self-attention: [`scaled_dot_product_attention`] of every position over
+/// those within the window, with the same result and r·n·d work and memory instead of n²·d.
+///
+/// The sequence is cut into blocks of r positions (16 at least), and each block attends to itself and
+/// its neighbours under the mask of the window. A query that sees no key gives 0.
+///
+/// # Shapes
+/// - `query`, `key`: `[batch, len, heads·d_k]`, `value`: `[batch, len, heads·d_v]`
+/// - → `[batch, len, heads·d_v]`
+///
+/// # Panics
+/// If the sequence is not of the length that `blocks` were made for.
+///
+/// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
+pub fn window_attention(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    heads: usize,
+    blocks: &WindowBlocks,
+    dropout: &Dropout,
+    mode: Mode,
+) -> Tensor<3> {
+    let [batch, len, width] = query.dims();
+    assert_eq!(len, blocks.len, "length of the sequence and of its mask");
+    let value_width = value.dims()[2];
+    let [_, count, block, _] = blocks.hidden.dims();
+    let (full, span) = (count * block, blocks.window.span());
+    let query = filled(query, full).reshape([batch * count, block, width]);
+    let [key, value] = [key, value].map(|x| edged(filled(x, full), block, span));
+    let context = match mode {
+        Mode::Inference if !query.device().is_autodiff() => {
+            in_views(query, key, value, heads, blocks)
+        }
+        _ => {
+            let hidden = blocks.hidden_of(0..batch);
+            let [key, value] = [key, value].map(|x| neighbours(x, block, span));
+            attention(query, key, value, heads, Some(hidden), dropout.mask(mode))
+        }
+    };
+    context.reshape([batch, full, value_width]).slice([0..batch, 0..len, 0..value_width])
+}
+
+/// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with their
+/// edges, sentence by sentence: what each block sees is a view that overlaps its neighbours', and
+/// nothing is copied. (The gradient of such views would take a pass over the sequence for each.)
+fn in_views(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    heads: usize,
+    blocks: &WindowBlocks,
+) -> Tensor<3> {
+    let [_, count, block, keys] = blocks.hidden.dims();
+    let seen = |x: &Tensor<3>, sentence: usize| {
+        let [_, len, width] = x.dims();
+        let x = x.clone().slice([sentence..sentence + 1, 0..len, 0..width]).reshape([len, width]);
+        x.unfold::<3, _>(0, keys, block).swap_dims(1, 2)
+    };
+    let context = |sentence: usize| {
+        let [_, _, width] = query.dims();
+        let rows = sentence * count..(sentence + 1) * count;
+        let query = query.clone().slice([rows, 0..block, 0..width]);
+        let (key, value) = (seen(&key, sentence), seen(&value, sentence));
+        let hidden = blocks.hidden_of(sentence..sentence + 1);
+        attention(query, key, value, heads, Some(hidden), None)
+    };
+    Tensor::cat((0..key.dims()[0]).map(context).collect(), 0)
+}
+
+/// `[batch, len, width]` → `[batch, full, width]`, zeros behind.
+fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
+    let [batch, len, width] = x.dims();
+    match full - len {
+        0 => x,
+        missing => {
+            let zeros = Tensor::zeros([batch, missing, width], &x.device());
+            Tensor::cat(vec![x, zeros], 1)
+        }
+    }
+}
+
+/// `x` with a block of zeros before it and, for a `span` of 3, one after it.
+fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
+    let [batch, _, width] = x.dims();
+    let edge = Tensor::zeros([batch, block, width], &x.device());
+    let mut parts = vec![edge.clone(), x];
+    parts.extend((span == 3).then_some(edge));
+    Tensor::cat(parts, 1)
+}
+
+/// Each block with the one before it and, for a `span` of 3, the one after it, of [`edged`] blocks:
+/// `[batch, (blocks + span − 1)·block, width]` → `[batch·blocks, span·block, width]`.
+fn neighbours(edged: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
+    let [batch, len, width] = edged.dims();
+    let blocks = len / block + 1 - span;
+    let shifted = |by: usize| {
+        let part = by * block..(by + blocks) * block;
+        let part = edged.clone().slice([0..batch, part, 0..width]);
+        part.reshape([batch, blocks, block, width])
+    };
+    let near = Tensor::cat((0..span).map(shifted).collect(), 2);
+    near.reshape([batch * blocks, span * block, width])
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Int;
+
+    use super::*;
+
+    #[test]
+    fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
+        let device = Device::default();
+        let window = Window { radius: 20, causal: false };
+        assert!(matches!(window.sight(79, None, &device), Sight::Masked(Some(_))));
+        assert!(matches!(window.sight(80, None, &device), Sight::Blocks(_)));
+    }
+
+    #[test]
+    fn a_block_sees_itself_and_its_neighbours() {
+        let x = Tensor::<1, Int>::arange(0..4, &Device::default()).float().reshape([1, 4, 1]);
+        let values = |x: Tensor<3>| x.into_data().iter::<f32>().collect::<Vec<_>>();
+        let near = |span| values(neighbours(edged(x.clone(), 2, span), 2, span));
+        assert_eq!(near(2), [0., 0., 0., 1., 0., 1., 2., 3.]);
+        assert_eq!(near(3), [0., 0., 0., 1., 2., 3., 0., 1., 2., 3., 0., 0.]);
+    }
+}

@@ -1,0 +1,165 @@
+use super::{Attention, HeadWeights, Piece};
+
+/// Which cross-attention words are aligned by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlignmentOptions {
+    /// The decoder layer, from 0; by default the last, which followed words best in the models of two and
+    /// three layers measured in `docs/results.md` (in deeper ones the last but one may: Garg et al., 2019).
+    pub layer: Option<usize>,
+    /// The head, from 0; by default the mean of all.
+    pub head: Option<usize>,
+}
+
+/// A source word and the target word that looks at it, both from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Link {
+    /// Index of the source word.
+    pub source: usize,
+    /// Index of the target word.
+    pub target: usize,
+}
+
+/// Links each target word to the source word that it looks at most, in the order of the target.
+///
+/// Words are what white space separates. The weight of a source word for a target word is the sum
+/// over the source word's pieces of the mean over the target word's pieces, taken at the positions
+/// where the decoder *says* those pieces. `</s>` is no word and gets no link; of equal weights the
+/// earlier source word wins. A model without cross-attention, an empty source or an empty target
+/// give no links.
+///
+/// # Panics
+/// If the layer or the head of `options` does not exist.
+pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<Link> {
+    let layers = &attention.weights.cross;
+    if layers.is_empty() {
+        return Vec::new();
+    }
+    let layer = options.layer.unwrap_or(layers.len() - 1);
+    let weights = match options.head {
+        Some(head) => layers[layer][head].clone(),
+        None => HeadWeights::mean(&layers[layer]),
+    };
+    let words = word_weights(&weights, &attention.target_output, &attention.source);
+    let link =
+        |(target, row): (usize, Vec<f64>)| strongest(&row).map(|source| Link { source, target });
+    words.into_iter().enumerate().filter_map(link).collect()
+}
+
+/// `[target words][source words]`: means over a target word's pieces of sums over a source word's.
+fn word_weights(weights: &HeadWeights, queries: &[Piece], keys: &[Piece]) -> Vec<Vec<f64>> {
+    let mut sums = vec![vec![0.0; word_count(keys)]; word_count(queries)];
+    let mut sizes = vec![0usize; sums.len()];
+    for (query, piece) in queries.iter().enumerate() {
+        let Some(target) = piece.word else { continue };
+        sizes[target] += 1;
+        for (key, &weight) in keys.iter().zip(weights.row(query)) {
+            if let Some(source) = key.word {
+                sums[target][source] += f64::from(weight);
+            }
+        }
+    }
+    for (row, &size) in sums.iter_mut().zip(&sizes) {
+        row.iter_mut().for_each(|sum| *sum /= size.max(1) as f64);
+    }
+    sums
+}
+
+fn word_count(pieces: &[Piece]) -> usize {
+    pieces.iter().filter_map(|piece| piece.word).max().map_or(0, |last| last + 1)
+}
+
+/// The first of the largest weights.
+fn strongest(row: &[f64]) -> Option<usize> {
+    let best = |best: Option<usize>, place: usize| match best {
+        Some(so_far) if row[so_far] >= row[place] => Some(so_far),
+        _ => Some(place),
+    };
+    (0..row.len()).fold(None, best)
+}
+
+/// Links in the format of the Pharaoh decoder, `source-target` separated by spaces: `0-0 2-1`.
+pub fn pharaoh(links: &[Link]) -> String {
+    let links = links.iter().map(|link| format!("{}-{}", link.source, link.target));
+    links.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AttentionWeights;
+    use super::*;
+
+    fn pieces(words: &[Option<usize>]) -> Vec<Piece> {
+        words.iter().map(|&word| Piece { text: "x".into(), word }).collect()
+    }
+
+    /// Source: word 0 in one piece, word 1 in two, `</s>`. Target: word 0 in two pieces, word 1, `</s>`.
+    fn example(heads: Vec<Vec<f32>>) -> Attention {
+        let heads = heads.into_iter().map(|values| HeadWeights { queries: 4, keys: 4, values });
+        Attention {
+            source: pieces(&[Some(0), Some(1), Some(1), None]),
+            target_input: pieces(&[None, Some(0), Some(0), Some(1)]),
+            target_output: pieces(&[Some(0), Some(0), Some(1), None]),
+            weights: AttentionWeights { cross: vec![heads.collect()], ..Default::default() },
+        }
+    }
+
+    fn align(heads: Vec<Vec<f32>>, head: Option<usize>) -> String {
+        let options = AlignmentOptions { head, ..Default::default() };
+        pharaoh(&word_alignment(&example(heads), options))
+    }
+
+    #[rustfmt::skip]
+    const SPLIT: [f32; 16] = [
+        0.4, 0.3, 0.3, 0.0, // word 1 wins by its two pieces together
+        0.4, 0.3, 0.3, 0.0,
+        0.3, 0.0, 0.0, 0.7, // </s> is no word
+        0.0, 0.0, 0.0, 1.0,
+    ];
+
+    #[test]
+    fn pieces_of_a_source_word_add_up_and_the_end_is_no_word() {
+        assert_eq!(align(vec![SPLIT.to_vec()], None), "1-0 0-1");
+    }
+
+    #[test]
+    fn pieces_of_a_target_word_are_averaged() {
+        let mut weights = SPLIT;
+        weights[..4].copy_from_slice(&[1.0, 0.0, 0.0, 0.0]);
+        // Word 0 has (1.0 + 0.4) / 2 of target word 0, word 1 has 0.6 / 2.
+        assert_eq!(align(vec![weights.to_vec()], None), "0-0 0-1");
+    }
+
+    #[test]
+    fn heads_are_averaged_unless_one_is_chosen() {
+        let first = [[1.0, 0.0, 0.0, 0.0]; 4].concat();
+        let second = [[0.1, 0.8, 0.1, 0.0]; 4].concat();
+        let heads = vec![first, second];
+        assert_eq!(align(heads.clone(), None), "0-0 0-1");
+        assert_eq!(align(heads, Some(1)), "1-0 1-1");
+    }
+
+    #[test]
+    fn of_equal_weights_the_earlier_word_wins() {
+        assert_eq!(align(vec![[[0.4, 0.2, 0.2, 0.2]; 4].concat()], None), "0-0 0-1");
+    }
+
+    #[test]
+    fn an_empty_side_has_no_links() {
+        let mut attention = example(vec![SPLIT.to_vec()]);
+        attention.source.iter_mut().for_each(|piece| piece.word = None);
+        assert_eq!(word_alignment(&attention, AlignmentOptions::default()), []);
+    }
+
+    #[test]
+    fn the_last_layer_is_the_default() {
+        let mut attention = example(vec![SPLIT.to_vec()]);
+        let first = example(vec![[[1.0, 0.0, 0.0, 0.0]; 4].concat()]).weights.cross.remove(0);
+        attention.weights.cross.insert(0, first);
+        let align = |layer| {
+            let options = AlignmentOptions { layer, ..Default::default() };
+            pharaoh(&word_alignment(&attention, options))
+        };
+        assert_eq!(align(None), align(Some(1)));
+        assert_eq!([align(Some(0)), align(Some(1))], ["0-0 0-1", "1-0 0-1"]);
+    }
+}

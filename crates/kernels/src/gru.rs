@@ -1,0 +1,63 @@
+use burn::tensor::{Bool, Tensor};
+
+use crate::twin;
+
+/// Which way a recurrence runs through its sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first position to the last.
+    Forward,
+    /// From the last position to the first.
+    Backward,
+}
+
+impl Direction {
+    /// The positions of a sequence of `len` in the order in which they are visited.
+    pub(crate) fn places(self, len: usize) -> impl DoubleEndedIterator<Item = usize> {
+        (0..len).map(move |step| match self {
+            Self::Forward => step,
+            Self::Backward => len - 1 - step,
+        })
+    }
+}
+
+/// A gated recurrent unit (Cho et al., 2014) over whole sequences, in PyTorch's layout and order of
+/// gates (reset, update, new):
+///
+/// r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n + r ∘ (U_n·h + b_n)),
+/// h' = (1 − z) ∘ n + z ∘ h.
+///
+/// `inputs` are the gates' share of the inputs, W·x + b, of all positions. Where `padding` is `true` the
+/// state passes unchanged.
+///
+/// Fused: each row runs through its sequence in one task, forward and backward; the weight's gradient is
+/// one product over all positions.
+///
+/// # Shapes
+/// - `inputs`: `[rows, len, 3·width]`, `padding`: `[rows, len]`
+/// - `weight`: `[3·width, width]`, `bias`: `[3·width]`, `initial`: `[rows, width]`
+/// - → the state after each position, `[rows, len, width]`
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn gru(
+    inputs: Tensor<3>,
+    weight: Tensor<2>,
+    bias: Tensor<1>,
+    initial: Tensor<2>,
+    padding: Tensor<2, Bool>,
+    direction: Direction,
+) -> Tensor<3> {
+    let ([rows, len, gates], [_, width]) = (inputs.dims(), initial.dims());
+    assert_eq!(weight.dims(), [3 * width, width], "recurrent weight of states of width {width}");
+    assert_eq!((gates, bias.dims()), (3 * width, [3 * width]), "gates of states of width {width}");
+    assert_eq!((initial.dims()[0], padding.dims()), (rows, [rows, len]), "rows of the sequences");
+    #[cfg(feature = "flex")]
+    if crate::flex::covers(&inputs)
+        && crate::flex::covers(&bias)
+        && crate::flex::cover([&weight, &initial])
+    {
+        return crate::flex::gru::fused([weight, initial], inputs, bias, padding, direction);
+    }
+    twin::gru(inputs, weight, bias, initial, padding, direction)
+}

@@ -1,0 +1,63 @@
+//! The paper's variations, trained one after another and compared: Table 3, and positions beyond the
+//! lengths trained on.
+//!
+//! A study is a folder. Each of its [`Row`]s is a run in a folder of its own and, once done, a JSON file
+//! with what was measured: started again, a study leaves alone what is done and resumes what is not.
+
+mod extrapolation;
+mod measure;
+mod row;
+mod table3;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::Device;
+
+pub use extrapolation::{extrapolation, extrapolation_table};
+pub use measure::Measure;
+pub use row::{Paper, Row, RowResult};
+pub use table3::{table3, table3_table};
+
+use crate::error::TrainError;
+
+/// Where a study lives and computes.
+pub struct Study {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Where to train and decode.
+    pub device: Device,
+    /// Says nothing of the updates of its rows.
+    pub quiet: bool,
+}
+
+impl Study {
+    /// The result of `row`: from its file, or by training it, from where it was interrupted if it was.
+    /// `None` if `interrupted` is set before it is done.
+    ///
+    /// # Errors
+    /// [`TrainError::Study`] if the row was run with other settings; those of training and decoding.
+    pub fn run(
+        &self,
+        row: &Row,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<RowResult>, TrainError> {
+        if let Some(result) = row.result(&self.folder)? {
+            return Ok(Some(result));
+        }
+        row.train(self, interrupted)
+    }
+
+    /// The results of those `rows` that are done.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, TrainError> {
+        let results = rows.iter().map(|row| row.result(&self.folder));
+        Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}

@@ -1,0 +1,156 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use burnformer_infer::Translator;
+use serde::{Deserialize, Serialize};
+
+use super::{Measure, Study};
+use crate::config::TrainConfig;
+use crate::corpora::Corpora;
+use crate::error::TrainError;
+use crate::folder::write_file;
+use crate::learner::{Learner, StopReason};
+
+/// What the paper's Table 3 prints for a row: of its development set, newstest2013, English to German.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paper {
+    /// Perplexity a piece.
+    pub perplexity: f64,
+    /// BLEU.
+    pub bleu: f64,
+}
+
+/// One variation: a run, and what to measure it on.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Name of its folder and its file.
+    pub name: String,
+    /// What differs from the first row.
+    pub change: String,
+    /// The run.
+    pub config: TrainConfig,
+    /// Most source pieces of the sentences of each part of the validation text, the last without bound:
+    /// what is measured apart. Empty: the text as a whole.
+    pub lengths: Vec<usize>,
+    /// What the paper found.
+    pub paper: Option<Paper>,
+}
+
+/// A row that is done, as its file holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowResult {
+    /// The row's name.
+    pub name: String,
+    /// What differs from the first row.
+    pub change: String,
+    /// Trained numbers.
+    pub parameters: usize,
+    /// Updates made.
+    pub updates: u64,
+    /// Seconds trained.
+    pub seconds: f64,
+    /// The validation text, or its parts by length, the shortest first.
+    pub measures: Vec<Measure>,
+    /// The run's configuration, as TOML.
+    pub config: String,
+}
+
+impl Row {
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.name))
+    }
+
+    /// What its file in `folder` says; `None` if it is not done.
+    ///
+    /// # Errors
+    /// [`TrainError::Study`] if the file is damaged or of another configuration.
+    pub(super) fn result(&self, folder: &Path) -> Result<Option<RowResult>, TrainError> {
+        let path = self.file(folder);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = fs::read(&path).map_err(|e| TrainError::io(&path, e))?;
+        let wrong = |what: String| TrainError::Study { path: path.clone(), what };
+        let result: RowResult = serde_json::from_slice(&bytes)
+            .map_err(|e| wrong(format!("{e}; remove the file to run the row again")))?;
+        match result.config == self.config.to_toml() {
+            true => Ok(Some(result)),
+            false => Err(wrong("the row was run with other settings; choose another --out".into())),
+        }
+    }
+
+    /// Trains, measures and writes the file.
+    pub(super) fn train(
+        &self,
+        study: &Study,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<RowResult>, TrainError> {
+        let run = study.folder().join(&self.name);
+        let corpora = Corpora::prepare(&self.config, &mut |_| ())?;
+        let resume = run.join("config.toml").exists();
+        let config = self.config.clone();
+        match Learner::new(config, &corpora, &run, resume, study.quiet, &study.device) {
+            // Stopped between its last update and its file.
+            Err(TrainError::NothingToDo { .. }) => {}
+            learner => {
+                if learner?.train(interrupted)?.reason == StopReason::Interrupted {
+                    return Ok(None);
+                }
+            }
+        }
+        self.measure(study, &corpora).map(Some)
+    }
+
+    fn measure(&self, study: &Study, corpora: &Corpora) -> Result<RowResult, TrainError> {
+        let run = study.folder().join(&self.name);
+        let translator = Translator::load(run.join("last"), &study.device)?;
+        let parts = self.parts(corpora);
+        let measured = parts.iter().map(|Part { longest, source, target }| {
+            Measure::of(&translator, *longest, source, target)
+        });
+        let (source, target) = (&corpora.tokenizers.source, &corpora.tokenizers.target);
+        let shape = self.config.model.over(source.vocab_size(), target.vocab_size());
+        let state = crate::checkpoint::last_state(&run)?;
+        let result = RowResult {
+            name: self.name.clone(),
+            change: self.change.clone(),
+            parameters: shape.parameter_count(),
+            updates: state.step,
+            seconds: state.seconds,
+            measures: measured.collect::<Result<_, _>>()?,
+            config: self.config.to_toml(),
+        };
+        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
+        write_file(&self.file(study.folder()), &json)?;
+        Ok(result)
+    }
+
+    /// The validation text in its parts; those without a sentence are left out.
+    fn parts(&self, corpora: &Corpora) -> Vec<Part> {
+        let Some((source, target)) = &corpora.valid_text else { return Vec::new() };
+        let most = match self.config.validation.max_sentences {
+            0 => source.len(),
+            most => most.min(source.len()),
+        };
+        let lengths = corpora.tokenizers.source.encode_batch(&source[..most]);
+        let bounds = self.lengths.iter().copied().map(Some).chain([None]);
+        let mut parts: Vec<Part> =
+            bounds.map(|longest| Part { longest, ..Part::default() }).collect();
+        for (place, ids) in lengths.iter().enumerate() {
+            let part = self.lengths.partition_point(|&longest| longest < ids.len());
+            parts[part].source.push(source[place].clone());
+            parts[part].target.push(target[place].clone());
+        }
+        parts.retain(|part| !part.source.is_empty());
+        parts
+    }
+}
+
+/// Sentences of up to `longest` source pieces.
+#[derive(Default)]
+struct Part {
+    longest: Option<usize>,
+    source: Vec<String>,
+    target: Vec<String>,
+}

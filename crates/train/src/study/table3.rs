@@ -1,0 +1,226 @@
+//! Table 3 of the paper at any scale: its variations as ratios of the base that is given.
+
+use std::fmt::Write as _;
+
+use burnformer_core::Positions;
+
+use super::{Paper, Row, RowResult};
+use crate::config::{ModelSettings, TrainConfig};
+
+/// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A) heads at
+/// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E) learned
+/// positions. The last model is measured on the validation text.
+pub fn table3(config: &TrainConfig) -> Vec<Row> {
+    let mut rows = vec![row("base", String::new(), plain(config), (4.92, 25.8))];
+    let model = &config.model;
+    let mut add = |name: &str, change: String, paper, edit: &dyn Fn(&mut TrainConfig)| {
+        let mut changed = plain(config);
+        edit(&mut changed);
+        rows.push(row(name, change, changed, paper));
+    };
+    // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
+    let heads = [(1, 8, 5.29, 24.9), (1, 2, 5.00, 25.5), (2, 1, 4.91, 25.8), (4, 1, 5.01, 25.4)];
+    for (n, (times, parts, ppl, bleu)) in heads.into_iter().enumerate() {
+        let heads = (model.heads * times / parts).max(1);
+        let edit = |c: &mut TrainConfig| c.model.heads = heads;
+        add(&format!("A{}", n + 1), format!("{heads} heads"), (ppl, bleu), &edit);
+    }
+    for (n, (parts, paper)) in [(4, (5.16, 25.1)), (2, (5.01, 25.4))].into_iter().enumerate() {
+        let d_k = (key_width(model) / parts).max(1);
+        let edit = |c: &mut TrainConfig| c.model.d_k = d_k;
+        add(&format!("B{}", n + 1), format!("d_k {d_k}"), paper, &edit);
+    }
+    let depths = [(1, 3, (6.11, 23.7)), (2, 3, (5.19, 25.3)), (4, 3, (4.88, 25.5))];
+    for (n, (times, parts, paper)) in depths.into_iter().enumerate() {
+        let of = |layers: usize| ((layers * times + parts / 2) / parts).max(1);
+        let (encoder, decoder) = (of(model.encoder_layers), of(model.decoder_layers));
+        let edit = |c: &mut TrainConfig| {
+            (c.model.encoder_layers, c.model.decoder_layers) = (encoder, decoder);
+        };
+        add(&format!("C{}", n + 1), format!("{encoder}+{decoder} layers"), paper, &edit);
+    }
+    for (n, (times, paper)) in [(1, (5.75, 24.5)), (4, (4.66, 26.0))].into_iter().enumerate() {
+        let d_model = (model.d_model * times / 2).max(2);
+        let edit = |c: &mut TrainConfig| c.model.d_model = d_model;
+        add(&format!("C{}", n + 4), format!("d_model {d_model}"), paper, &edit);
+    }
+    for (n, (times, paper)) in [(1, (5.12, 25.4)), (4, (4.75, 26.2))].into_iter().enumerate() {
+        let d_ff = (model.d_ff * times / 2).max(1);
+        let edit = |c: &mut TrainConfig| c.model.d_ff = d_ff;
+        add(&format!("C{}", n + 6), format!("d_ff {d_ff}"), paper, &edit);
+    }
+    for (n, (rate, paper)) in [(0.0, (5.77, 24.6)), (0.2, (4.95, 25.5))].into_iter().enumerate() {
+        let edit = |c: &mut TrainConfig| c.model.dropout = rate;
+        add(&format!("D{}", n + 1), format!("dropout {rate}"), paper, &edit);
+    }
+    for (n, (share, paper)) in [(0.0, (4.67, 25.3)), (0.2, (5.47, 25.7))].into_iter().enumerate() {
+        let edit = |c: &mut TrainConfig| c.training.label_smoothing = share;
+        add(&format!("D{}", n + 3), format!("label smoothing {share}"), paper, &edit);
+    }
+    let edit = |c: &mut TrainConfig| c.model.positions = Positions::Learned;
+    add("E1", "learned positions".into(), (4.92, 25.7), &edit);
+    // At a small scale two of the paper's variations may be one, or the base.
+    let mut seen: Vec<String> = Vec::new();
+    rows.retain(|row| {
+        let config = row.config.to_toml();
+        let new = !seen.contains(&config);
+        seen.push(config);
+        new
+    });
+    rows
+}
+
+/// Nothing but the last model is measured, once.
+fn plain(config: &TrainConfig) -> TrainConfig {
+    let mut config = config.clone();
+    config.validation.every = 0;
+    config.validation.bleu = false;
+    config.checkpoints.average = 0;
+    config.checkpoints.keep = 1;
+    config
+}
+
+fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64, f64)) -> Row {
+    let paper = Some(Paper { perplexity, bleu });
+    Row { name: name.into(), change, config, lengths: Vec::new(), paper }
+}
+
+fn key_width(model: &ModelSettings) -> usize {
+    match model.d_k {
+        0 => model.d_model / model.heads.max(1),
+        d_k => d_k,
+    }
+}
+
+/// The `results` as a Markdown table beside what the paper found; of `rows` those that are done.
+pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
+    let mut table = String::from(
+        "| row | change | parameters | updates | perplexity | BLEU | the paper's | the paper's change | here |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    let find = |name: &str| results.iter().find(|result| result.name == name);
+    let base = find("base").and_then(|base| base.measures.first());
+    for row in rows {
+        let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
+        let Some(own) = result.measures.first() else { continue };
+        let of_paper = rows[0].paper.map_or(0.0, |base| paper.bleu - base.bleu);
+        let here = base.map_or(String::new(), |base| {
+            verdict(of_paper, own.bleu - base.bleu, own.interval.max(base.interval))
+        });
+        writeln!(
+            table,
+            "| {} | {} | {:.2}M | {} | {:.2} | {:.1} ± {:.1} | {:.2}, {:.1} | {of_paper:+.1} | {here} |",
+            row.name,
+            row.change,
+            result.parameters as f64 / 1e6,
+            result.updates,
+            own.perplexity,
+            own.bleu,
+            own.interval,
+            paper.perplexity,
+            paper.bleu,
+        )
+        .expect("a string takes all");
+    }
+    table
+}
+
+/// Our change of BLEU and whether it goes the paper's way, where it is beyond the interval.
+fn verdict(paper: f64, own: f64, interval: f64) -> String {
+    let word = match (own.abs() > interval, own * paper) {
+        _ if own == 0.0 && paper == 0.0 => return String::new(),
+        (false, _) => "within the interval",
+        (true, product) if product > 0.0 => "the paper's way",
+        (true, product) if product < 0.0 => "the other way",
+        (true, _) => "the paper's unchanged",
+    };
+    format!("{own:+.1}, {word}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Measure;
+    use super::*;
+
+    fn base(preset: &str) -> TrainConfig {
+        TrainConfig::resolve(Some(preset), None, &[]).unwrap()
+    }
+
+    #[test]
+    fn around_the_base_model_the_rows_are_the_papers() {
+        let rows = table3(&base("base"));
+        let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
+        assert_eq!(
+            changes,
+            [
+                "",
+                "1 heads",
+                "4 heads",
+                "16 heads",
+                "32 heads",
+                "d_k 16",
+                "d_k 32",
+                "2+2 layers",
+                "4+4 layers",
+                "8+8 layers",
+                "d_model 256",
+                "d_model 1024",
+                "d_ff 1024",
+                "d_ff 4096",
+                "dropout 0",
+                "dropout 0.2",
+                "label smoothing 0",
+                "label smoothing 0.2",
+                "learned positions",
+            ]
+        );
+        let vocab = 37_000;
+        let count = |row: &Row| row.config.model.over(vocab, vocab).parameter_count();
+        use burnformer_core::TransformerConfig;
+        assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
+        assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
+        assert_eq!(
+            count(&rows[11]),
+            TransformerConfig::table3_c_width(vocab, 1024).parameter_count()
+        );
+    }
+
+    #[test]
+    fn every_row_of_every_scale_is_a_model_and_no_two_are_the_same() {
+        for preset in ["tiny", "small", "base"] {
+            let rows = table3(&base(preset));
+            for row in &rows {
+                row.config.model.over(900, 900).validate().unwrap();
+                let same = rows.iter().filter(|other| other.config == row.config);
+                assert_eq!(same.count(), 1, "{preset} {}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_says_which_way_a_row_went() {
+        let rows = table3(&base("tiny"));
+        let result = |row: &Row, bleu| RowResult {
+            name: row.name.clone(),
+            change: row.change.clone(),
+            parameters: 1_500_000,
+            updates: 10,
+            seconds: 1.0,
+            measures: vec![Measure {
+                longest: None,
+                sentences: 100,
+                perplexity: 9.5,
+                bleu,
+                interval: 1.0,
+                signature: String::new(),
+            }],
+            config: String::new(),
+        };
+        let results = [result(&rows[0], 20.0), result(&rows[1], 17.0), result(&rows[2], 20.4)];
+        let table = table3_table(&rows, &results);
+        assert_eq!(table.lines().count(), 5, "{table}");
+        assert!(table.contains("17.0 ± 1.0"), "{table}");
+        assert!(table.contains("-3.0, the paper's way"), "{table}");
+        assert!(table.contains("+0.4, within the interval"), "{table}");
+    }
+}

@@ -1,0 +1,70 @@
+use unicode_width::UnicodeWidthStr;
+
+use super::Matrix;
+
+/// Shades and the weight from which each stands.
+const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
+
+/// `weights` in shades for a terminal: a row for each of `queries` under the `keys`, which are written
+/// downwards. Ends with a line that explains the shades.
+pub fn blocks(queries: &[String], keys: &[String], weights: &Matrix) -> String {
+    let margin = queries.iter().map(|query| query.width()).max().unwrap_or(0);
+    let mut text = heads(keys, margin);
+    for (query, row) in queries.iter().zip(weights.rows()) {
+        let pad = " ".repeat(margin - query.width());
+        let cells: String = row.iter().map(|&weight| shade(weight)).collect();
+        text += &format!("{pad}{query} {cells}\n");
+    }
+    let legend: Vec<String> =
+        SHADES.iter().map(|(from, shade)| format!("{shade}{shade} from {from}")).collect();
+    text + &format!("{} {}\n", " ".repeat(margin), legend.join("  "))
+}
+
+/// The keys, one character a line, each over its two columns.
+fn heads(keys: &[String], margin: usize) -> String {
+    let height = keys.iter().map(|key| key.chars().count()).max().unwrap_or(0);
+    let keys: Vec<Vec<char>> = keys.iter().map(|key| key.chars().collect()).collect();
+    let line = |line: usize| {
+        let cell = |key: &Vec<char>| {
+            let above = height - key.len();
+            let char = line.checked_sub(above).map_or(' ', |place| key[place]);
+            let narrow = char.to_string().width() < 2;
+            format!("{char}{}", if narrow { " " } else { "" })
+        };
+        let cells: String = keys.iter().map(cell).collect();
+        format!("{} {}\n", " ".repeat(margin), cells.trim_end())
+    };
+    (0..height).map(line).collect()
+}
+
+fn shade(weight: f32) -> String {
+    let shade = SHADES.iter().find(|(from, _)| weight >= *from).map_or('?', |(_, shade)| *shade);
+    [shade; 2].iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_under_their_columns() {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let weights = Matrix::new(2, vec![1.0, 0.0, 0.25, 0.75]);
+        let text = blocks(&words(&["a", "Haus"]), &words(&["ab", "c"]), &weights);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..4], ["     a", "     b c", "   a ██··", "Haus ▒▒██"]);
+        assert!(lines[4].contains("▓▓ from 0.4"));
+    }
+
+    #[test]
+    fn wide_characters_keep_the_columns() {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let text = blocks(&words(&["家"]), &words(&["家", "b"]), &Matrix::new(2, vec![0.5, 0.5]));
+        assert_eq!(text.lines().take(2).collect::<Vec<_>>(), ["   家b", "家 ▓▓▓▓"]);
+    }
+
+    #[test]
+    fn no_number_has_its_own_mark() {
+        assert_eq!(shade(f32::NAN), "??");
+    }
+}

@@ -1,0 +1,108 @@
+use serde::Serialize;
+
+use super::{Matrix, Panel, Sentence};
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the page's script reads.
+#[derive(Serialize)]
+struct Data<'a> {
+    sentences: Vec<PageSentence<'a>>,
+}
+
+#[derive(Serialize)]
+struct PageSentence<'a> {
+    source: &'a str,
+    target: &'a str,
+    alignment: &'a [(usize, usize)],
+    panels: Vec<PagePanel<'a>>,
+}
+
+#[derive(Serialize)]
+struct PagePanel<'a> {
+    name: &'static str,
+    title: &'static str,
+    queries: &'a [String],
+    keys: &'a [String],
+    /// `[layer][head]`, each row by row in thousandths: a page a third as long as one of floats.
+    layers: Vec<Vec<Vec<u16>>>,
+}
+
+/// One HTML page over `sentences` that needs nothing else: no network, no other file.
+///
+/// The reader chooses sentence, kind, layer and head (or the mean of heads), and reads weights by
+/// pointing or with the arrow keys. The choice stands in the address, after `#`, as
+/// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
+pub fn page(title: &str, sentences: &[Sentence]) -> String {
+    let data = Data { sentences: sentences.iter().map(PageSentence::from).collect() };
+    let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
+    // Inside a script element only `<` could end it: JSON has its own way to write that.
+    let data = data.replace('<', "\\u003c");
+    let (title, style, script) = (escaped(title), STYLE.to_string(), SCRIPT.to_string());
+    // The data comes last, so that nothing in it is taken for a placeholder.
+    let parts = [("title", title), ("style", style), ("script", script), ("data", data)];
+    let put = |page: String, (name, part): (&str, String)| {
+        page.replace(&format!("{{{{{name}}}}}"), &part)
+    };
+    parts.into_iter().fold(PAGE.to_string(), put)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+impl<'a> From<&'a Sentence> for PageSentence<'a> {
+    fn from(sentence: &'a Sentence) -> Self {
+        let Sentence { source, target, alignment, panels } = sentence;
+        Self { source, target, alignment, panels: panels.iter().map(PagePanel::from).collect() }
+    }
+}
+
+impl<'a> From<&'a Panel> for PagePanel<'a> {
+    fn from(panel: &'a Panel) -> Self {
+        let heads = |heads: &Vec<Matrix>| heads.iter().map(thousandths).collect();
+        Self {
+            name: panel.kind.name(),
+            title: panel.kind.title(),
+            queries: &panel.queries,
+            keys: &panel.keys,
+            layers: panel.layers.iter().map(heads).collect(),
+        }
+    }
+}
+
+fn thousandths(matrix: &Matrix) -> Vec<u16> {
+    matrix.rows().flatten().map(|weight| (weight * 1000.0).round() as u16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sentence;
+    use super::*;
+
+    #[test]
+    fn the_page_is_whole_and_reaches_for_nothing() {
+        let page = page("a <model>", &[sentence()]);
+        assert!(page.contains("<title>a &lt;model&gt;</title>"));
+        assert!(!page.contains("{{"));
+        for outside in ["http:", "https:", " src=", "<link", "@import", "url("] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn no_sentence_can_end_the_script() {
+        let mut hostile = sentence();
+        hostile.source = "</script><script>alert(1)</script> {{title}}".into();
+        let page = page("x", &[hostile]);
+        assert_eq!(page.matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn weights_are_thousandths() {
+        assert_eq!(thousandths(&Matrix::new(3, vec![0.1234, 0.0, 1.0])), [123, 0, 1000]);
+    }
+}

@@ -1,0 +1,169 @@
+//! Attention weights beside the text they belong to.
+
+mod blocks;
+mod html;
+mod picture;
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+pub use blocks::blocks;
+pub use html::page;
+pub use picture::HeadGrid;
+
+/// The weights of one head: a row for each query, a column for each key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    columns: usize,
+    values: Vec<f32>,
+}
+
+impl Matrix {
+    /// A matrix of `values`, row by row.
+    ///
+    /// # Panics
+    /// If the values do not fill whole rows.
+    pub fn new(columns: usize, values: Vec<f32>) -> Self {
+        let whole = columns > 0 && values.len().is_multiple_of(columns);
+        assert!(whole || values.is_empty(), "{} values in rows of {columns}", values.len());
+        Self { columns, values }
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks_exact(self.columns.max(1))
+    }
+
+    /// The mean of matrices of one size; empty if there are none.
+    pub fn mean(all: &[Self]) -> Self {
+        let Some(first) = all.first() else { return Self::new(0, Vec::new()) };
+        let mut values = vec![0.0; first.values.len()];
+        for matrix in all {
+            values.iter_mut().zip(&matrix.values).for_each(|(sum, weight)| *sum += weight);
+        }
+        values.iter_mut().for_each(|sum| *sum /= all.len() as f32);
+        Self { columns: first.columns, values }
+    }
+}
+
+/// As a list of rows.
+impl Serialize for Matrix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.rows().len()))?;
+        self.rows().try_for_each(|row| rows.serialize_element(row))?;
+        rows.end()
+    }
+}
+
+/// Which positions look at which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PanelKind {
+    /// The source at itself.
+    Encoder,
+    /// The target at what is written of it.
+    Decoder,
+    /// The target at the source.
+    Cross,
+}
+
+impl PanelKind {
+    /// Its name in addresses, JSON and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Encoder => "encoder",
+            Self::Decoder => "decoder",
+            Self::Cross => "cross",
+        }
+    }
+
+    /// Its name for readers.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Encoder => "Encoder self-attention",
+            Self::Decoder => "Decoder self-attention",
+            Self::Cross => "Cross-attention",
+        }
+    }
+}
+
+/// One kind of attention in every layer and head.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Panel {
+    /// Which positions look at which.
+    pub kind: PanelKind,
+    /// The tokens that look, a row each.
+    pub queries: Vec<String>,
+    /// The tokens looked at, a column each.
+    pub keys: Vec<String>,
+    /// `[layer][head]`.
+    pub layers: Vec<Vec<Matrix>>,
+}
+
+impl Panel {
+    /// The weights of `head`, or the mean of all heads, in `layer` (both from 0), if they exist.
+    pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<Matrix> {
+        let heads = self.layers.get(layer)?;
+        match head {
+            Some(head) => heads.get(head).cloned(),
+            None => Some(Matrix::mean(heads)),
+        }
+    }
+}
+
+/// A sentence pair and what a model looks at in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sentence {
+    /// The source text.
+    pub source: String,
+    /// Its translation.
+    pub target: String,
+    /// Aligned words, `[source, target]`, indices of words separated by white space.
+    pub alignment: Vec<(usize, usize)>,
+    /// The kinds of attention that the model has.
+    pub panels: Vec<Panel>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Two layers of two heads over three source and two target positions.
+    pub(crate) fn sentence() -> Sentence {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let head = |rows: usize, columns: usize, place: usize| {
+            let values = (0..rows * columns).map(|i| if i % columns == place { 1.0 } else { 0.0 });
+            Matrix::new(columns, values.collect())
+        };
+        let panel = |kind, queries: &[&str], keys: &[&str]| {
+            let head = |place| head(queries.len(), keys.len(), place % keys.len());
+            let layers = vec![vec![head(0), head(1)], vec![head(1), head(2)]];
+            Panel { kind, queries: words(queries), keys: words(keys), layers }
+        };
+        Sentence {
+            source: "ein <b>".into(),
+            target: "a".into(),
+            alignment: vec![(0, 0)],
+            panels: vec![
+                panel(PanelKind::Encoder, &["▁ein", "▁<b>", "</s>"], &["▁ein", "▁<b>", "</s>"]),
+                panel(PanelKind::Cross, &["▁a", "</s>"], &["▁ein", "▁<b>", "</s>"]),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_mean_of_heads_weighs_them_alike() {
+        let mean = sentence().panels[1].weights(0, None).unwrap();
+        assert_eq!(mean.rows().next().unwrap(), [0.5, 0.5, 0.0]);
+        assert_eq!(sentence().panels[1].weights(2, None), None);
+        assert_eq!(sentence().panels[1].weights(0, Some(2)), None);
+    }
+
+    #[test]
+    fn a_matrix_is_rows_in_json() {
+        let json = serde_json::to_value(&sentence()).unwrap();
+        assert_eq!(json["panels"][1]["layers"][1][0][0], serde_json::json!([0.0, 1.0, 0.0]));
+        assert_eq!(json["panels"][1]["kind"], "cross");
+        assert_eq!(json["alignment"], serde_json::json!([[0, 0]]));
+    }
+}

@@ -1,0 +1,216 @@
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::{Matrix, Panel};
+use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
+use crate::palette::sequential;
+
+/// Heads of one kind of attention side by side: a row for each layer, a column for each head.
+#[derive(Clone, Debug)]
+pub struct HeadGrid {
+    title: String,
+    queries: Vec<String>,
+    keys: Vec<String>,
+    /// Each row of the grid: titles and weights.
+    rows: Vec<Vec<(String, Matrix)>>,
+}
+
+impl HeadGrid {
+    /// Every head of every layer.
+    pub fn all(panel: &Panel) -> Self {
+        let row = |(layer, heads): (usize, &Vec<Matrix>)| named(layer, heads);
+        Self::of(panel, panel.layers.iter().enumerate().map(row).collect())
+    }
+
+    /// Every head of `layer` (from 0).
+    pub fn layer(panel: &Panel, layer: usize) -> Self {
+        let heads = panel.layers.get(layer).map(|heads| named(layer, heads));
+        Self::of(panel, heads.into_iter().collect())
+    }
+
+    /// One head (from 0), or the mean of all, of `layer` (from 0).
+    pub fn head(panel: &Panel, layer: usize, head: Option<usize>) -> Self {
+        let name = match head {
+            Some(head) => format!("layer {}, head {}", layer + 1, head + 1),
+            None => format!("layer {}, mean of heads", layer + 1),
+        };
+        let matrix = panel.weights(layer, head).map(|matrix| vec![(name, matrix)]);
+        Self::of(panel, matrix.into_iter().collect())
+    }
+
+    fn of(panel: &Panel, rows: Vec<Vec<(String, Matrix)>>) -> Self {
+        let (queries, keys) = (panel.queries.clone(), panel.keys.clone());
+        Self { title: panel.kind.title().to_string(), queries, keys, rows }
+    }
+
+    fn layout(&self) -> Layout {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let single = self.rows.len() * columns == 1;
+        let (cell, font) = if single { (22.0, 13.0) } else { (13.0, 11.0) };
+        let room = |labels: &[String]| {
+            let longest = labels.iter().map(|l| l.chars().count().min(LONGEST)).max().unwrap_or(0);
+            0.68 * font * longest as f64 + 14.0
+        };
+        let (left, below) = (room(&self.queries), room(&self.keys));
+        Layout { columns, cell, font, left, below }
+    }
+}
+
+fn named(layer: usize, heads: &[Matrix]) -> Vec<(String, Matrix)> {
+    let name = |head: usize| format!("layer {}, head {}", layer + 1, head + 1);
+    heads.iter().enumerate().map(|(head, matrix)| (name(head), matrix.clone())).collect()
+}
+
+/// Characters of a label that are shown.
+const LONGEST: usize = 16;
+const TOP: f64 = 46.0;
+/// Room for a map's title.
+const HEADING: f64 = 24.0;
+const GAP: f64 = 14.0;
+/// Narrowest map, so that its title fits.
+const NARROWEST: f64 = 110.0;
+
+struct Layout {
+    columns: usize,
+    cell: f64,
+    font: f64,
+    left: f64,
+    below: f64,
+}
+
+impl HeadGrid {
+    /// Distance between the left edges of maps and between their tops.
+    fn pitch(&self, layout: &Layout) -> (f64, f64) {
+        let width = (layout.cell * self.keys.len() as f64).max(NARROWEST);
+        (width + GAP, HEADING + layout.cell * self.queries.len() as f64 + GAP)
+    }
+
+    /// Draws one map with its upper left corner at `(left, top)`.
+    fn draw_map<B: DrawingBackend>(
+        &self,
+        area: &Area<B>,
+        (name, matrix): &(String, Matrix),
+        (left, top): (f64, f64),
+        scale: f64,
+    ) -> Drawn<B> {
+        let Layout { cell, font, .. } = self.layout();
+        let at = |x: f64, y: f64| (pixels(left + x, scale), pixels(top + y, scale));
+        let style = text(font, scale).pos(Pos::new(HPos::Left, VPos::Bottom));
+        area.draw(&Text::new(name.clone(), at(0.0, -4.0), style))?;
+        for (y, row) in matrix.rows().enumerate() {
+            for (x, &weight) in row.iter().enumerate() {
+                let (x, y) = (cell * x as f64, cell * y as f64);
+                let corners = [at(x, y), at(x + cell, y + cell)];
+                let color = sequential(f64::from(weight));
+                area.draw(&Rectangle::new(corners, color.filled()))?;
+            }
+        }
+        let (width, height) = (cell * self.keys.len() as f64, cell * self.queries.len() as f64);
+        let frame = BLACK.mix(0.5).stroke_width(pixels(1.0, scale) as u32);
+        area.draw(&Rectangle::new([at(0.0, 0.0), at(width, height)], frame))
+    }
+
+    /// Writes the queries beside the maps whose first row begins at `top`.
+    fn draw_queries<B: DrawingBackend>(&self, area: &Area<B>, top: f64, scale: f64) -> Drawn<B> {
+        let Layout { cell, font, left, .. } = self.layout();
+        let style = text(font, scale).pos(Pos::new(HPos::Right, VPos::Center));
+        for (place, query) in self.queries.iter().enumerate() {
+            // The text's own middle lies above that of its lower-case letters.
+            let y = top + cell * (place as f64 + 0.5) + 0.15 * font;
+            let at = (pixels(left - 6.0, scale), pixels(y, scale));
+            area.draw(&Text::new(shortened(query), at, style.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the keys, upwards, below the map that begins at `left`.
+    fn draw_keys<B: DrawingBackend>(
+        &self,
+        area: &Area<B>,
+        (left, top): (f64, f64),
+        scale: f64,
+    ) -> Drawn<B> {
+        let Layout { cell, font, .. } = self.layout();
+        let style = text(font, scale).transform(FontTransform::Rotate270);
+        let style = style.pos(Pos::new(HPos::Right, VPos::Center));
+        for (place, key) in self.keys.iter().enumerate() {
+            let x = left + cell * (place as f64 + 0.5);
+            let at = (pixels(x, scale), pixels(top, scale));
+            area.draw(&Text::new(shortened(key), at, style.clone()))?;
+        }
+        Ok(())
+    }
+}
+
+fn shortened(label: &str) -> String {
+    match label.chars().count() > LONGEST {
+        true => label.chars().take(LONGEST - 1).chain(['…']).collect(),
+        false => label.to_string(),
+    }
+}
+
+impl Draw for HeadGrid {
+    fn size(&self) -> Result<(u32, u32), ViewError> {
+        if self.rows.iter().all(Vec::is_empty) || self.queries.is_empty() || self.keys.is_empty() {
+            return Err(ViewError::Empty { what: "no attention weights of this kind and layer" });
+        }
+        let layout = self.layout();
+        let (across, down) = self.pitch(&layout);
+        let width = layout.left + across * layout.columns as f64 + GAP;
+        let height = TOP + down * self.rows.len() as f64 + layout.below;
+        Ok((width.max(320.0) as u32, height as u32))
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+        let layout = self.layout();
+        let (across, down) = self.pitch(&layout);
+        let title = format!("{}: rows look at columns", self.title);
+        let at = (pixels(12.0, scale), pixels(14.0, scale));
+        area.draw(&Text::new(title, at, text(14.0, scale)))?;
+        for (y, row) in self.rows.iter().enumerate() {
+            let top = TOP + HEADING + down * y as f64;
+            self.draw_queries(area, top, scale)?;
+            for (x, map) in row.iter().enumerate() {
+                self.draw_map(area, map, (layout.left + across * x as f64, top), scale)?;
+            }
+        }
+        let bottom = TOP + down * self.rows.len() as f64 - GAP + 6.0;
+        let columns = self.rows.last().map_or(0, Vec::len);
+        (0..columns).try_for_each(|x| {
+            self.draw_keys(area, (layout.left + across * x as f64, bottom), scale)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sentence;
+    use super::*;
+    use crate::Picture;
+
+    #[test]
+    fn every_head_and_every_token_is_named() {
+        let svg = HeadGrid::all(&sentence().panels[1]).to_svg().unwrap();
+        for name in ["layer 1, head 1", "layer 2, head 2", "▁a", "▁ein", "Cross-attention"] {
+            assert!(svg.contains(name), "{name}");
+        }
+        assert!(svg.contains("▁&lt;b&gt;"), "tokens are escaped");
+    }
+
+    #[test]
+    fn a_layer_and_a_head_can_be_chosen() {
+        let panel = &sentence().panels[1];
+        let layer = HeadGrid::layer(panel, 1).to_svg().unwrap();
+        assert!(layer.contains("layer 2, head 1") && !layer.contains("layer 1"));
+        let head = HeadGrid::head(panel, 0, Some(1)).to_svg().unwrap();
+        assert!(head.contains("layer 1, head 2") && !head.contains("head 1"));
+        assert!(HeadGrid::head(panel, 0, None).to_svg().unwrap().contains("mean of heads"));
+        assert!(matches!(HeadGrid::layer(panel, 7).to_svg(), Err(ViewError::Empty { .. })));
+    }
+
+    #[test]
+    fn long_tokens_are_cut() {
+        assert_eq!(shortened("abcdefghijklmnop"), "abcdefghijklmnop");
+        assert_eq!(shortened("abcdefghijklmnopq"), "abcdefghijklmno…");
+    }
+}

@@ -1,0 +1,207 @@
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::register_font;
+
+/// Why a picture was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// The file's name says no format.
+    #[error("{}: a picture's name ends in .png or .svg", path.display())]
+    Format {
+        /// The name given.
+        path: PathBuf,
+    },
+    /// The file cannot be written.
+    #[error("{}: {cause}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// There is nothing to show.
+    #[error("nothing to draw: {what}")]
+    Empty {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The drawing itself failed.
+    #[error("the picture cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Pixels.
+    Png,
+    /// Lines and text, for any size.
+    Svg,
+}
+
+impl Format {
+    /// The format that a file's name ends in.
+    ///
+    /// # Errors
+    /// [`ViewError::Format`] if it is neither `.png` nor `.svg`.
+    pub fn of(path: &Path) -> Result<Self, ViewError> {
+        let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            Some("png") => Ok(Self::Png),
+            Some("svg") => Ok(Self::Svg),
+            _ => Err(ViewError::Format { path: path.to_path_buf() }),
+        }
+    }
+}
+
+pub(crate) type Area<B> = DrawingArea<B, Shift>;
+pub(crate) type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+
+/// What can be drawn on any of plotters' backends. All sizes are multiplied by `scale`.
+pub trait Draw {
+    /// Width and height at scale 1; what is missing if there is nothing to draw.
+    fn size(&self) -> Result<(u32, u32), ViewError>;
+
+    /// Draws onto a white area of that size.
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B>;
+}
+
+/// Widest PNG that is drawn at double size, in pixels.
+const DOUBLED: u32 = 2000;
+
+/// Everything that becomes a PNG or an SVG.
+pub trait Picture {
+    /// The picture as an SVG document.
+    ///
+    /// # Errors
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`].
+    fn to_svg(&self) -> Result<String, ViewError>;
+
+    /// The picture as a PNG file's bytes, at double size (for print) unless that gets very large.
+    ///
+    /// # Errors
+    /// As [`to_svg`](Self::to_svg).
+    fn to_png(&self) -> Result<Vec<u8>, ViewError>;
+
+    /// Writes the picture to `path`, in the format that its name ends in.
+    ///
+    /// # Errors
+    /// As [`to_svg`](Self::to_svg); [`ViewError::Format`]; [`ViewError::Unwritable`].
+    fn save(&self, path: &Path) -> Result<(), ViewError> {
+        let bytes = match Format::of(path)? {
+            Format::Png => self.to_png()?,
+            Format::Svg => self.to_svg()?.into_bytes(),
+        };
+        let cause = |cause| ViewError::Unwritable { path: path.to_path_buf(), cause };
+        std::fs::write(path, bytes).map_err(cause)
+    }
+}
+
+impl<T: Draw> Picture for T {
+    fn to_svg(&self) -> Result<String, ViewError> {
+        register();
+        let mut text = String::new();
+        let area = SVGBackend::with_string(&mut text, self.size()?).into_drawing_area();
+        paint(self, &area, 1.0)?;
+        drop(area);
+        Ok(text)
+    }
+
+    fn to_png(&self) -> Result<Vec<u8>, ViewError> {
+        register();
+        let (width, height) = self.size()?;
+        let scale = if width <= DOUBLED { 2 } else { 1 };
+        let (width, height) = (width * scale, height * scale);
+        let mut pixels = vec![255; 3 * width as usize * height as usize];
+        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        paint(self, &area, f64::from(scale))?;
+        drop(area);
+        encode(&pixels, width, height)
+    }
+}
+
+fn paint<B: DrawingBackend>(
+    picture: &impl Draw,
+    area: &Area<B>,
+    scale: f64,
+) -> Result<(), ViewError> {
+    let drawn = area.fill(&WHITE).and_then(|()| picture.draw(area, scale));
+    drawn.and_then(|()| area.present()).map_err(|error| ViewError::Drawing(error.to_string()))
+}
+
+fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, ViewError> {
+    let failed = |error: png::EncodingError| ViewError::Drawing(error.to_string());
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(pixels).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(bytes)
+}
+
+/// The embedded font by the name that SVG viewers know.
+const FONT: &str = "sans-serif";
+
+fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let bytes = include_bytes!("../fonts/DejaVuSans.ttf");
+        let registered = register_font(FONT, FontStyle::Normal, bytes);
+        assert!(registered.is_ok(), "the embedded font is an OpenType font");
+    });
+}
+
+/// Text of `size` units.
+pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
+    (FONT, 1.24 * size * scale).into_font().color(&BLACK)
+}
+
+/// A length in whole pixels.
+pub(crate) fn pixels(length: f64, scale: f64) -> i32 {
+    (length * scale).round() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Draw for Nothing {
+        fn size(&self) -> Result<(u32, u32), ViewError> {
+            Err(ViewError::Empty { what: "no run" })
+        }
+
+        fn draw<B: DrawingBackend>(&self, _area: &Area<B>, _scale: f64) -> Drawn<B> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_name_says_the_format() {
+        let of = |name: &str| Format::of(Path::new(name));
+        assert_eq!(of("a.PNG").unwrap(), Format::Png);
+        assert_eq!(of("a.svg").unwrap(), Format::Svg);
+        let error = of("a.jpg").unwrap_err().to_string();
+        assert_eq!(error, "a.jpg: a picture's name ends in .png or .svg");
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error_that_says_what_is_missing() {
+        assert_eq!(Nothing.to_svg().unwrap_err().to_string(), "nothing to draw: no run");
+        assert!(matches!(Nothing.to_png(), Err(ViewError::Empty { .. })));
+    }
+
+    #[test]
+    fn an_unwritable_file_is_named() {
+        let map = crate::HeatMap::example();
+        let error = map.save(Path::new("no/such/folder/x.svg")).unwrap_err();
+        assert!(error.to_string().starts_with("no/such/folder/x.svg: "), "{error}");
+    }
+}

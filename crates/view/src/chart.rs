@@ -1,0 +1,260 @@
+mod look;
+#[cfg(test)]
+mod tests;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
+use crate::ticks::{self, Marked};
+use look::Look;
+
+/// How an axis counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Equal steps are equal differences.
+    Linear,
+    /// Equal steps are equal ratios, marked at powers of this base; values must be positive.
+    Log(f64),
+}
+
+/// One axis of a chart. Its range is what the points need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it counts, with its unit.
+    pub label: String,
+    /// How it counts.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Linear }
+    }
+
+    /// A logarithmic axis marked at powers of ten.
+    pub fn log(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log(10.0) }
+    }
+
+    /// A logarithmic axis marked at powers of two.
+    pub fn log2(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log(2.0) }
+    }
+
+    /// The place of `value` on the axis; `None` if it has none.
+    fn place(&self, value: f64) -> Option<f64> {
+        match self.scale {
+            Scale::Linear => Some(value).filter(|v| v.is_finite()),
+            Scale::Log(_) => Some(value.ln()).filter(|v| v.is_finite()),
+        }
+    }
+
+    /// Lowest and highest place of `places`, widened where they are one.
+    fn range(&self, places: impl Iterator<Item = f64>) -> (f64, f64) {
+        let ends = places.fold(None, |ends, p| match ends {
+            None => Some((p, p)),
+            Some((low, high)) => Some((f64::min(low, p), f64::max(high, p))),
+        });
+        let (low, high) = ends.unwrap_or((0.0, 1.0));
+        match high - low > 1e-12 * high.abs().max(1.0) {
+            true => (low, high),
+            false => (low - 0.5, high + 0.5),
+        }
+    }
+
+    /// The places from `low` to `high`, with marks.
+    fn marked(&self, (low, high): (f64, f64)) -> Marked {
+        match self.scale {
+            Scale::Linear => Marked::linear(low..high, ticks::linear(low, high, 6)),
+            Scale::Log(base) => {
+                let marks = ticks::logarithmic(low.exp(), high.exp(), base);
+                Marked::logarithmic(low..high, marks.into_iter().map(f64::ln).collect())
+            }
+        }
+    }
+}
+
+/// A named line of points, in the order they are joined. Points without a place (a diverged loss,
+/// zero on a logarithmic axis) are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What the legend calls it; series of one name look the same in every chart of a figure.
+    pub name: String,
+    /// `(x, y)`.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// A series called `name`.
+    pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { name: name.into(), points }
+    }
+}
+
+/// Lines over one pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// Charts side by side under one legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The charts, row by row.
+    pub charts: Vec<Chart>,
+    /// Charts in a row.
+    pub columns: usize,
+}
+
+/// A chart among others, and one alone.
+const CHART: (u32, u32) = (480, 320);
+const SINGLE: (u32, u32) = (720, 440);
+const LEGEND_LINE: u32 = 24;
+const TITLE_SIZE: f64 = 15.0;
+const LABEL_SIZE: f64 = 12.0;
+/// Most markers on a line.
+const MARKERS: usize = 10;
+
+impl Figure {
+    /// A figure of one chart.
+    pub fn of(chart: Chart) -> Self {
+        Self { charts: vec![chart], columns: 1 }
+    }
+
+    /// The names of all series, in the order they first appear: the place of a name decides its look.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.charts.iter().flat_map(|chart| &chart.series) {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        names
+    }
+
+    fn grid(&self) -> (usize, usize) {
+        let columns = self.columns.clamp(1, self.charts.len().max(1));
+        (self.charts.len().div_ceil(columns), columns)
+    }
+
+    /// Width and height of each chart.
+    fn chart_size(&self) -> (u32, u32) {
+        if self.charts.len() == 1 { SINGLE } else { CHART }
+    }
+
+    fn width(&self) -> u32 {
+        self.chart_size().0 * self.grid().1 as u32
+    }
+
+    /// Names in a line of the legend.
+    fn legend_columns(&self) -> usize {
+        let longest = self.names().iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        ((self.width() as usize - 40) / (60 + 8 * longest)).max(1)
+    }
+
+    fn legend_height(&self) -> u32 {
+        match self.names().len() {
+            0 | 1 => 0,
+            names => LEGEND_LINE * names.div_ceil(self.legend_columns()) as u32 + 8,
+        }
+    }
+
+    fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+        let columns = self.legend_columns();
+        let width = f64::from(self.width()) - 40.0;
+        for (index, name) in self.names().into_iter().enumerate() {
+            let left = 24.0 + width / columns as f64 * (index % columns) as f64;
+            let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
+            let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
+            let look = Look::of(index);
+            look.line(area, &[at(0.0), at(36.0)], scale)?;
+            look.mark(area, at(18.0), scale)?;
+            let style = text(LABEL_SIZE, scale).pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(name.to_string(), at(44.0), style))?;
+        }
+        Ok(())
+    }
+}
+
+/// The range with `share` of it added at both ends, so that no marker is cut.
+fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
+    let room = share * (high - low);
+    (low - room, high + room)
+}
+
+impl Draw for Figure {
+    fn size(&self) -> Result<(u32, u32), ViewError> {
+        let points =
+            self.charts.iter().flat_map(|c| c.series.iter().flat_map(move |s| c.places(s)));
+        if points.count() == 0 {
+            return Err(ViewError::Empty { what: "no series has a point" });
+        }
+        let (rows, height) = (self.grid().0 as u32, self.chart_size().1);
+        Ok((self.width(), self.legend_height() + height * rows))
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+        let legend = self.legend_height();
+        let (above, below) = area.split_vertically(pixels(f64::from(legend), scale));
+        if legend > 0 {
+            self.draw_legend(&above, scale)?;
+        }
+        let names = self.names();
+        for (chart, area) in self.charts.iter().zip(below.split_evenly(self.grid())) {
+            chart.draw(&area, &names, scale)?;
+        }
+        Ok(())
+    }
+}
+
+impl Chart {
+    /// The places of a series' points that have one.
+    fn places<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
+        series.points.iter().filter_map(|&(x, y)| self.x.place(x).zip(self.y.place(y)))
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &Area<B>, names: &[&str], scale: f64) -> Drawn<B> {
+        let all = || self.series.iter().flat_map(|series| self.places(series));
+        let x = self.x.marked(roomy(self.x.range(all().map(|(x, _)| x)), 0.02));
+        let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
+        let mut chart = ChartBuilder::on(area)
+            .margin(pixels(12.0, scale))
+            .caption(&self.title, text(TITLE_SIZE, scale))
+            .x_label_area_size(pixels(44.0, scale))
+            .y_label_area_size(pixels(68.0, scale))
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
+            .axis_style(BLACK.stroke_width(pixels(1.0, scale) as u32))
+            .set_all_tick_mark_size(pixels(4.0, scale))
+            .label_style(text(LABEL_SIZE, scale))
+            .axis_desc_style(text(LABEL_SIZE, scale))
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .draw()?;
+        for series in &self.series {
+            let look = Look::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
+            // In pixels, so that dashes are even whatever the axes.
+            let plot = chart.plotting_area();
+            let points = self.places(series).map(|place| plot.map_coordinate(&place));
+            let points: Vec<(i32, i32)> = points.collect();
+            let screen = plot.use_screen_coord();
+            look.line(&screen, &points, scale)?;
+            for &point in points.iter().step_by(points.len().div_ceil(MARKERS).max(1)) {
+                look.mark(&screen, point, scale)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+use super::look::Look;
+use super::*;
+use crate::Picture;
+
+fn chart(title: &str, names: &[&str]) -> Chart {
+    let line = |name: &&str| Series::new(*name, vec![(0.0, 1.0), (1.0, 10.0), (2.0, 100.0)]);
+    Chart {
+        title: title.into(),
+        x: Axis::linear("updates"),
+        y: Axis::log("loss"),
+        series: names.iter().map(line).collect(),
+    }
+}
+
+#[test]
+fn titles_axes_and_legend_stand_in_the_svg() {
+    let figure =
+        Figure { charts: vec![chart("Loss", &["a", "b"]), chart("BLEU", &["b"])], columns: 2 };
+    let svg = figure.to_svg().unwrap();
+    for label in ["Loss", "BLEU", "updates", "loss"] {
+        assert!(svg.contains(label), "{label}");
+    }
+    // Plotters puts a text on a line of its own; each name stands once, in the legend.
+    for name in ["a", "b"] {
+        assert_eq!(svg.lines().filter(|line| *line == name).count(), 1, "{name}\n{svg}");
+    }
+}
+
+#[test]
+fn a_single_series_needs_no_legend() {
+    let svg = Figure::of(chart("Loss", &["alone"])).to_svg().unwrap();
+    assert!(!svg.contains("alone"));
+}
+
+#[test]
+fn a_png_is_a_png_of_double_size() {
+    let figure = Figure::of(chart("Loss", &["a"]));
+    let png = figure.to_png().unwrap();
+    let reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let (width, height) = figure.size().unwrap();
+    assert_eq!((reader.info().width, reader.info().height), (2 * width, 2 * height));
+}
+
+#[test]
+fn points_without_a_place_are_left_out() {
+    let mut chart = chart("Loss", &["a"]);
+    chart.series[0].points.extend([(3.0, f64::NAN), (4.0, 0.0), (f64::INFINITY, 1.0)]);
+    assert_eq!(chart.places(&chart.series[0]).count(), 3);
+    chart.series[0].points = vec![(1.0, -1.0)];
+    assert!(matches!(Figure::of(chart).to_svg(), Err(ViewError::Empty { .. })));
+}
+
+#[test]
+fn one_point_is_drawn_too() {
+    let mut chart = chart("Loss", &["a"]);
+    chart.series[0].points.truncate(1);
+    assert!(Figure::of(chart).to_svg().unwrap().contains("<circle"));
+}
+
+#[test]
+fn neighbouring_series_differ_in_colour_in_dashes_and_in_markers() {
+    for index in 0..20 {
+        let (one, next) = (Look::of(index), Look::of(index + 1));
+        assert!(one.color != next.color && one.dash != next.dash && one.marker != next.marker);
+    }
+}
