@@ -229,6 +229,8 @@ fn hostile_tokenisers_are_refused_in_bounded_memory() {
     let gap = text.replacen(":300,", ":4294967295,", 1);
     assert_ne!(gap, text, "a piece of id 300 is in {text}");
     resealed(file, gap.as_bytes(), &[file, "4294967295", "without gaps"]);
+    let strip = text.replace("\"stop\":0", "\"stop\":9");
+    resealed(file, strip.as_bytes(), &[file, "strips 9 characters", "to 0"]);
     resealed(file, text.replace("<pad>", "<bad>").as_bytes(), &[file, "<pad> must have id 0"]);
 }
 

@@ -12,6 +12,7 @@ mod train;
 mod unigram;
 mod words;
 
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,10 +82,19 @@ impl Tokenizer {
             path: name.into(),
             message: error.to_string(),
         };
-        // The library panics on text that is no JSON.
-        let json: Result<serde_json::Value, _> = serde_json::from_slice(bytes);
-        json.map_err(|error| invalid(error.into()))?;
-        let inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(invalid)?;
+        // The library panics on text that is no JSON, and on some that is.
+        let json: serde_json::Value =
+            serde_json::from_slice(bytes).map_err(|error| invalid(error.into()))?;
+        if let Some(stop) = strip_at_the_end(&json["decoder"]) {
+            let message = format!(
+                "its decoder strips {stop} characters from the end, which fails on shorter text; \
+                 set \"stop\" of the Strip decoder to 0"
+            );
+            return Err(invalid(message.into()));
+        }
+        let parsed = catch_unwind(|| tokenizers::Tokenizer::from_bytes(bytes));
+        let panicked = |_| invalid("the tokenizers library cannot read it".into());
+        let inner = parsed.map_err(panicked)?.map_err(invalid)?;
         for (expected, token) in (0..).zip(special::TOKENS) {
             let found = inner.token_to_id(token);
             if found != Some(expected) {
@@ -188,6 +198,15 @@ impl Tokenizer {
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
+}
+
+/// How many characters a `Strip` decoder somewhere in `decoder` takes from the end of a text: the library
+/// panics where there are fewer.
+fn strip_at_the_end(decoder: &serde_json::Value) -> Option<&serde_json::Value> {
+    let here = (decoder["type"] == "Strip").then(|| &decoder["stop"]);
+    let inner = decoder["decoders"].as_array();
+    here.filter(|stop| **stop != 0)
+        .or_else(|| inner.into_iter().flatten().find_map(strip_at_the_end))
 }
 
 /// The tokenisers of both sides; one and the same for a joint vocabulary.
