@@ -37,7 +37,8 @@ pub(crate) fn forward<'a>(
         Scratch::default,
         |scratch, (row, (query, context))| {
             let Scratch { seen, scores } = scratch;
-            (seen.keys.clear(), seen.values.clear());
+            seen.keys.clear();
+            seen.values.clear();
             see(row, seen);
             assert_eq!(seen.keys.len(), seen.values.len(), "a value for each key");
             scores.clear();
