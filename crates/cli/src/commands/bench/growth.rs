@@ -1,7 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 use serde_json::Value;
 
@@ -24,10 +24,18 @@ pub struct Args {
     /// Only this axis: length, d_model, vocabulary, batch_tokens or threads
     #[arg(long)]
     axis: Option<String>,
+    /// Take the points from the CSV that an earlier run printed instead of measuring
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Draw seconds and memory over each axis, .png or .svg
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
 }
+
+const HEADER: &str = "axis,value,seconds_per_update,target_tokens_per_second,peak_memory_bytes";
+
+/// The points of one axis.
+type Curve = (String, Vec<Point>);
 
 /// The cost of an update at one place of an axis.
 struct Point {
@@ -43,7 +51,19 @@ pub fn run(args: Args) -> Result<()> {
         let names: Vec<&str> = AXES.iter().map(|&(name, ..)| name).collect();
         bail!("--axis: choose one of {}", names.join(", "));
     }
-    println!("axis,value,seconds_per_update,target_tokens_per_second,peak_memory_bytes");
+    let curves = match &args.from {
+        Some(path) => read(path)?.into_iter().filter(|(name, _)| wanted(name)).collect(),
+        None => measure(&args, wanted)?,
+    };
+    if let Some(path) = &args.picture {
+        figure(&curves).save(path)?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn measure(args: &Args, wanted: impl Fn(&str) -> bool) -> Result<Vec<Curve>> {
+    println!("{HEADER}");
     let mut curves = Vec::new();
     for (name, option, values) in AXES.into_iter().filter(|&(name, ..)| wanted(name)) {
         let mut curve = Vec::with_capacity(values.len());
@@ -54,13 +74,34 @@ pub fn run(args: Args) -> Result<()> {
             println!("{name},{value},{seconds:.4},{:.1},{bytes}", number("tgt_tokens_per_s"));
             curve.push(Point { value, seconds, bytes });
         }
-        curves.push((name, curve));
+        curves.push((name.to_string(), curve));
     }
-    if let Some(path) = &args.picture {
-        figure(&curves).save(path)?;
-        eprintln!("wrote {}", path.display());
+    Ok(curves)
+}
+
+/// The points of a CSV as [`measure`] prints it.
+fn read(path: &Path) -> Result<Vec<Curve>> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| shown.to_string())?;
+    let mut lines = text.lines();
+    ensure!(lines.next() == Some(HEADER), "{shown}:1: the first line must be {HEADER}");
+    let mut curves: Vec<Curve> = Vec::new();
+    for (number, line) in (2..).zip(lines) {
+        let (name, point) = parse(line)
+            .with_context(|| format!("{shown}:{number}: \"{line}\" is no row of {HEADER}"))?;
+        match curves.last_mut().filter(|(last, _)| *last == name) {
+            Some((_, curve)) => curve.push(point),
+            None => curves.push((name.to_string(), vec![point])),
+        }
     }
-    Ok(())
+    Ok(curves)
+}
+
+fn parse(line: &str) -> Option<(&str, Point)> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let [name, value, seconds, _, bytes] = fields[..] else { return None };
+    let (value, seconds) = (value.parse().ok()?, seconds.parse().ok()?);
+    Some((name, Point { value, seconds, bytes: bytes.parse().ok()? }))
 }
 
 /// One run of `bench train` with `option` set to `value`; the feed-forward network grows with d_model.
@@ -82,7 +123,7 @@ fn measured(option: &str, value: usize, updates: usize) -> Result<Value> {
 }
 
 /// Two charts a curve, side by side: seconds and memory.
-fn figure(curves: &[(&str, Vec<Point>)]) -> Figure {
+fn figure(curves: &[Curve]) -> Figure {
     let chart = |name: &str, curve: &[Point], label: &str, y: fn(&Point) -> f64| {
         let points = curve.iter().map(|point| (point.value as f64, y(point))).collect();
         let x = Axis::log2(name.replace('_', " "));
@@ -94,11 +135,24 @@ fn figure(curves: &[(&str, Vec<Point>)]) -> Figure {
             series,
         }
     };
-    let both = |(name, curve): &(&str, Vec<Point>)| {
+    let both = |(name, curve): &Curve| {
         [
             chart(name, curve, "seconds", |point| point.seconds),
             chart(name, curve, "memory, MB", |point| point.bytes / 1e6),
         ]
     };
     Figure { charts: curves.iter().flat_map(both).collect(), columns: 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_read_as_they_were_printed() {
+        let (name, point) = parse("length,16,1.1717,3495.6,690352128").unwrap();
+        assert_eq!((name, point.value), ("length", 16));
+        assert_eq!((point.seconds, point.bytes), (1.1717, 690352128.0));
+        assert!(parse("length,16,1.1717").is_none() && parse("length,x,1,1,1").is_none());
+    }
 }
