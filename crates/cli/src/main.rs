@@ -83,14 +83,38 @@ fn main() -> ExitCode {
                 usage.exit();
             }
             // `eprintln!` would panic where standard error cannot be written.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", message(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The error and its causes, but for those that it has named itself.
+fn message(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        text
+    })
 }
 
 /// Whoever reads our output may stop early, as `head` does; that is no failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
     io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
+        assert_eq!(message(&error), "a.toml: no such file; check it");
+        assert_eq!(message(&anyhow::anyhow!("b").context("a")), "a: b");
+    }
 }

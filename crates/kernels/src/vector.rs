@@ -85,10 +85,10 @@ pub(crate) fn sigmoid(x: f32) -> f32 {
 pub(crate) fn tanh(x: f32) -> f32 {
     let size = x.abs();
     let square = x * x;
-    let p = -5.704_988_7e-3 * square + 2.063_908_9e-2;
+    let p = -5.704_988_7e-3 * square + 2.063_909e-2;
     let p = p * square - 5.373_971_6e-2;
     let p = p * square + 1.333_144_2e-1;
-    let p = p * square - 3.333_328_2e-1;
+    let p = p * square - 3.333_328e-1;
     let near = p * square * x + x;
     let far = (1.0 - 2.0 / (exp(2.0 * size) + 1.0)).copysign(x);
     if size < 0.625 { near } else { far }
