@@ -45,7 +45,7 @@ fn translate(
 }
 
 /// How far a log-probability may stray. Padding changes how float32 sums are cut into vectors, so that
-/// their last bits differ; measured: below 2e-6.
+/// their last bits differ: the first difference found was 7e-7 in one log-probability.
 const TOLERANCE: f64 = 1e-4;
 
 fn agree(own: &[Hypothesis], expected: &[Hypothesis]) -> bool {
