@@ -155,7 +155,7 @@ pub enum ModelCache {
     /// Keys and values of what was decoded.
     Transformer(DecoderCache),
     /// The recurrent state.
-    Rnn(RnnCache),
+    Rnn(Box<RnnCache>),
 }
 
 impl ModelCache {
@@ -223,9 +223,9 @@ impl Model {
                 let memory = model.encode(source, Mode::Inference);
                 ModelCache::Transformer(model.start_decoding(&memory))
             }
-            Self::Rnn(model) => {
-                ModelCache::Rnn(model.start_decoding(model.encode(source, Mode::Inference)))
-            }
+            Self::Rnn(model) => ModelCache::Rnn(Box::new(
+                model.start_decoding(model.encode(source, Mode::Inference)),
+            )),
         }
     }
 

@@ -55,8 +55,7 @@ pub fn run(args: Args) -> Result<()> {
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),
     }))
-    .print(args.json);
-    Ok(())
+    .print(args.json)
 }
 
 /// Seconds of `work`, and what it gave.

@@ -55,8 +55,7 @@ pub fn run(args: Args) -> Result<()> {
         return args.alternation.run(Peer::Ct2Decode, &ours, &theirs, "tgt_tokens_per_s");
     }
     use_threads(args.threads)?;
-    measure(&args, &args.device.open())?.print(args.json);
-    Ok(())
+    measure(&args, &args.device.open())?.print(args.json)
 }
 
 fn measure(args: &Args, device: &Device) -> Result<Record> {

@@ -5,6 +5,8 @@ use anyhow::{Context, Result, bail, ensure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 use serde_json::Value;
 
+use crate::output;
+
 /// What an update's cost is measured against, one axis at a time from the same middle: d 256,
 /// 8,000 pieces, 4,096 tokens a side in sentences of 32, one thread a core.
 const AXES: [(&str, &str, &[usize]); 5] = [
@@ -63,7 +65,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn measure(args: &Args, wanted: impl Fn(&str) -> bool) -> Result<Vec<Curve>> {
-    println!("{HEADER}");
+    output::print(HEADER)?;
     let mut curves = Vec::new();
     for (name, option, values) in AXES.into_iter().filter(|&(name, ..)| wanted(name)) {
         let mut curve = Vec::with_capacity(values.len());
@@ -71,7 +73,8 @@ fn measure(args: &Args, wanted: impl Fn(&str) -> bool) -> Result<Vec<Curve>> {
             let fields = measured(option, value, args.updates)?;
             let number = |field: &str| fields[field].as_f64().unwrap_or(f64::NAN);
             let (seconds, bytes) = (number("s_per_update"), number("peak_memory_bytes"));
-            println!("{name},{value},{seconds:.4},{:.1},{bytes}", number("tgt_tokens_per_s"));
+            let rate = number("tgt_tokens_per_s");
+            output::print(format_args!("{name},{value},{seconds:.4},{rate:.1},{bytes}"))?;
             curve.push(Point { value, seconds, bytes });
         }
         curves.push((name.to_string(), curve));

@@ -65,8 +65,7 @@ pub fn run(args: Args) -> Result<()> {
         "gflops": work / spent / 1e9,
         "shapes": Value::Object(shapes),
     });
-    Record::new(record).print(args.json);
-    Ok(())
+    Record::new(record).print(args.json)
 }
 
 fn parse(shape: &str) -> Result<(usize, usize)> {

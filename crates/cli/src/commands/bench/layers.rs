@@ -72,10 +72,10 @@ pub fn run(args: Args) -> Result<()> {
         figure(&all).save(path)?;
         eprintln!("wrote {}", path.display());
     }
-    match args.json {
-        true => all.iter().try_for_each(|m| Ok(println!("{}", serde_json::to_string(m)?))),
-        false => Ok(print!("{}", table(&all, args.fit_from))),
+    if !args.json {
+        return crate::output::print(table(&all, args.fit_from).trim_end());
     }
+    all.iter().try_for_each(|m| crate::output::print(serde_json::to_string(m)?))
 }
 
 fn check(args: &Args) -> Result<()> {

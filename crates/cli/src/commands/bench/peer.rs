@@ -112,8 +112,7 @@ impl Alternation {
             );
             pairs.push((own, other));
         }
-        report(&pairs, figure);
-        Ok(())
+        report(&pairs, figure)
     }
 }
 
@@ -157,13 +156,13 @@ fn wait(child: &mut std::process::Child) -> Result<(bool, u64)> {
     Ok((child.wait()?.success(), 0))
 }
 
-fn report(pairs: &[(Run, Run)], figure: &str) {
+fn report(pairs: &[(Run, Run)], figure: &str) -> Result<()> {
     let of = |side: fn(&(Run, Run)) -> f64| sorted(pairs.iter().map(side).collect());
     let ratios = of(|(own, other)| own.figure / other.figure);
     let [own, other] = [of(|pair| pair.0.figure), of(|pair| pair.1.figure)];
     let peak = |side: fn(&(Run, Run)) -> u64| pairs.iter().map(side).max().unwrap_or(0);
     let framework = |run: &Run| run.fields["framework"].as_str().unwrap_or("?").to_string();
-    let Some((first, _)) = pairs.first().map(|pair| (&pair.0, &pair.1)) else { return };
+    let Some((first, _)) = pairs.first().map(|pair| (&pair.0, &pair.1)) else { return Ok(()) };
     let mut value = json!({
         "figure": figure,
         "pairs": pairs.len(),
@@ -181,7 +180,7 @@ fn report(pairs: &[(Run, Run)], figure: &str) {
         value["shapes"] =
             shapes.keys().map(|shape| (shape.clone(), by_shape(pairs, shape))).collect();
     }
-    println!("{value}");
+    crate::output::print(value)
 }
 
 /// Medians of one shape.

@@ -1,4 +1,7 @@
+use anyhow::Result;
 use serde_json::{Map, Value};
+
+use crate::output;
 
 /// What a benchmark found: names and numbers, as one JSON line or as text.
 pub struct Record(Map<String, Value>);
@@ -13,18 +16,17 @@ impl Record {
     }
 
     /// Prints to standard output.
-    pub fn print(&self, json: bool) {
+    pub fn print(&self, json: bool) -> Result<()> {
         if json {
-            return println!("{}", Value::Object(self.0.clone()));
+            return output::print(Value::Object(self.0.clone()));
         }
-        for (name, value) in &self.0 {
-            match value.as_f64() {
-                Some(number) if value.is_f64() => println!("{name:<22} {number:.4}"),
-                _ => {
-                    println!("{name:<22} {}", value.as_str().map_or(value.to_string(), Into::into))
-                }
+        self.0.iter().try_for_each(|(name, value)| match value.as_f64() {
+            Some(number) if value.is_f64() => output::print(format_args!("{name:<22} {number:.4}")),
+            _ => {
+                let text = value.as_str().map_or(value.to_string(), Into::into);
+                output::print(format_args!("{name:<22} {text}"))
             }
-        }
+        })
     }
 }
 

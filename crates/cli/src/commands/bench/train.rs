@@ -70,8 +70,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     use_threads(args.threads)?;
     let device = args.device.open().autodiff();
-    measure(&args, &config, &device)?.print(args.json);
-    Ok(())
+    measure(&args, &config, &device)?.print(args.json)
 }
 
 fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record> {
