@@ -12,6 +12,7 @@ use burnformer_train::{
 };
 
 use crate::device::DeviceName;
+use crate::output;
 use crate::signals::Signals;
 use crate::{embedded, spool};
 
@@ -138,17 +139,18 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let bytes = worst_batch_bytes(&shape, config.training.budget, longest);
-    print!("{}", config.to_toml());
-    println!();
-    println!("# parameters: {}", shape.parameter_count());
-    println!("# memory of the worst batch (estimate): {:.2} GB", bytes as f64 / 1e9);
+    output::print(config.to_toml())?;
+    output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
+    let gigabytes = bytes as f64 / 1e9;
+    output::print(format_args!("# memory of the worst batch (estimate): {gigabytes:.2} GB"))?;
     let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
-    println!(
-        "# arithmetic of an update of sentences of {TYPICAL} tokens: {:.1} GFLOP",
-        flops as f64 / 1e9
-    );
+    let flops = flops as f64 / 1e9;
+    output::print(format_args!(
+        "# arithmetic of an update of sentences of {TYPICAL} tokens: {flops:.1} GFLOP"
+    ))?;
     if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
-        println!("# with a vocabulary of {vocab}; tokenizer.files decides the real one");
+        let decides = "tokenizer.files decides the real one";
+        output::print(format_args!("# with a vocabulary of {vocab}; {decides}"))?;
     }
     Ok(())
 }
@@ -193,12 +195,10 @@ fn test(config: &TrainConfig, model: &Path, device: &Device) -> Result<()> {
     let score = Bleu::default().evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
     let step = source.len().div_ceil(12).max(1);
     for i in (0..source.len()).step_by(step) {
-        println!("source      {}", source[i]);
-        println!("translation {}", hypotheses[i]);
-        println!("reference   {}", references[i]);
-        println!();
+        output::print(format_args!(
+            "source      {}\ntranslation {}\nreference   {}\n",
+            source[i], hypotheses[i], references[i]
+        ))?;
     }
-    println!("{score}");
-    println!("model: {}", model.display());
-    Ok(())
+    output::print(format_args!("{score}\nmodel: {}", model.display()))
 }
