@@ -153,7 +153,7 @@ impl From<Rnn> for Model {
 #[derive(Clone, Debug)]
 pub enum ModelCache {
     /// Keys and values of what was decoded.
-    Transformer(DecoderCache),
+    Transformer(Box<DecoderCache>),
     /// The recurrent state.
     Rnn(Box<RnnCache>),
 }
@@ -221,7 +221,7 @@ impl Model {
         match self {
             Self::Transformer(model) => {
                 let memory = model.encode(source, Mode::Inference);
-                ModelCache::Transformer(model.start_decoding(&memory))
+                ModelCache::Transformer(Box::new(model.start_decoding(&memory)))
             }
             Self::Rnn(model) => ModelCache::Rnn(Box::new(
                 model.start_decoding(model.encode(source, Mode::Inference)),

@@ -105,7 +105,7 @@ fn padding_and_neighbours_do_not_change_the_output() {
     let together = [[5, 2, 0, 0, 0, 0, 0], [7, 9, 4, 2, 0, 0, 0], [3, 4, 5, 6, 7, 8, 2]];
     let together = Tensor::<2, Int>::from_ints(together, &device);
     let targets = Tensor::from_ints([[1, 9, 0], target, [1, 4, 5]], &device);
-    let other = model.forward(together, targets, Mode::Inference).slice([1..2]);
+    let other = model.forward(together, targets, Mode::Inference).slice(1..2);
     let worst: f32 = (own - other).abs().max().into_scalar();
     assert!(worst < 1e-5, "{worst}");
 }

@@ -161,7 +161,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_matrix_is_rows_in_json() {
-        let json = serde_json::to_value(&sentence()).unwrap();
+        let json = serde_json::to_value(sentence()).unwrap();
         assert_eq!(json["panels"][1]["layers"][1][0][0], serde_json::json!([0.0, 1.0, 0.0]));
         assert_eq!(json["panels"][1]["kind"], "cross");
         assert_eq!(json["alignment"], serde_json::json!([[0, 0]]));
