@@ -134,7 +134,7 @@ fn figure(curves: &[Curve]) -> Figure {
         Chart {
             title: format!("{label} over {}", name.replace('_', " ")),
             x,
-            y: Axis::log(label),
+            y: Axis::linear(label),
             series,
         }
     };
