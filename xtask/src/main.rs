@@ -1,15 +1,20 @@
 //! `cargo xtask <command>`: one door to building, running, testing and checking Burnformer.
 //!
-//! Commands of the `burnformer` binary are built in release mode and run where the caller stands, so
-//! that relative paths, standard streams and exit codes stay what they are. `test` uses the same profile and features: nothing is built twice.
+//! Commands of the `burnformer` binary are built in release mode, with the cargo feature that their
+//! `--device` needs, and run where the caller stands, so that relative paths, standard streams and
+//! exit codes stay what they are. `test` and `check` use the same profile and build in what computes here.
 //! The trade-off is a list of names kept by hand in exchange for no dependencies at all: this
 //! program compiles in a second and never waits for Burn.
+
+mod devices;
 
 use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
+
+use devices::{Plan, devices_of, has_gpu};
 
 /// A command's name and its line in the help.
 type Entry = (&'static str, &'static str);
@@ -31,16 +36,19 @@ const FORWARDED: [Entry; 11] = [
 
 /// Commands of this program.
 const OWN: [Entry; 2] = [
-    ("test", "run every test of the workspace (further arguments go to `cargo test`)"),
+    ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, lints and documentation; warnings are errors"),
 ];
 
-/// What `check` runs: each step's name and cargo's arguments.
-const CHECKS: [(&str, &[&str]); 3] = [
-    ("formatting", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    ("documentation", &["doc", "--release", "--workspace", "--no-deps"]),
+/// What `check` runs: each step's name and cargo's arguments, before the features and after them.
+const CHECKS: [(&str, &[&str], &[&str]); 3] = [
+    ("formatting", &["fmt", "--all", "--check"], &[]),
+    ("lints", &["clippy", "--release", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
+    ("documentation", &["doc", "--release", "--workspace", "--no-deps"], &[]),
 ];
+
+/// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
+const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
 
 /// Exit code for a command line that makes no sense.
 const USAGE: u8 = 2;
@@ -65,6 +73,7 @@ fn help() -> ExitCode {
     FORWARDED.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
     println!("\nCommands for developers:");
     OWN.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
+    println!("\n--device {} builds that device in.", devices::FEATURES.join("|"));
     ExitCode::SUCCESS
 }
 
@@ -81,36 +90,56 @@ fn forward(name: &str, args: &[OsString]) -> ExitCode {
     exit_code(become_child(&mut command))
 }
 
+/// The whole suite, then on each further device what has to hold there.
 fn test(args: &[OsString]) -> ExitCode {
-    let status = cargo("test").args(["--release", "--workspace"]).args(args).status();
-    let passed = status.as_ref().is_ok_and(ExitStatus::success);
+    let plan = Plan::of(args);
+    let suite = plan.cargo_test(&plan.rest, &[]);
+    let mut passed = suite == ExitCode::SUCCESS;
+    for device in &plan.devices {
+        if !plan.is_here(device) {
+            let verdict = if plan.named { "FAILED" } else { "left out" };
+            eprintln!("xtask: no {device} device computes here: its tests are {verdict}");
+            passed &= !plan.named;
+            continue;
+        }
+        eprintln!("xtask: the same numbers on {device}");
+        let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
+        let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
+        passed &= plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS;
+    }
     eprintln!(
         "xtask: {}",
         if passed { "every test passed" } else { "the tests failed, see above" }
     );
-    exit_code(status)
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs every step even after one failed, so that one call shows all there is to mend.
 fn check(args: &[OsString]) -> ExitCode {
-    if let Some(argument) = args.first() {
-        eprintln!("xtask: `check` takes no arguments, not {}", argument.display());
+    let plan = Plan::of(args);
+    if let Some(argument) = plan.rest.first() {
+        eprintln!("xtask: `check` takes no arguments but --device, not {}", argument.display());
         return ExitCode::from(USAGE);
     }
-    let failed: Vec<&str> =
-        CHECKS.iter().filter(|(_, step)| !succeeds(step)).map(|(name, _)| *name).collect();
+    let succeeds = |before: &[&str], after: &[&str]| {
+        let features = if before[0] == "fmt" { Vec::new() } else { plan.features() };
+        let step: Vec<String> = [before, after]
+            .into_iter()
+            .map(|part| part.iter().map(|argument| String::from(*argument)).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+            .join(&features[..]);
+        eprintln!("xtask: cargo {}", step.join(" "));
+        let status = cargo(&step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
+        exit_code(status) == ExitCode::SUCCESS
+    };
+    let failed = CHECKS.iter().filter(|(_, before, after)| !succeeds(before, after));
+    let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
     if failed.is_empty() {
         eprintln!("xtask: every check passed");
         return ExitCode::SUCCESS;
     }
     eprintln!("xtask: failed: {}", failed.join(", "));
     ExitCode::FAILURE
-}
-
-fn succeeds(step: &[&str]) -> bool {
-    eprintln!("xtask: cargo {}", step.join(" "));
-    let status = cargo(step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
-    exit_code(status) == ExitCode::SUCCESS
 }
 
 /// `cargo <subcommand>` on this workspace, wherever the caller stands.
@@ -126,8 +155,13 @@ fn manifest() -> PathBuf {
 
 /// Arguments after `cargo run` that run `burnformer <name> <args>`.
 fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
-    let fixed = ["--release", "--package", "burnformer", "--", name];
-    fixed.into_iter().map(OsString::from).chain(args.iter().cloned()).collect()
+    let mut devices = devices_of(args);
+    if devices.contains(&"wgpu".into()) && has_gpu() {
+        devices.push("autotune".into());
+    }
+    let features = devices.iter().flat_map(|feature| ["--features", feature]);
+    let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);
+    fixed.chain(["--", name]).map(OsString::from).chain(args.iter().cloned()).collect()
 }
 
 /// Replaces this process, so that signals reach the binary itself; returns only on failure.

@@ -6,8 +6,8 @@ fn words(line: &str) -> Vec<OsString> {
 
 #[test]
 fn arguments_reach_the_binary_as_they_are() {
-    let given = [OsString::from("--x=y"), "a b".into(), "".into()];
-    let expected = "--release --package burnformer -- train --x=y";
+    let given = [OsString::from("--device=cuda"), "a b".into(), "".into()];
+    let expected = "--release --package burnformer --features cuda -- train --device=cuda";
     let expected = [words(expected), vec!["a b".into(), "".into()]].concat();
     assert_eq!(run_arguments("train", &given), expected);
 }

@@ -58,6 +58,7 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     allocator::keep_freed_memory();
+    device::prepare();
     let result = match Cli::parse().command {
         Command::Train(args) => commands::train::run(args),
         Command::Translate(args) => commands::translate::run(args),

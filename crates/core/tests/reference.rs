@@ -11,7 +11,7 @@ use burnformer_core::{
     TransformerConfig, label_smoothed_cross_entropy, named_gradients, named_parameters,
     with_parameters,
 };
-use common::{Tensors, folder, tensors};
+use common::{Tensors, folder, tensors, within};
 
 const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
 
@@ -123,10 +123,10 @@ fn memory_logits_and_attention_are_the_references() {
         let target = case.ids("target_input", &device);
         let memory = model.encode(source.clone(), Mode::Inference);
         let memory = case.distance("memory", memory.states.into_data(), "source", 1);
-        assert!(memory < 1e-4, "{} memory {memory}", case.name);
+        assert!(memory < within(1e-4), "{} memory {memory}", case.name);
         let logits = case.logits(&model, &device).into_data();
         let logits = case.distance("logits", logits, "target_output", 1);
-        assert!(logits < 1e-4, "{} logits {logits}", case.name);
+        assert!(logits < within(1e-4), "{} logits {logits}", case.name);
         let maps = model.attention(source, target);
         let kinds = [
             ("encoder", "self", "source", &maps.encoder_self),
@@ -140,7 +140,7 @@ fn memory_logits_and_attention_are_the_references() {
                     case.case.keys().find(|k| k.starts_with("attention.") && k.contains(&suffix));
                 let key = key.unwrap_or_else(|| panic!("no {suffix} in {:?}", case.case.keys()));
                 let distance = case.distance(key, weights.to_data(), ids, 2);
-                assert!(distance < 1e-4, "{} {key} {distance}", case.name);
+                assert!(distance < within(1e-4), "{} {key} {distance}", case.name);
             }
         }
     }
@@ -154,8 +154,8 @@ fn losses_and_gradients_are_the_references() {
         let sums = case.loss(&model, &device);
         let smoothed = scalar(&sums.smoothed) / case.tokens();
         let nll = scalar(&sums.nll) / case.tokens();
-        assert!((smoothed - case.scalar("loss_smoothed")).abs() < 1e-5, "{}", case.name);
-        assert!((nll - case.scalar("nll")).abs() < 1e-5, "{}", case.name);
+        assert!((smoothed - case.scalar("loss_smoothed")).abs() < within(1e-5), "{}", case.name);
+        assert!((nll - case.scalar("nll")).abs() < within(1e-5), "{}", case.name);
         let gradients = (sums.smoothed / case.tokens()).backward();
         let gradients = named_gradients(&model, &gradients);
         assert_eq!(gradients.len(), case.init.len(), "{}", case.name);
@@ -163,7 +163,7 @@ fn losses_and_gradients_are_the_references() {
             let expected = case.case[&format!("grad.{name}")].iter::<f64>();
             let worst = own.iter::<f64>().zip(expected).map(|(a, b)| (a - b).abs());
             let worst = worst.fold(0.0, f64::max);
-            assert!(worst < 1e-4, "{} grad.{name} {worst}", case.name);
+            assert!(worst < within(1e-4), "{} grad.{name} {worst}", case.name);
         }
     }
 }
@@ -179,7 +179,11 @@ fn ten_updates_follow_the_references_trajectory() {
         for (step, expected) in expected.into_iter().enumerate() {
             let loss = case.loss(&model, &device).smoothed / case.tokens();
             let own = scalar(&loss);
-            assert!((own - expected).abs() < 1e-4, "{} {step}: {own} {expected}", case.name);
+            assert!(
+                (own - expected).abs() < within(1e-4),
+                "{} {step}: {own} {expected}",
+                case.name
+            );
             let gradients = named_gradients(&model, &loss.backward());
             let values = named_parameters(&model);
             let values = adam(values, &gradients, &mut moments, step + 1, case.config.d_model);
@@ -231,7 +235,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
                 let step = model.decode_step(tokens, &mut cache);
                 let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
                 let worst: f32 = (step - expected).abs().max().into_scalar();
-                assert!(worst < 1e-5, "{} {start} {worst}", case.name);
+                assert!(worst < within(1e-5), "{} {start} {worst}", case.name);
             }
         }
     }
@@ -261,7 +265,7 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
         let expected = model.decode_step(Tensor::from_ints([target], &device), &mut cache);
         let own = logits.clone().slice([row..row + 1, 0..24]);
         let worst: f32 = (own - expected).abs().max().into_scalar();
-        assert!(worst < 1e-5, "{row} {worst}");
+        assert!(worst < within(1e-5), "{row} {worst}");
     }
 }
 
@@ -276,7 +280,7 @@ fn padded_keys_do_not_change_the_output() {
         let own = model.forward(short, target.clone(), Mode::Inference);
         let other = model.forward(padded, target, Mode::Inference);
         let worst: f32 = (own - other).abs().max().into_scalar();
-        assert!(worst < 1e-5, "{} {worst}", case.name);
+        assert!(worst < within(1e-5), "{} {worst}", case.name);
     }
 }
 

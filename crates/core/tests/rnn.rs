@@ -8,7 +8,7 @@ use burnformer_core::{
     EmbeddingSharing, Mode, Rnn, RnnConfig, label_smoothed_cross_entropy, named_gradients,
     with_parameters,
 };
-use common::{Tensors, folder, tensors};
+use common::{Tensors, folder, tensors, within};
 
 fn config() -> RnnConfig {
     let json = std::fs::read(folder().join("rnn.json")).unwrap();
@@ -42,7 +42,7 @@ fn assert_near(name: &str, own: &TensorData, expected: &TensorData, real: impl F
     let scale = expected.iter::<f64>().fold(1e-6_f64, |m, x| m.max(x.abs()));
     let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
     for (place, (a, b)) in pairs.filter(|&(place, _)| real(place)) {
-        assert!((a - b).abs() <= 1e-4 * scale, "{name} {place}: {a}, not {b}");
+        assert!((a - b).abs() <= within::<f64>(1e-4) * scale, "{name} {place}: {a}, not {b}");
     }
 }
 
@@ -65,8 +65,8 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     let tokens = targets.iter().filter(|&&id| id != 0).count() as f64;
     let expected = |key: &str| case[key].iter::<f64>().next().unwrap();
     let smoothed = scalar(sums.smoothed.clone()) / tokens;
-    assert!((smoothed - expected("loss_smoothed")).abs() < 1e-5, "{smoothed}");
-    assert!((scalar(sums.nll) / tokens - expected("nll")).abs() < 1e-5);
+    assert!((smoothed - expected("loss_smoothed")).abs() < within(1e-5), "{smoothed}");
+    assert!((scalar(sums.nll) / tokens - expected("nll")).abs() < within(1e-5));
     let gradients = named_gradients(&model, &(sums.smoothed / tokens).backward());
     assert_eq!(gradients.len(), tensors("rnn.init.safetensors").len());
     for (name, own) in &gradients {
@@ -90,7 +90,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
             let step = model.decode_step(tokens, &mut cache);
             let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
             let worst: f32 = (step - expected).abs().max().into_scalar();
-            assert!(worst < 1e-5, "{start} {worst}");
+            assert!(worst < within(1e-5), "{start} {worst}");
         }
     }
 }
@@ -107,7 +107,7 @@ fn padding_and_neighbours_do_not_change_the_output() {
     let targets = Tensor::from_ints([[1, 9, 0], target, [1, 4, 5]], &device);
     let other = model.forward(together, targets, Mode::Inference).slice(1..2);
     let worst: f32 = (own - other).abs().max().into_scalar();
-    assert!(worst < 1e-5, "{worst}");
+    assert!(worst < within(1e-5), "{worst}");
 }
 
 #[test]

@@ -9,9 +9,9 @@ use crate::special::{BOS, EOS, PAD};
 pub struct Batch {
     /// Rows.
     pub batch: usize,
-    /// Columns of `source`: the longest source sentence with its `</s>`.
+    /// Columns of `source`: at least the longest source sentence with its `</s>`.
     pub source_len: usize,
-    /// Columns of `target_input` and `target_output`: the longest target sentence and one.
+    /// Columns of `target_input` and `target_output`: at least the longest target sentence and one.
     pub target_len: usize,
     /// Source ids ending in `</s>`, padded with 0: `[batch, source_len]`.
     pub source: Vec<u32>,
@@ -37,12 +37,27 @@ impl Batch {
     /// # Panics
     /// If there are not as many indexes as pairs.
     pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
+        Self::with_multiple(pairs, rows, 1)
+    }
+
+    /// As [`new`](Self::new), both sides padded to a multiple of `multiple` columns.
+    ///
+    /// # Panics
+    /// If there are not as many indexes as pairs, or `multiple` is 0.
+    pub fn with_multiple<S: AsRef<[u32]>, T: AsRef<[u32]>>(
+        pairs: Vec<u32>,
+        rows: &[(S, T)],
+        multiple: usize,
+    ) -> Self {
         assert_eq!(pairs.len(), rows.len(), "a batch needs one index a pair");
         let source_lengths: Vec<u32> =
             rows.iter().map(|row| row.0.as_ref().len() as u32 + 1).collect();
         let target_lengths: Vec<u32> =
             rows.iter().map(|row| row.1.as_ref().len() as u32 + 1).collect();
-        let longest = |lengths: &[u32]| lengths.iter().copied().max().unwrap_or(0) as usize;
+        let longest = |lengths: &[u32]| {
+            let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+            longest.next_multiple_of(multiple)
+        };
         let (source_len, target_len) = (longest(&source_lengths), longest(&target_lengths));
         Self {
             batch: rows.len(),

@@ -55,17 +55,19 @@ proptest! {
     #[test]
     fn every_pair_comes_once_an_epoch_and_no_batch_exceeds_the_budget(
         lengths in prop::collection::vec((1usize..40, 1usize..40), 1..200),
-        budget in 41usize..400,
+        budget in 48usize..400,
         rows in prop::option::of(1usize..9),
+        multiple in 1usize..9,
         epoch in 0u64..4,
     ) {
-        let settings = SamplerSettings { budget, max_sentences: rows, seed: 3 };
+        let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3 };
         let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
         let mut seen: Vec<u32> = Vec::new();
         for pairs in sampler.batches(epoch) {
             let batch = sampler.batch(&pairs);
             prop_assert!(batch.batch * batch.source_len.max(batch.target_len) <= budget);
             prop_assert!(rows.is_none_or(|rows| batch.batch <= rows));
+            prop_assert!(batch.source_len % multiple == 0 && batch.target_len % multiple == 0);
             seen.extend(pairs);
         }
         seen.sort_unstable();
@@ -84,6 +86,20 @@ proptest! {
             prop_assert_eq!(a.unwrap(), b.unwrap());
         }
     }
+}
+
+#[test]
+fn padding_to_a_multiple_leaves_few_shapes() {
+    let shapes = |multiple| {
+        let settings = SamplerSettings { budget: 512, multiple, ..Default::default() };
+        let sampler = BatchSampler::new(corpus(&varied(3000)), settings).unwrap();
+        let batches = sampler.batches(0).into_iter().map(|pairs| sampler.batch(&pairs));
+        let shapes: Vec<_> = batches.map(|b| (b.batch, b.source_len, b.target_len)).collect();
+        (shapes.iter().collect::<std::collections::HashSet<_>>().len(), shapes.len())
+    };
+    let (exact, batches) = shapes(1);
+    let (rounded, _) = shapes(8);
+    assert!(rounded * 4 < exact, "{rounded} and {exact} shapes in {batches} batches");
 }
 
 #[test]

@@ -29,6 +29,18 @@ impl DropoutMask {
         (1.0 / (1.0 - self.rate)) as f32
     }
 
+    /// What it draws from.
+    #[cfg(feature = "cube")]
+    pub(crate) fn key(self) -> RandomKey {
+        self.key
+    }
+
+    /// 16-bit words below this are dropped.
+    #[cfg(feature = "cube")]
+    pub(crate) fn drop_threshold(self) -> u32 {
+        crate::random::drop_threshold(self.rate)
+    }
+
     /// Writes the factors of the elements `start..start + out.len()`, 0 or the
     /// [`keep_value`](Self::keep_value); those of [`RandomKey::dropout_mask`].
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
@@ -37,28 +49,14 @@ impl DropoutMask {
 
     /// The factors for every element of `x`, as a tensor like it.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
+        #[cfg(feature = "cube")]
+        if crate::cube::covers(x) {
+            return crate::cube::dropout_mask::like(x, self);
+        }
         let mut factors = vec![0.0; x.shape().num_elements()];
         let tasks = factors.par_chunks_mut(TASK).enumerate();
         tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
         let factors = TensorData::new(factors, x.shape());
         Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use burn::tensor::Device;
-
-    use super::*;
-
-    #[test]
-    fn the_tensor_holds_the_mask_of_the_key_whatever_the_tasks() {
-        let key = RandomKey::new(5);
-        let x = Tensor::<2>::zeros([5, 7001], &Device::default());
-        let mask = DropoutMask::new(key, 0.3);
-        let mut expected = vec![0.0; 5 * 7001];
-        key.dropout_mask(0.3, mask.keep_value(), &mut expected);
-        let factors = mask.tensor_like(&x).into_data().try_to_vec::<f32>().expect("32 bits");
-        assert_eq!(factors, expected);
     }
 }

@@ -7,7 +7,8 @@
 //! The trade-off taken: fused code exists for `flex` and 32-bit floats only, behind the cargo
 //! feature `flex`. On every other backend and element type, and without the feature, each function
 //! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
-//! callers never ask which. No result depends on the number of threads: work is divided by the
+//! callers never ask which. On GPUs (cargo feature `cube`) the twins run too, but draw their dropout there, by a kernel
+//! that gives the very bits of the CPU. No result depends on the number of threads: work is divided by the
 //! size of the problem alone, and partial sums are added in a fixed order.
 //!
 //! | paper | operation |
@@ -43,6 +44,8 @@ mod flex;
 #[cfg(feature = "flex")]
 mod slices;
 
+#[cfg(feature = "cube")]
+mod cube;
 mod philox;
 #[cfg_attr(not(feature = "flex"), allow(dead_code))] // the twins need little of it
 mod vector;

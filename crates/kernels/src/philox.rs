@@ -4,8 +4,8 @@ use crate::vector::vectorised;
 
 /// Blocks drawn together.
 const WIDE: usize = 16;
-const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
+pub(crate) const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
+pub(crate) const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
 /// The block of `counter` under `key`.
 #[inline]

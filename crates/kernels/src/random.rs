@@ -21,6 +21,12 @@ impl RandomKey {
         Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
+    /// The two words of the key, as Philox takes them.
+    #[cfg_attr(not(feature = "cube"), allow(dead_code))]
+    pub(crate) fn words(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
+    }
+
     /// Four random words for counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
@@ -72,7 +78,7 @@ impl RandomKey {
 }
 
 /// 16-bit words below this are dropped.
-fn drop_threshold(rate: f64) -> u32 {
+pub(crate) fn drop_threshold(rate: f64) -> u32 {
     (rate * 65536.0).round() as u32
 }
 

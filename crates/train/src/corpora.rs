@@ -106,7 +106,7 @@ pub fn cache_folder(config: &TrainConfig) -> PathBuf {
 }
 
 /// The user's cache folder for this program.
-fn user_cache() -> PathBuf {
+pub fn user_cache() -> PathBuf {
     let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let base = folder("XDG_CACHE_HOME")
         .or_else(|| folder("HOME").map(|home| home.join(".cache")))

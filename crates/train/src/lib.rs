@@ -40,7 +40,7 @@ mod window;
 pub use adam::{Adam, AdamSettings};
 pub use average::average_models;
 pub use config::{ConfigFileError, TrainConfig};
-pub use corpora::{Corpora, cache_folder};
+pub use corpora::{Corpora, cache_folder, user_cache};
 pub use early_stopping::{Best, Metric};
 pub use error::TrainError;
 pub use gradients::{FlatGradients, clip_factor};

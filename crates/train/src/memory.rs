@@ -75,7 +75,8 @@ pub(crate) fn worst_batch<'a>(
     plan: &'a EpochPlan,
 ) -> Option<(&'a [u32], Shape)> {
     let columns = |pairs: &[u32], side: fn(&BatchSampler, usize) -> usize| {
-        pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0)
+        let longest = pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0);
+        longest.next_multiple_of(sampler.settings().multiple)
     };
     let shape = |pairs: &[u32]| {
         let source = columns(pairs, |sampler, i| sampler.corpus().source_len(i));

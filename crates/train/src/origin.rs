@@ -31,11 +31,12 @@ impl Origin {
 
 /// Settings, or whole sections, that the state of a run belongs to: under others the position in the
 /// corpus, the random state or the best validation so far would mean nothing.
-const FIXED: [&str; 10] = [
+const FIXED: [&str; 11] = [
     "model.",
     "training.seed",
     "training.budget",
     "training.max_sentences",
+    "training.multiple",
     "training.accumulate",
     "validation.metric",
     "validation.bleu",

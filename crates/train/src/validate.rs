@@ -130,6 +130,6 @@ impl Validator {
 }
 
 fn sampler(corpus: &Arc<TokenizedCorpus>, budget: usize) -> Result<BatchSampler, TrainError> {
-    let settings = SamplerSettings { budget, max_sentences: None, seed: 0 };
+    let settings = SamplerSettings { budget, max_sentences: None, multiple: 1, seed: 0 };
     Ok(BatchSampler::new(corpus.clone(), settings)?)
 }

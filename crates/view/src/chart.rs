@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::ticks::{self, Marked};
-use look::Look;
+pub(crate) use look::Look;
 
 /// How an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq)]

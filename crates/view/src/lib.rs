@@ -13,6 +13,7 @@
 //! | attention in a terminal | [`blocks`] |
 //! | curves | [`Figure`] of [`Chart`]s |
 //! | a matrix of signed values | [`HeatMap`] |
+//! | values with their intervals | [`Estimates`] |
 //!
 //! # Example
 //!
@@ -34,6 +35,7 @@
 mod attention;
 mod canvas;
 mod chart;
+mod estimates;
 mod heat;
 mod palette;
 mod ticks;
@@ -41,4 +43,5 @@ mod ticks;
 pub use attention::{HeadGrid, Matrix, Panel, PanelKind, Sentence, blocks, page};
 pub use canvas::{Format, Picture, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
+pub use estimates::{Estimate, EstimateRow, Estimates};
 pub use heat::HeatMap;

@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "layer")]
     head: Option<usize>,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
@@ -65,7 +65,7 @@ enum Part {
 
 /// Shows what a model looks at.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load(&args.model, &args.device.open())?;
+    let translator = Translator::load(&args.model, &args.device.open()?)?;
     let files = args.html.is_some() || !args.picture.is_empty();
     let mut output = BufWriter::new(std::io::stdout().lock());
     let mut kept = Vec::new();

@@ -2,11 +2,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_infer::load_tokenizers;
 use burnformer_train::average_models;
-
-use crate::device::DeviceName;
 
 /// Arguments of `average`.
 #[derive(clap::Args)]
@@ -25,7 +24,7 @@ pub fn run(args: Args) -> Result<()> {
         bail!("{}: exists already; choose another --out", args.out.display());
     }
     check_one_run(&args.models)?;
-    let (config, model) = average_models(&args.models, &DeviceName::Cpu.open())?;
+    let (config, model) = average_models(&args.models, &Device::flex())?;
     model_dir::save(&args.out, &config, &model)?;
     for name in
         ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json", "generation.json"]

@@ -1,23 +1,133 @@
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use burn::tensor::{Device, FloatDType};
+use serde::Serialize;
 use serde_json::json;
 
+use crate::device::{Backend, DeviceNames, Found, Verdict, in_child, in_process};
 use crate::output::print;
 
 /// Arguments of `devices`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Only these, of which each must be there: cuda, cpu,wgpu …
+    #[arg(long, default_value = "auto", value_name = "DEVICES")]
+    device: DeviceNames,
+    /// Compare loss and gradients of a small model with the CPU's and time matrix products; exit code 1 if
+    /// a device fails
+    #[arg(long)]
+    test: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Test without a process for each device, which a driver may crash
+    #[arg(long, hide = true)]
+    in_process: bool,
 }
 
-/// Lists the devices of this build and this machine.
+/// A device as it is printed.
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    part: String,
+    driver: Option<String>,
+    memory_bytes: Option<u64>,
+    precision: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<Result<Verdict, String>>,
+}
+
+/// Lists the devices of this build and this machine, and what would bring more.
 pub fn run(args: Args) -> Result<()> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    if args.json {
-        let cpu = json!([{ "name": "cpu", "backend": "flex", "threads": threads, "precision": "float32" }]);
-        print(serde_json::to_string_pretty(&cpu)?)
-    } else {
-        print(format_args!("cpu   flex, {threads} threads, float32"))
+    let wanted = Backend::ALL.into_iter().filter(|backend| args.device.names(*backend));
+    let wanted: Vec<Backend> = wanted.collect();
+    let mut lines = Vec::new();
+    for backend in &wanted {
+        let found = match args.device.are_explicit() {
+            true => backend.devices()?,
+            false => backend.found(),
+        };
+        lines.extend(found.into_iter().map(|found| line(found, &args)));
+    }
+    match args.json {
+        true => print(serde_json::to_string_pretty(&json!(lines))?)?,
+        false => {
+            lines.iter().try_for_each(|line| print(describe(line)))?;
+            missing(&wanted).iter().try_for_each(print)?;
+        }
+    }
+    let failed = lines.iter().filter(|line| matches!(line.test, Some(Err(_)))).count();
+    ensure!(failed == 0, "{failed} of {} devices failed", lines.len());
+    Ok(())
+}
+
+fn line(found: Found, args: &Args) -> Line {
+    let name = found.name;
+    let line = |precision, test| Line {
+        name: name.to_string(),
+        part: found.part.clone(),
+        driver: found.driver.clone(),
+        memory_bytes: found.memory,
+        precision,
+        test,
+    };
+    // A device that crashes when it is opened must not take the list with it.
+    if args.test && !args.in_process {
+        let verdict = in_child(name);
+        let precision = if verdict.is_ok() { precision(found.device()) } else { Vec::new() };
+        return line(precision, Some(verdict));
+    }
+    let test = args.test.then(|| in_process(found.device()));
+    line(precision(found.device()), test)
+}
+
+/// The floating point types that `device` computes in.
+fn precision(device: &Device) -> Vec<&'static str> {
+    let types = [
+        (FloatDType::F32, "float32"),
+        (FloatDType::BF16, "bfloat16"),
+        (FloatDType::F16, "float16"),
+    ];
+    let supported = || Ok(types.into_iter().filter(|(t, _)| device.supports_dtype(*t)).collect());
+    let supported: Vec<_> = crate::device::quietly(supported).unwrap_or_default();
+    supported.into_iter().map(|(_, name)| name).collect()
+}
+
+fn describe(line: &Line) -> String {
+    let memory = line.memory_bytes.map(|bytes| format!(", {:.1} GB", bytes as f64 / 1e9));
+    let driver = line.driver.as_ref().map(|driver| format!(" ({driver})"));
+    let test = line.test.as_ref().map(|test| match test {
+        Ok(Verdict { difference, gflops }) => {
+            format!("\n    passes: within {difference:.0e} of the CPU, {gflops:.0} GFLOP/s")
+        }
+        Err(cause) => format!("\n    FAILS: {cause}"),
+    });
+    let [memory, driver, test] = [memory, driver, test].map(Option::unwrap_or_default);
+    format!("{:<10} {}{driver}{memory}, {}{test}", line.name, line.part, line.precision.join(" "))
+}
+
+/// What is not there, and how to get it.
+fn missing(wanted: &[Backend]) -> Vec<String> {
+    let of_system = wanted.iter().filter(|backend| backend.is_of_this_system());
+    let missing = of_system.filter_map(|backend| match backend.is_built_in() {
+        true if backend.found().is_empty() => Some(format!("{backend:<10} none: {}", backend.remedy())),
+        true => None,
+        false => Some(format!(
+            "{backend:<10} not in this build: `cargo xtask devices --device {backend}` builds it in{}",
+            hint(*backend)
+        )),
+    });
+    missing.collect()
+}
+
+/// That this machine seems to have a device for `backend`.
+fn hint(backend: Backend) -> &'static str {
+    let exists = |path: &str| std::path::Path::new(path).exists();
+    match backend {
+        Backend::Cuda if exists("/proc/driver/nvidia/version") => {
+            ", and an NVIDIA driver is loaded here"
+        }
+        Backend::Rocm if exists("/dev/kfd") => ", and an AMD GPU is here",
+        Backend::Vulkan | Backend::Wgpu if exists("/dev/dri/renderD128") => ", and a GPU is here",
+        _ => "",
     }
 }

@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long)]
     output: Option<PathBuf>,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
@@ -182,7 +182,7 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
 }
 
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
+    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.length_penalty = LengthPenalty::Gnmt(args.alpha);

@@ -37,14 +37,14 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
 /// For each pair a line `log-probability TAB score TAB perplexity`; the whole text's perplexity goes
 /// to stderr.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
+    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
     let paths: Vec<PathBuf> =
         [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;

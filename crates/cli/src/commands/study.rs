@@ -5,6 +5,7 @@ use burnformer_train::study::{
     Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_table,
 };
 use burnformer_train::{TrainConfig, cache_folder};
+use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 
 use crate::device::DeviceName;
 use crate::embedded;
@@ -53,11 +54,14 @@ struct Common {
     #[arg(long, default_value_t = 0)]
     sentences: usize,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
     /// The results as JSON
     #[arg(long)]
     json: bool,
+    /// Draw the results, .png or .svg; may be given again
+    #[arg(long, value_name = "FILE")]
+    picture: Vec<PathBuf>,
     /// No log lines of the rows
     #[arg(long, short)]
     quiet: bool,
@@ -97,13 +101,15 @@ pub fn run(args: Args) -> Result<()> {
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
             rows.retain(|row| row.name == "base" || wanted.is_empty() || is_wanted(&row.name));
             let results = train(&common, out, &rows)?;
-            print(&common, &results, || table3_table(&rows, &results))
+            print(&common, &results, || table3_table(&rows, &results))?;
+            draw(&common, || table3_picture(&rows, &results))
         }
         What::Extrapolation(Extrapolation { common, longest, out }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
             let rows = extrapolation(&configuration(&common)?, longest);
             let results = train(&common, out, &rows)?;
-            print(&common, &results, || extrapolation_table(&results))
+            print(&common, &results, || extrapolation_table(&results))?;
+            draw(&common, || extrapolation_picture(&results))
         }
     }
 }
@@ -129,7 +135,7 @@ fn configuration(common: &Common) -> Result<TrainConfig> {
 /// The results of `rows`, one after another; those that were done before come from their files.
 fn train(common: &Common, folder: PathBuf, rows: &[Row]) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let study = Study { folder, device: common.device.open(), quiet: common.quiet };
+    let study = Study { folder, device: common.device.open()?, quiet: common.quiet };
     let known = study.done(rows)?.len();
     eprintln!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len());
     let mut results = Vec::with_capacity(rows.len());
@@ -161,4 +167,53 @@ fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> 
         false => print!("{}", table()),
     }
     Ok(())
+}
+
+fn draw(common: &Common, picture: impl Fn() -> Estimates) -> Result<()> {
+    for path in &common.picture {
+        picture().save(path)?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// What each row changes, here and in the paper.
+fn table3_picture(rows: &[Row], results: &[RowResult]) -> Estimates {
+    let own = |row: &Row| results.iter().find(|result| result.name == row.name)?.measures.first();
+    let base = &rows[0];
+    let changed = rows.iter().skip(1).filter(|row| own(row).is_some()).map(|row| {
+        let here = own(row).zip(own(base)).map(|(own, base)| Estimate {
+            value: own.bleu - base.bleu,
+            half_width: own.interval.hypot(base.interval),
+        });
+        let paper = row.paper.zip(base.paper);
+        let paper =
+            paper.map(|(row, base)| Estimate { value: row.bleu - base.bleu, half_width: 0.0 });
+        EstimateRow { label: format!("{} {}", row.name, row.change), points: vec![here, paper] }
+    });
+    Estimates {
+        title: "Table 3: what each variation changes".into(),
+        x: "change of BLEU from the base, and its 95 % interval".into(),
+        names: vec!["measured here".into(), "the paper, at its scale".into()],
+        rows: changed.collect(),
+    }
+}
+
+/// BLEU by length of the source, for either kind of positions.
+fn extrapolation_picture(results: &[RowResult]) -> Estimates {
+    let parts = results.iter().map(|result| result.measures.len()).max().unwrap_or(0);
+    let row = |part: usize| {
+        let measures = || results.iter().map(move |result| result.measures.get(part));
+        let longest = measures().flatten().next().and_then(|measure| measure.longest);
+        let points = measures()
+            .map(|measure| measure.map(|m| Estimate { value: m.bleu, half_width: m.interval }));
+        let label = longest.map_or("longer".into(), |longest| format!("up to {longest} pieces"));
+        EstimateRow { label, points: points.collect() }
+    };
+    Estimates {
+        title: "Trained on short sentences, tested on longer ones".into(),
+        x: "BLEU by length of the source, and its 95 % interval".into(),
+        names: results.iter().map(|result| result.change.clone()).collect(),
+        rows: (0..parts).map(row).collect(),
+    }
 }

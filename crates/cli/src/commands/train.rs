@@ -11,7 +11,7 @@ use burnformer_train::{
     Corpora, Learner, RunDir, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
 };
 
-use crate::device::DeviceName;
+use crate::device::{DeviceNames, guarded};
 use crate::output;
 use crate::signals::Signals;
 use crate::{embedded, spool};
@@ -38,9 +38,9 @@ pub struct Args {
     /// Change one setting; may be repeated: --set model.dropout=0.3
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Where to compute
-    #[arg(long, default_value = "auto")]
-    device: DeviceName,
+    /// Where to compute; several devices share the batches of each update: cuda:all, or cuda:0,cuda:1
+    #[arg(long, default_value = "auto", value_name = "DEVICES")]
+    device: DeviceNames,
     /// The run's folder [default: runs/PRESET, numbered if taken]
     #[arg(long, short)]
     out: Option<PathBuf>,
@@ -70,7 +70,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     RunDir::check(&folder, args.resume)?;
-    let device = args.device.open();
+    let devices = args.device.open()?;
+    let device = devices[0].clone();
     let corpora = Corpora::prepare(&config, &mut progress(args.quiet))?;
     if !args.quiet {
         let cached = if corpora.reused { " (from the cache)" } else { "" };
@@ -79,7 +80,13 @@ pub fn run(args: Args) -> Result<()> {
     }
     let learner =
         Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &device)?;
-    let outcome = signals.patiently(|interrupted| learner.train(interrupted))?;
+    let advice = format!(
+        "--resume goes on from the last checkpoint; if its memory was full, start anew with --set \
+         training.budget={} and twice the training.accumulate, whose updates are alike",
+        config.training.budget / 2
+    );
+    let outcome = signals
+        .patiently(|interrupted| guarded(&devices, &advice, || Ok(learner.train(interrupted)?)))?;
     if outcome.reason == StopReason::Interrupted {
         return Err(signals.stopped().into());
     }

@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "nbest")]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
@@ -101,7 +101,7 @@ enum PenaltyName {
 /// One line out (or `--nbest` lines) for each line in, whatever it holds. Lines before a failure (a
 /// damaged archive, a word that is no id) are translated and written first.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open())?;
+    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
     let options = options(&args, &translator);
     options.search.validate().map_err(wrong_usage)?;
     let mut input = Input::open(&args)?;

@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use burn::tensor::TensorData;
+use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::read_tensors;
 
 /// Tensors by name.
 pub type Tensors = BTreeMap<String, TensorData>;
+
+/// How far from a number a value may be: `on_cpu` with the fused operations of the CPU, 1e-3 on other devices
+/// (`BURN_DEVICE` chooses), where sums are cut otherwise and exponentials are the driver's.
+pub fn within<T: From<f32>>(on_cpu: f32) -> T {
+    T::from(if burnformer_kernels::is_fused_on(&Device::default()) { on_cpu } else { 1e-3 })
+}
 
 /// Where the numbers are.
 pub fn folder() -> PathBuf {

@@ -135,6 +135,9 @@ pub struct TrainingSettings {
     pub budget: usize,
     /// Most sentences of a batch; 0 for no limit.
     pub max_sentences: usize,
+    /// Lengths are padded to a multiple of this: on a GPU 8 or 16 gives it few shapes to compile and tune its kernels
+    /// for; on a CPU 1, no further padding, is best.
+    pub multiple: usize,
     /// Batches an update; their gradients are averaged over all their real target tokens.
     pub accumulate: usize,
     /// Share of probability that label smoothing spreads over the vocabulary (paper §5.4).
@@ -156,6 +159,7 @@ impl Default for TrainingSettings {
             max_epochs: 0,
             budget: 4096,
             max_sentences: 0,
+            multiple: 1,
             accumulate: 1,
             label_smoothing: 0.1,
             log_every: 50,

@@ -6,6 +6,8 @@ use super::{ConfigFileError, TrainConfig, corpus_paths};
 
 /// Most padded tokens a side of a batch that a configuration may ask for.
 const LARGEST_BUDGET: usize = 1 << 24;
+/// Most columns that lengths are rounded to.
+const MOST_PADDING: usize = 512;
 /// Most batches prepared ahead.
 const FURTHEST_AHEAD: usize = 4096;
 /// Most hypotheses of a beam search.
@@ -101,6 +103,9 @@ impl TrainConfig {
         let remedy = format!("from the longest sentence, such as 4096, to {LARGEST_BUDGET}");
         let good = (1..=LARGEST_BUDGET).contains(&t.budget);
         check(good, "training.budget", t.budget, remedy)?;
+        let good = (1..=MOST_PADDING).contains(&t.multiple);
+        let remedy = format!("from 1, which pads no further, to {MOST_PADDING}");
+        check(good, "training.multiple", t.multiple, remedy)?;
         check(t.accumulate > 0, "training.accumulate", t.accumulate, "at least 1")?;
         let good = (0.0..1.0).contains(&t.label_smoothing);
         check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;

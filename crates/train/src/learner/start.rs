@@ -140,6 +140,7 @@ fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, Trai
     let settings = SamplerSettings {
         budget: config.training.budget,
         max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
+        multiple: config.training.multiple,
         seed: config.training.seed,
     };
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)

@@ -7,7 +7,7 @@ use crate::palette::SERIES;
 /// How one series is told from the others: by colour, by dashes and by markers, each enough alone
 /// for the first few.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
+pub(crate) struct Look {
     pub color: RGBColor,
     /// Lengths of dash and gap; a solid line has no gap.
     pub dash: (f64, f64),
@@ -15,7 +15,7 @@ pub(super) struct Look {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marker {
+pub(crate) enum Marker {
     Circle,
     Square,
     Triangle,

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
     #[command(flatten)]
     alternation: Alternation,
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<()> {
         return args.alternation.run(Peer::Ct2Decode, &ours, &theirs, "tgt_tokens_per_s");
     }
     use_threads(args.threads)?;
-    measure(&args, &args.device.open())?.print(args.json)
+    measure(&args, &args.device.open()?)?.print(args.json)
 }
 
 fn measure(args: &Args, device: &Device) -> Result<Record> {

@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
     #[command(flatten)]
     alternation: Alternation,
@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
         return args.alternation.run(Peer::TorchMatmul, &ours, &options, "gflops");
     }
     use_threads(args.threads)?;
-    let device = args.device.open().autodiff();
+    let device = args.device.open()?.autodiff();
     let (mut work, mut spent, mut shapes) = (0.0, 0.0, Map::new());
     for shape in &args.shapes {
         let (input, output) = parse(shape)?;

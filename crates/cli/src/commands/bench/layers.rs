@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
@@ -63,7 +63,7 @@ impl Memory for Allocator {
 /// Measures every layer at every size.
 pub fn run(args: Args) -> Result<()> {
     check(&args)?;
-    let all = measure_all(&args);
+    let all = measure_all(&args)?;
     if let Some(path) = &args.csv {
         std::fs::write(path, csv(&all)).with_context(|| format!("{}", path.display()))?;
         eprintln!("wrote {}", path.display());
@@ -90,8 +90,8 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn measure_all(args: &Args) -> Vec<Measurement> {
-    let device = args.device.open();
+fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
+    let device = args.device.open()?;
     let patience = Duration::from_millis(args.patience);
     let mut all = Vec::new();
     for kind in Kind::ALL {
@@ -102,7 +102,7 @@ fn measure_all(args: &Args) -> Vec<Measurement> {
             all.extend(args.n.iter().map(at));
         }
     }
-    all
+    Ok(all)
 }
 
 fn csv(all: &[Measurement]) -> String {

@@ -35,6 +35,9 @@ pub struct Args {
     /// Most tokens a side in a batch, padding counted
     #[arg(long, default_value_t = 4096)]
     budget: usize,
+    /// Pad lengths to a multiple of this
+    #[arg(long, default_value_t = 1)]
+    multiple: usize,
     /// Dropout rate
     #[arg(long, default_value_t = 0.1)]
     dropout: f64,
@@ -47,7 +50,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Where to compute
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
     #[command(flatten)]
     alternation: Alternation,
@@ -58,6 +61,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut config = TrainConfig::default();
     config.tokenizer.train.vocab_size = args.shape.vocab;
     config.training.budget = args.budget;
+    config.training.multiple = args.multiple;
     config.data.train = match (args.len, args.train.is_empty()) {
         (Some(_), _) => Vec::new(),
         (None, true) => embedded::unpack(&cache_folder(&config))?.train,
@@ -69,7 +73,7 @@ pub fn run(args: Args) -> Result<()> {
         return args.alternation.run(Peer::TorchTrain, &ours, &theirs, "tgt_tokens_per_s");
     }
     use_threads(args.threads)?;
-    let device = args.device.open().autodiff();
+    let device = args.device.open()?.autodiff();
     measure(&args, &config, &device)?.print(args.json)
 }
 
@@ -124,8 +128,8 @@ impl Batches {
     /// The shuffled batches of a corpus, and the size of its vocabulary.
     fn of_text(config: &TrainConfig) -> Result<(Self, usize)> {
         let corpora = Corpora::prepare(config, &mut |_| ())?;
-        let settings =
-            SamplerSettings { budget: config.training.budget, max_sentences: None, seed: 1 };
+        let (budget, multiple) = (config.training.budget, config.training.multiple);
+        let settings = SamplerSettings { budget, max_sentences: None, multiple, seed: 1 };
         let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
         let batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
         Ok((Self::Text(batches), corpora.tokenizers.target.vocab_size()))

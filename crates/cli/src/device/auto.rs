@@ -1,0 +1,65 @@
+//! `--device auto`: the fastest device that computes what the CPU computes.
+
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use anyhow::Result;
+use burn::tensor::Device;
+use sha2::{Digest, Sha256};
+
+use super::backend::{Backend, Found};
+use super::self_test::{Verdict, in_child, in_process};
+
+/// Of the GPUs that pass a self-test and the CPU the one whose matrix products are fastest. Software
+/// adapters are not asked. Where there is only the CPU, nothing is tested.
+pub fn choose() -> Result<Device> {
+    let cpu = Device::flex();
+    let gpus = Backend::ALL.into_iter().flat_map(gpus_of);
+    let rated = gpus.filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
+    let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(cpu) };
+    let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
+    if of_cpu >= rate {
+        eprintln!("device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})", gpu.name, gpu.part);
+        return Ok(cpu);
+    }
+    eprintln!("device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})", gpu.name, gpu.part);
+    gpu.open()
+}
+
+fn gpus_of(backend: Backend) -> Vec<Found> {
+    let is_cpu = matches!(backend, Backend::Cpu | Backend::NdArray);
+    let found = if is_cpu { Vec::new() } else { backend.found() };
+    found.into_iter().filter(|found| !found.is_software).collect()
+}
+
+/// The verdict on `gpu`, of now or of an earlier start of this program; a failure is reported.
+fn tested(gpu: &Found) -> Option<Verdict> {
+    let memo = memo(gpu);
+    let known = memo.as_ref().and_then(|path| std::fs::read(path).ok());
+    if let Some(verdict) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        return Some(verdict);
+    }
+    match in_child(gpu.name) {
+        Ok(verdict) => {
+            if let Some(path) = memo {
+                // Without the note the next start tests again.
+                let _ = path.parent().map(std::fs::create_dir_all);
+                let _ = std::fs::write(path, serde_json::to_vec(&verdict).unwrap_or_default());
+            }
+            Some(verdict)
+        }
+        Err(cause) => {
+            eprintln!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part);
+            None
+        }
+    }
+}
+
+/// Where the verdict on `gpu` is noted: a name of this very program, the part and its driver.
+fn memo(gpu: &Found) -> Option<PathBuf> {
+    let exe = std::env::current_exe().ok()?.metadata().ok()?;
+    let built = exe.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    let what = format!("{built} {} {} {} {:?}", exe.len(), gpu.name, gpu.part, gpu.driver);
+    let hash: String = Sha256::digest(what).iter().take(8).map(|b| format!("{b:02x}")).collect();
+    Some(burnformer_train::user_cache().join(format!("device-{hash}.json")))
+}

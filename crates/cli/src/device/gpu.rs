@@ -1,0 +1,212 @@
+//! Devices of the GPU backends, as their systems list them.
+
+use std::process::{Command, Stdio};
+
+use burn::cubecl::config::cache::CacheConfig;
+use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+use burn::tensor::Device;
+
+use super::DeviceName;
+use super::backend::{Backend, Found};
+
+/// Keeps what is tuned and compiled in the user's cache folder; a `cubecl.toml` of the user's has the last word.
+pub fn keep_tuning() {
+    let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
+    // Its own default is a `target` folder where the program stands.
+    if matches!(config.environment.path, CacheConfig::Target) {
+        config.environment.path = CacheConfig::Global;
+    }
+    CubeClRuntimeConfig::try_set(config);
+}
+
+/// Drivers that are asked for OpenGL print an error for each adapter where this variable is missing.
+pub fn hush_drivers() {
+    const VARIABLE: &str = "XDG_RUNTIME_DIR";
+    if cfg!(target_os = "linux") && std::env::var_os(VARIABLE).is_none() {
+        // SAFETY: no other thread runs yet (`main` calls this first), so none reads the environment.
+        unsafe { std::env::set_var(VARIABLE, std::env::temp_dir()) };
+    }
+}
+
+/// The devices of `backend` here.
+pub fn found(backend: Backend) -> Vec<Found> {
+    match backend {
+        #[cfg(feature = "wgpu")]
+        Backend::Wgpu => adapters::found(backend),
+        #[cfg(feature = "vulkan")]
+        Backend::Vulkan => adapters::found(backend),
+        #[cfg(feature = "metal")]
+        Backend::Metal => adapters::found(backend),
+        #[cfg(feature = "cuda")]
+        Backend::Cuda => cards(backend, burn::tensor::DeviceType::Cuda),
+        #[cfg(feature = "rocm")]
+        Backend::Rocm => cards(backend, burn::tensor::DeviceType::Rocm),
+        _ => Vec::new(),
+    }
+}
+
+/// The cards that a runtime of its own vendor lists.
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+fn cards(backend: Backend, kind: burn::tensor::DeviceType) -> Vec<Found> {
+    let list = || {
+        let devices = Device::enumerate(kind).into_vec();
+        Ok(devices.into_iter().map(|device| (device.identity(), device)).collect::<Vec<_>>())
+    };
+    // A driver that is half installed makes its bindings panic.
+    let listed = super::self_test::quietly(list).unwrap_or_else(|cause| {
+        eprintln!("{backend} does not answer: {cause}");
+        Vec::new()
+    });
+    let found = listed.into_iter().enumerate().map(|(index, (identity, device))| {
+        let bus = identity.as_ref().and_then(|i| i.physical.as_ref()?.pci_address);
+        Found {
+            name: DeviceName::Of(backend, index),
+            part: identity.map_or_else(|| backend.to_string(), |identity| identity.name),
+            driver: None,
+            memory: bus.and_then(|bus| video_memory(&bus.to_string())),
+            is_software: false,
+            device,
+        }
+    });
+    found.collect()
+}
+
+/// Bytes of memory of the card on the PCI bus at `address` (`0000:01:00.0`), where its driver tells.
+fn video_memory(address: &str) -> Option<u64> {
+    let file = format!("/sys/bus/pci/devices/{}/mem_info_vram_total", address.to_lowercase());
+    let amd = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+    amd.or_else(|| nvidia_memory(address))
+}
+
+fn nvidia_memory(address: &str) -> Option<u64> {
+    let mut command = Command::new("nvidia-smi");
+    command.args(["--query-gpu=pci.bus_id,memory.total", "--format=csv,noheader,nounits"]);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    nvidia_line(&String::from_utf8_lossy(&output.stdout), address)
+}
+
+/// The memory of the card at `address` in lines of `00000000:01:00.0, 24576`, which are MiB.
+fn nvidia_line(text: &str, address: &str) -> Option<u64> {
+    // Its domains have eight digits, those of the system four.
+    let line = text.lines().find(|line| {
+        let bus = line.split(',').next().unwrap_or_default().trim();
+        bus.to_lowercase().ends_with(&address.to_lowercase())
+    })?;
+    let mebibytes: u64 = line.split(',').nth(1)?.trim().parse().ok()?;
+    Some(mebibytes << 20)
+}
+
+#[cfg(feature = "wgpu")]
+mod adapters {
+    //! Adapters of wgpu, as wgpu itself numbers them.
+
+    use burn::tensor::wgpu::wgpu;
+    use burn::tensor::{Device, DeviceKind};
+    use wgpu::{AdapterInfo, DeviceType};
+
+    use super::{Backend, DeviceName, Found, video_memory};
+
+    /// Graphics interfaces that Burn tries for `backend`, the best first.
+    fn interfaces(backend: Backend) -> &'static [wgpu::Backend] {
+        use wgpu::Backend::{Dx12, Gl, Metal, Vulkan};
+        match (backend, cfg!(target_os = "macos")) {
+            (Backend::Vulkan, _) => &[Vulkan],
+            (Backend::Metal, _) | (Backend::Wgpu, true) => &[Metal],
+            _ => &[Vulkan, Dx12, Gl],
+        }
+    }
+
+    pub(super) fn found(backend: Backend) -> Vec<Found> {
+        let lists = interfaces(backend).iter().map(|&interface| list(interface));
+        let mut lists: Vec<Vec<AdapterInfo>> = lists.filter(|list| !list.is_empty()).collect();
+        // Burn takes the first interface with a GPU, else the first with anything.
+        let best = lists.iter().position(|list| list.iter().any(|info| !is_software(info)));
+        if lists.is_empty() {
+            return Vec::new();
+        }
+        let mut infos = numbered(lists.swap_remove(best.unwrap_or(0)));
+        infos.sort_by_key(|(_, info)| rank(info.device_type));
+        let found = infos.into_iter().enumerate();
+        found.map(|(index, (kind, info))| describe(backend, index, kind, &info)).collect()
+    }
+
+    fn list(interface: wgpu::Backend) -> Vec<AdapterInfo> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: interface.into(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = pollster::block_on(instance.enumerate_adapters(interface.into()));
+        adapters.iter().map(wgpu::Adapter::get_info).collect()
+    }
+
+    fn is_software(info: &AdapterInfo) -> bool {
+        info.device_type == DeviceType::Cpu
+    }
+
+    /// Dedicated GPUs first, software last.
+    fn rank(kind: DeviceType) -> u8 {
+        match kind {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        }
+    }
+
+    /// The adapters with how Burn selects them: by kind, counted within the kind.
+    fn numbered(infos: Vec<AdapterInfo>) -> Vec<(DeviceKind, AdapterInfo)> {
+        let mut counts = [0; 5];
+        let number = |info: AdapterInfo| {
+            let count = &mut counts[usize::from(rank(info.device_type))];
+            let nth = *count;
+            *count += 1;
+            let kind = match info.device_type {
+                DeviceType::DiscreteGpu => DeviceKind::DiscreteGpu(nth),
+                DeviceType::IntegratedGpu => DeviceKind::IntegratedGpu(nth),
+                DeviceType::VirtualGpu => DeviceKind::VirtualGpu(nth),
+                DeviceType::Cpu => DeviceKind::Cpu,
+                DeviceType::Other => DeviceKind::DefaultDevice,
+            };
+            (kind, info)
+        };
+        infos.into_iter().map(number).collect()
+    }
+
+    fn describe(backend: Backend, index: usize, kind: DeviceKind, info: &AdapterInfo) -> Found {
+        let driver = format!("{} {}, {}", info.driver, info.driver_info, info.backend);
+        Found {
+            name: DeviceName::Of(backend, index),
+            part: info.name.clone(),
+            driver: Some(driver.trim().to_owned()),
+            memory: video_memory(&info.device_pci_bus_id),
+            is_software: is_software(info),
+            device: open(backend, kind),
+        }
+    }
+
+    fn open(backend: Backend, kind: DeviceKind) -> Device {
+        match backend {
+            #[cfg(feature = "vulkan")]
+            Backend::Vulkan => Device::vulkan(kind),
+            #[cfg(feature = "metal")]
+            Backend::Metal => Device::metal(kind),
+            _ => Device::wgpu(kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_an_nvidia_card_is_found_by_its_place_on_the_bus() {
+        // What `nvidia-smi` prints for two cards.
+        let text = "00000000:01:00.0, 24576\n00000000:C1:00.0, 81559\n";
+        assert_eq!(nvidia_line(text, "0000:c1:00.0"), Some(81_559 << 20));
+        assert_eq!(nvidia_line(text, "0000:02:00.0"), None);
+        assert_eq!(nvidia_line("", "0000:02:00.0"), None);
+    }
+}

@@ -1,0 +1,177 @@
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, anyhow, ensure};
+use burn::tensor::Device;
+
+use super::auto;
+use super::backend::{Backend, Found};
+
+/// One device as named on the command line: `auto`, or a backend and which of its devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceName {
+    /// The fastest that this build and this machine have.
+    #[default]
+    Auto,
+    /// Device number `index` of a backend.
+    Of(Backend, usize),
+}
+
+impl DeviceName {
+    /// The device itself, ready to compute.
+    ///
+    /// # Errors
+    /// If this build or this machine has no such device; the message says what to do.
+    pub fn open(self) -> Result<Device> {
+        match self {
+            Self::Auto => auto::choose(),
+            Self::Of(backend, index) => Ok(find(backend, index)?.open()?),
+        }
+    }
+}
+
+/// Device `index` of `backend`.
+fn find(backend: Backend, index: usize) -> Result<Found> {
+    let mut found = backend.devices()?;
+    let count = found.len();
+    ensure!(
+        index < count,
+        "there is no device {backend}:{index}: {backend} has {count} device{} here, counted from 0; \
+         `burnformer devices` lists them",
+        if count == 1 { "" } else { "s" },
+    );
+    Ok(found.swap_remove(index))
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Of(backend, index) => write!(f, "{backend}:{index}"),
+        }
+    }
+}
+
+impl FromStr for DeviceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
+        let wrong = || format!("`{index}` in `{text}` is no device number, such as 0");
+        Ok(Self::Of(backend.parse()?, index.parse().map_err(|_| wrong())?))
+    }
+}
+
+/// Several devices: names between commas, and `BACKEND:all`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceNames(Vec<Several>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Several {
+    One(DeviceName),
+    All(Backend),
+}
+
+impl DeviceNames {
+    /// The devices, in the order named; at least one.
+    ///
+    /// # Errors
+    /// As [`DeviceName::open`].
+    pub fn open(&self) -> Result<Vec<Device>> {
+        let mut devices = Vec::new();
+        for name in &self.0 {
+            match name {
+                Several::One(name) => devices.push(name.open()?),
+                Several::All(backend) => {
+                    let found = backend.devices()?;
+                    devices.extend(found.into_iter().map(Found::open).collect::<Result<Vec<_>>>()?);
+                }
+            }
+        }
+        Ok(devices)
+    }
+
+    /// Whether `backend` is among them, or may be.
+    pub fn names(&self, backend: Backend) -> bool {
+        self.0.iter().any(|name| match name {
+            Several::One(DeviceName::Auto) => true,
+            Several::One(DeviceName::Of(named, _)) | Several::All(named) => *named == backend,
+        })
+    }
+
+    /// Whether a backend is asked for by name.
+    pub fn are_explicit(&self) -> bool {
+        !self.0.contains(&Several::One(DeviceName::Auto))
+    }
+}
+
+impl FromStr for DeviceNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |text: &str| match text.split_once(':') {
+            Some((backend, "all")) => Ok(Several::All(backend.parse()?)),
+            _ => Ok(Several::One(text.parse()?)),
+        };
+        text.split(',').map(one).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|backend| backend.name() == text);
+        let names = || Self::ALL.map(Backend::name).join(", ");
+        known.ok_or_else(|| {
+            anyhow!("`{text}` is no device; there are auto, {} (the first), or NAME:INDEX", names())
+                .to_string()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_backend_and_an_index() {
+        assert_eq!("auto".parse(), Ok(DeviceName::Auto));
+        assert_eq!("cpu".parse(), Ok(DeviceName::Of(Backend::Cpu, 0)));
+        assert_eq!("cuda:3".parse(), Ok(DeviceName::Of(Backend::Cuda, 3)));
+        for wrong in ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:all"] {
+            assert!(wrong.parse::<DeviceName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_device_is_answered_with_those_there_are() {
+        let message = "gpu".parse::<DeviceName>().unwrap_err();
+        for backend in Backend::ALL {
+            assert!(message.contains(backend.name()), "{message}");
+        }
+    }
+
+    #[test]
+    fn several_devices_stand_between_commas() {
+        let names: DeviceNames = "cpu,cuda:all,cpu:0".parse().unwrap();
+        let cpu = Several::One(DeviceName::Of(Backend::Cpu, 0));
+        assert_eq!(names.0, [cpu, Several::All(Backend::Cuda), cpu]);
+        assert!(names.names(Backend::Cuda) && !names.names(Backend::Wgpu));
+        assert!("cpu,,cpu".parse::<DeviceNames>().is_err());
+    }
+
+    #[test]
+    fn a_device_number_that_is_not_there_says_how_many_there_are() {
+        let error = DeviceName::Of(Backend::Cpu, 1).open().unwrap_err().to_string();
+        assert!(error.contains("cpu has 1 device here"), "{error}");
+    }
+
+    #[test]
+    fn the_cpu_may_be_named_twice() {
+        assert_eq!("cpu,cpu".parse::<DeviceNames>().unwrap().open().unwrap().len(), 2);
+    }
+}

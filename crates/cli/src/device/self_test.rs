@@ -1,0 +1,188 @@
+//! Whether a device computes what the CPU computes, and how fast.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::{Mode, Model, TransformerConfig, label_smoothed_cross_entropy};
+use serde::{Deserialize, Serialize};
+
+use super::DeviceName;
+
+/// Largest difference from the CPU, relative to the value where that is above one.
+const TOLERANCE: f64 = 1e-3;
+/// Rows and columns of the product that is timed.
+const SIZE: usize = 1024;
+/// How long the product is repeated.
+const TIMED: Duration = Duration::from_millis(300);
+
+/// What a self-test found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Largest difference of loss and gradients from the CPU's.
+    pub difference: f64,
+    /// Billions of operations a second in products of 1,024 × 1,024 float32 matrices.
+    pub gflops: f64,
+}
+
+/// Trains one step of a small Transformer on `device` and on the CPU and compares loss and gradients.
+///
+/// # Errors
+/// What went wrong, also where the device panics.
+pub fn in_process(device: &Device) -> Result<Verdict, String> {
+    quietly(|| {
+        let expected = loss_and_gradients(&Device::flex());
+        let own = loss_and_gradients(device);
+        let difference = own.iter().zip(&expected).map(|(own, expected)| {
+            (f64::from(*own) - f64::from(*expected)).abs() / f64::from(expected.abs()).max(1.0)
+        });
+        let difference = difference.fold(0.0, nan_max);
+        match difference <= TOLERANCE {
+            true => Ok(Verdict { difference, gflops: gflops(device) }),
+            false => Err(format!("it differs from the CPU by {difference:.1e}")),
+        }
+    })
+}
+
+/// [`in_process`] of the device `name` in a process of its own, which a driver may crash.
+///
+/// # Errors
+/// What went wrong.
+pub fn in_child(name: DeviceName) -> Result<Verdict, String> {
+    let exe = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut command = Command::new(exe);
+    command.args(["devices", "--test", "--json", "--in-process", "--device"]).arg(name.to_string());
+    let output = command.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
+    let reports: Vec<Report> = serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("it crashes ({})", output.status))?;
+    let report = reports.into_iter().next().ok_or("it is not there any more")?;
+    report.test.ok_or("it was not tested")?
+}
+
+/// The part of `devices --json` that a parent reads.
+#[derive(Deserialize)]
+struct Report {
+    test: Option<Result<Verdict, String>>,
+}
+
+/// Runs `work` with its panics as errors and without their messages on the terminal.
+pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch(work).unwrap_or_else(Err)
+}
+
+/// What `work` gives, or the first line of its panic.
+fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    std::panic::set_hook(hook);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");
+        text.lines().next().unwrap_or_default().to_owned()
+    })
+}
+
+/// Runs `work` on `devices`; a device that fails under it, which drivers report by panics, is an error with
+/// `advice`. Panics on the CPU stay what they are: mistakes of this program.
+///
+/// # Errors
+/// Those of `work`, and a device's failure.
+pub fn guarded<T>(
+    devices: &[Device],
+    advice: &str,
+    work: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    if devices.iter().all(burnformer_kernels::is_fused_on) {
+        return work();
+    }
+    catch(work).unwrap_or_else(|cause| Err(anyhow::anyhow!("the device failed: {cause}; {advice}")))
+}
+
+/// Whether `device` answers at all.
+pub fn adds(device: &Device) -> Result<(), String> {
+    let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
+    let sum: Vec<f32> = sum.iter().collect();
+    if sum == [2.0, 2.0] { Ok(()) } else { Err(format!("it says that 1 + 1 = {sum:?}")) }
+}
+
+/// Loss, then the gradients of every parameter, of one batch with padding through a small Transformer.
+fn loss_and_gradients(device: &Device) -> Vec<f32> {
+    let device = device.clone().autodiff();
+    let config =
+        TransformerConfig { dropout: 0.1, ..TransformerConfig::tiny(40).with_width(32, 2) };
+    let model: Model = config.init(1, &device).expect("a valid configuration").into();
+    let source = ids([[5, 9, 12, 33, 2], [7, 30, 2, 0, 0]], &device);
+    let input = ids([[1, 8, 11, 20, 6], [1, 17, 4, 0, 0]], &device);
+    let output = ids([[8, 11, 20, 6, 2], [17, 4, 2, 0, 0]], &device);
+    let logits = model.forward(source, input, Mode::training(1, 1));
+    let loss = label_smoothed_cross_entropy(logits, output, 0, 0.1).smoothed;
+    let mut values: Vec<f32> = loss.to_data().iter().collect();
+    let gradients = loss.backward();
+    for (_, gradient) in burnformer_core::named_gradients(&model, &gradients) {
+        values.extend(gradient.iter::<f32>());
+    }
+    values
+}
+
+fn ids<const L: usize>(rows: [[i32; L]; 2], device: &Device) -> Tensor<2, Int> {
+    Tensor::from_data(TensorData::new(rows.concat(), [2, L]), device)
+}
+
+/// The larger of two numbers; not a number if one is none.
+fn nan_max(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+/// See [`Verdict::gflops`]; after a first product, which compiles and tunes.
+fn gflops(device: &Device) -> f64 {
+    let values = |seed: usize| (0..SIZE * SIZE).map(move |i| ((i * 7 + seed) % 13) as f32 * 1e-2);
+    let matrix = |seed| {
+        let data = TensorData::new(values(seed).collect::<Vec<_>>(), [SIZE, SIZE]);
+        Tensor::<2>::from_data(data, device)
+    };
+    let (a, b) = (matrix(1), matrix(2));
+    let product = || a.clone().matmul(b.clone());
+    let wait = |c: Tensor<2>| c.slice([0..1, 0..1]).into_data();
+    wait(product());
+    let start = Instant::now();
+    let mut products = 0;
+    while start.elapsed() < TIMED {
+        // One wait for several products, as in a model.
+        let last = (0..4).map(|_| product()).last().expect("four products");
+        wait(last);
+        products += 4;
+    }
+    2.0 * (SIZE as f64).powi(3) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_agrees_with_itself() {
+        let verdict = in_process(&Device::flex()).unwrap();
+        assert_eq!(verdict.difference, 0.0);
+        assert!(verdict.gflops > 0.1, "{verdict:?}");
+    }
+
+    #[test]
+    fn a_panic_is_an_error_in_one_line() {
+        let result = quietly::<()>(|| panic!("no memory\nbacktrace"));
+        assert_eq!(result, Err("no memory".into()));
+    }
+
+    #[test]
+    fn what_goes_wrong_without_a_panic_is_left_as_it_is() {
+        let work = || Err::<(), _>(anyhow::anyhow!("no such file"));
+        let error = guarded(&[Device::flex()], "lower the budget", work).unwrap_err();
+        assert_eq!(error.to_string(), "no such file");
+    }
+
+    #[test]
+    fn a_difference_that_is_no_number_is_not_overlooked() {
+        assert!([1.0, f64::NAN, 2.0].into_iter().fold(0.0, nan_max).is_nan());
+    }
+}

@@ -1,0 +1,125 @@
+//! Every device of this build and this machine computes what the CPU computes.
+//!
+//! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there; without it those are tested that
+//! `burnformer devices` lists.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Corpus, run, run_with, stderr, stdout, train_arguments};
+use serde_json::Value;
+
+/// Devices to test beside the CPU by flex.
+fn others() -> Vec<String> {
+    if let Ok(named) = std::env::var("BURNFORMER_TEST_DEVICES") {
+        return named.split(',').filter(|n| !n.is_empty()).map(String::from).collect();
+    }
+    let listed: Value = serde_json::from_str(&stdout(&run(&["devices", "--json"]))).unwrap();
+    let names = listed.as_array().unwrap().iter().map(|d| d["name"].as_str().unwrap().to_owned());
+    let others: Vec<String> = names.filter(|name| !name.starts_with("cpu")).collect();
+    if others.is_empty() {
+        eprintln!("no device beside the CPU in this build and on this machine");
+    }
+    others
+}
+
+#[test]
+fn the_named_devices_compute() {
+    for device in others() {
+        let output = run(&["devices", "--device", &device, "--test"]);
+        let text = stdout(&output);
+        assert!(text.contains("passes: within"), "{device}: {text}");
+    }
+}
+
+#[test]
+fn the_cpu_is_listed_with_its_threads_and_memory() {
+    let listed: Value = serde_json::from_str(&stdout(&run(&["devices", "--json"]))).unwrap();
+    let cpu = &listed[0];
+    assert_eq!(cpu["name"], "cpu:0");
+    assert!(cpu["part"].as_str().unwrap().contains("thread"), "{cpu}");
+    assert!(cpu["memory_bytes"].as_u64().unwrap() > 1 << 28, "{cpu}");
+    assert_eq!(cpu["precision"][0], "float32");
+    let text = stdout(&run(&["devices"]));
+    // In no build of one system are all devices there.
+    assert!(text.contains("not in this build: `cargo xtask devices --device"), "{text}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_refused_with_a_remedy() {
+    let missing = ["metal", "rocm", "cuda", "vulkan"]
+        .into_iter()
+        .find(|name| stdout(&run(&["devices"])).contains(&format!("{name:<10} not in this build")));
+    let output = run(&["translate", "--model", "m", "--device", missing.unwrap_or("metal")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--device"), "{}", stderr(&output));
+    let output = run(&["translate", "--model", "m", "--device", "cpu:7"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("cpu has 1 device here"), "{}", stderr(&output));
+    let output = run(&["translate", "--model", "m", "--device", "gpu"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("there are auto, cpu"), "{}", stderr(&output));
+}
+
+const UPDATES: usize = 50;
+
+/// Trains a small model with dropout for fifty updates on `device`.
+fn train(folder: &Path, corpus: &Corpus, device: &str) -> PathBuf {
+    let more = [
+        "--device",
+        device,
+        "--set",
+        "training.max_updates=50",
+        "--set",
+        "training.log_every=1",
+        "--set",
+        "model.dropout=0.1",
+        "--set",
+        "model.norm=\"post\"",
+        "--set",
+        "validation.every=50",
+    ];
+    let out = device.replace(':', "-");
+    let output = run(&train_arguments(folder, corpus, &out, &more));
+    assert!(output.status.success(), "{device}: {}", stderr(&output));
+    folder.join(out)
+}
+
+fn losses(run: &Path) -> Vec<f64> {
+    let metrics = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let rows = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
+}
+
+fn translations(model: &Path, device: &str) -> String {
+    let model = model.join("best").display().to_string();
+    let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
+    stdout(&run_with(&["translate", "--model", &model, "--device", device], input))
+}
+
+/// Training, validation, decoding the test text and `translate`: with the same dropout everywhere, the losses of
+/// fifty updates agree, and a model translates alike wherever it was trained and wherever it runs.
+#[test]
+fn fifty_updates_and_translations_are_those_of_the_cpu() {
+    let others = others();
+    if others.is_empty() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = Corpus::write(folder.path());
+    let on_cpu = train(folder.path(), &corpus, "cpu");
+    let expected = losses(&on_cpu);
+    assert_eq!(expected.len(), UPDATES);
+    for device in others {
+        let trained = train(folder.path(), &corpus, &device);
+        let own = losses(&trained);
+        assert_eq!(own.len(), UPDATES, "{device}");
+        for (update, (own, expected)) in own.iter().zip(&expected).enumerate() {
+            let difference = (own - expected).abs();
+            assert!(difference < 1e-3, "{device} update {}: {own}, not {expected}", update + 1);
+        }
+        assert_eq!(translations(&on_cpu, &device), translations(&on_cpu, "cpu"), "{device}");
+        assert_eq!(translations(&trained, &device), translations(&trained, "cpu"), "{device}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Which devices to build in: those that the command line names, else those that this machine seems to have.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::{cargo, exit_code};
+
+/// Devices that need the cargo feature of their name; every other device is in the default build.
+pub const FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];
+
+/// The cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
+pub fn devices_of(args: &[OsString]) -> Vec<String> {
+    let args = args.iter().map(|arg| arg.to_str().unwrap_or_default());
+    let options: Vec<&str> = args.take_while(|arg| *arg != "--").collect();
+    let joined = options.iter().filter_map(|arg| arg.strip_prefix("--device="));
+    let separate = options.windows(2).filter(|pair| pair[0] == "--device").map(|pair| pair[1]);
+    let devices = joined.chain(separate).flat_map(|list| list.split(','));
+    let kinds: Vec<&str> = devices.filter_map(|device| device.split(':').next()).collect();
+    let known = FEATURES.into_iter().filter(|feature| kinds.contains(feature));
+    known.map(String::from).collect()
+}
+
+/// Whether this machine has a GPU of its own, for which choosing among kernels by timing them pays.
+pub fn has_gpu() -> bool {
+    let files = ["/dev/dri/renderD128", "/proc/driver/nvidia/version"];
+    !cfg!(target_os = "linux") || files.into_iter().any(|file| Path::new(file).exists())
+}
+
+/// Whether a graphics driver is installed, be it one that computes on the CPU.
+fn has_graphics_driver() -> bool {
+    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+    let has_one =
+        |folder| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    !cfg!(target_os = "linux") || folders.into_iter().any(has_one)
+}
+
+/// What `test` and `check` build in and run.
+pub struct Plan {
+    /// Devices beside the CPU.
+    pub devices: Vec<String>,
+    /// Whether the command line names them; then one that is not there is a failure.
+    pub named: bool,
+    /// The other arguments.
+    pub rest: Vec<OsString>,
+}
+
+impl Plan {
+    pub fn of(args: &[OsString]) -> Self {
+        let is_option = |arg: &OsString| arg == "--device";
+        let named = devices_of(args);
+        let mut rest = args.to_vec();
+        rest.retain(|arg| !arg.to_string_lossy().starts_with("--device="));
+        if let Some(place) = rest.iter().position(is_option) {
+            rest.drain(place..(place + 2).min(rest.len()));
+        }
+        let is_named = rest.len() < args.len();
+        let found = if has_graphics_driver() { vec![String::from("wgpu")] } else { Vec::new() };
+        Self { devices: if is_named { named } else { found }, named: is_named, rest }
+    }
+
+    /// `--features …` for the whole workspace; nothing if the default build has all.
+    pub fn features(&self) -> Vec<String> {
+        let features = self.devices.iter().map(|device| format!("burnformer/{device}"));
+        let features = features.collect::<Vec<_>>().join(",");
+        if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
+    }
+
+    /// `cargo test` of the workspace in the one build, with `variables` in its environment.
+    pub fn cargo_test(&self, args: &[OsString], variables: &[(&str, &str)]) -> ExitCode {
+        let mut command = cargo("test");
+        command.args(["--release", "--workspace"]).args(self.features()).args(args);
+        if self.named {
+            command.env("BURNFORMER_TEST_DEVICES", self.devices.join(","));
+        }
+        exit_code(command.envs(variables.iter().copied()).status())
+    }
+
+    /// Whether `device` computes what the CPU computes, by the binary's own test.
+    pub fn is_here(&self, device: &str) -> bool {
+        let test = ["--quiet", "--test", "devices", "--", "--exact", "the_named_devices_compute"];
+        let test = test.map(OsString::from);
+        self.cargo_test(&test, &[("BURNFORMER_TEST_DEVICES", device)]) == ExitCode::SUCCESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_gpu_device_asks_for_the_feature_of_its_name() {
+        for device in FEATURES {
+            assert_eq!(devices_of(&words(&format!("--out run --device {device}"))), [device]);
+            assert_eq!(devices_of(&words(&format!("--device={device} --seed 1"))), [device]);
+        }
+    }
+
+    #[test]
+    fn an_index_or_a_list_does_not_hide_the_device() {
+        assert_eq!(devices_of(&words("--device cuda:1")), ["cuda"]);
+        assert_eq!(devices_of(&words("--device=cuda:all")), ["cuda"]);
+        assert_eq!(devices_of(&words("--device=vulkan:0,cuda:1")), ["vulkan", "cuda"]);
+    }
+
+    #[test]
+    fn devices_of_the_default_build_ask_for_nothing() {
+        for line in ["", "--device cpu", "--device=flex", "--device auto", "--device"] {
+            assert!(devices_of(&words(line)).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_the_device_option_is_read() {
+        for line in ["--source cuda", "--devices cuda", "-- --device cuda", "cuda"] {
+            assert!(devices_of(&words(line)).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_plan_of_a_test_takes_its_devices_and_leaves_the_rest() {
+        let plan = Plan::of(&words("--device wgpu,ndarray reference -- --nocapture"));
+        assert!(plan.named);
+        assert_eq!(plan.features(), ["--features", "burnformer/wgpu,burnformer/ndarray"]);
+        assert_eq!(plan.rest, words("reference -- --nocapture"));
+        let plan = Plan::of(&words("--device=cpu reference"));
+        assert!(plan.named && plan.features().is_empty());
+        assert!(!Plan::of(&words("reference")).named);
+    }
+}
