@@ -53,6 +53,7 @@ mod multi_head;
 mod norm;
 mod parameters;
 mod position;
+mod precision;
 mod presets;
 mod random;
 mod residual;
@@ -82,6 +83,7 @@ pub use parameters::{
     LoadError, named_gradients, named_parameters, parameter_sizes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
+pub use precision::Precision;
 pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use rnn::{

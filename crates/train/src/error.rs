@@ -2,8 +2,8 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use burnformer_core::ConfigError;
 use burnformer_core::model_dir::ModelDirError;
+use burnformer_core::{ConfigError, Precision};
 use burnformer_data::DataError;
 use burnformer_infer::InferError;
 
@@ -113,6 +113,17 @@ pub enum TrainError {
         limit: u64,
         /// Which setting to lower.
         advice: String,
+    },
+    /// A device that does not compute in the configured type.
+    #[error(
+        "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
+         choose another --device"
+    )]
+    Precision {
+        /// The type.
+        precision: Precision,
+        /// The device, as its backend calls it.
+        device: String,
     },
     /// Nothing to resume.
     #[error("{}: no checkpoint to resume from; start the run without --resume", path.display())]

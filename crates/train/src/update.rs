@@ -4,6 +4,7 @@ use burnformer_data::{Batch, special};
 
 use crate::adam::Adam;
 use crate::gradients::{FlatGradients, clip_factor};
+use crate::loss_scale::LossScale;
 
 /// Makes updates: forward, backward, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -15,6 +16,8 @@ pub struct Updater {
     pub label_smoothing: f64,
     /// Longest gradient; 0 leaves it alone.
     pub clip_norm: f64,
+    /// What the loss of a float16 model is multiplied by.
+    pub loss_scale: Option<LossScale>,
 }
 
 /// What an update was like.
@@ -28,6 +31,9 @@ pub struct UpdateStatistics {
     pub norm: f64,
     /// Real target tokens.
     pub tokens: usize,
+    /// Whether the update was skipped because the scaled gradient left float16's range; the scale is lower
+    /// now.
+    pub overflowed: bool,
 }
 
 impl UpdateStatistics {
@@ -49,23 +55,38 @@ impl Updater {
         rate: f64,
         device: &Device,
     ) -> (Model, UpdateStatistics) {
-        let (gradients, statistics) =
-            gradients(&model, batches, self.seed, step, self.label_smoothing, device);
+        let loss_scale = self.loss_scale.map_or(1.0, LossScale::factor);
+        let (gradients, mut statistics) =
+            gradients(&model, batches, self.seed, step, self.label_smoothing, loss_scale, device);
+        statistics.overflowed = self.overflowed(&statistics);
         if !statistics.is_finite() {
             return (model, statistics);
         }
-        let scale = clip_factor(statistics.norm, self.clip_norm);
+        let scale = clip_factor(statistics.norm, self.clip_norm) / loss_scale;
         (self.adam.step(model, gradients, scale, rate), statistics)
+    }
+
+    /// Whether a lower loss scale, which is then set, answers a gradient that is not finite. None helps a
+    /// loss that is no number itself.
+    fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
+        let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
+        else {
+            return false;
+        };
+        let finite = statistics.is_finite();
+        loss_scale.answers(finite) && !finite
     }
 }
 
-/// The gradient of update `step` over `batches`, whose randomness is drawn from `seed`.
+/// The gradient of update `step` over `batches`, whose randomness is drawn from `seed`, times
+/// `loss_scale`, a power of two. The statistics are of the loss as it is.
 pub(crate) fn gradients(
     model: &Model,
     batches: &[Batch],
     seed: u64,
     step: u64,
     label_smoothing: f64,
+    loss_scale: f64,
     device: &Device,
 ) -> (FlatGradients, UpdateStatistics) {
     let tokens: usize = batches.iter().map(|batch| batch.target_tokens).sum();
@@ -76,7 +97,7 @@ pub(crate) fn gradients(
         let sums = batch_loss(model, batch, mode, label_smoothing, device);
         loss = loss + sums.smoothed.clone().inner();
         nll = nll + sums.nll.inner();
-        let mut own = (sums.smoothed / tokens as f64).backward();
+        let mut own = (sums.smoothed / (tokens as f64 / loss_scale)).backward();
         let own = FlatGradients::take(model, &mut own);
         gradients = Some(match gradients {
             None => own,
@@ -85,8 +106,8 @@ pub(crate) fn gradients(
     }
     let gradients = gradients.expect("an update has at least one batch");
     let read = |value: Tensor<1>| f64::from(value.into_scalar::<f32>());
-    let (loss, nll, norm) = (read(loss), read(nll), gradients.global_norm());
-    (gradients, UpdateStatistics { loss, nll, norm, tokens })
+    let (loss, nll, norm) = (read(loss), read(nll), gradients.global_norm() / loss_scale);
+    (gradients, UpdateStatistics { loss, nll, norm, tokens, overflowed: false })
 }
 
 fn zero(device: &Device) -> Tensor<1> {
@@ -124,7 +145,7 @@ mod tests {
 
     fn updater(model: &Model, clip_norm: f64) -> Updater {
         let adam = Adam::new(AdamSettings::default(), model);
-        Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm }
+        Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm, loss_scale: None }
     }
 
     fn model() -> (Model, Device) {

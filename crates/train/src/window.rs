@@ -73,7 +73,8 @@ mod tests {
         let add = |state: &mut RunState, from: u32, to: u32| {
             for i in from..to {
                 let x = 1.0 / f64::from(i);
-                let statistics = UpdateStatistics { loss: x, nll: x * x, norm: x / 3.0, tokens: 7 };
+                let (loss, nll, norm) = (x, x * x, x / 3.0);
+                let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
                 state.window.add(&[], &statistics);
             }
         };

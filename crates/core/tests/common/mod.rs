@@ -1,5 +1,7 @@
 //! The reference numbers (`tests/reference/README.md`).
 
+pub mod case;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

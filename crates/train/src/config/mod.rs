@@ -7,6 +7,7 @@ mod validate;
 
 use std::path::{Path, PathBuf};
 
+use burnformer_core::Precision;
 use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Policy};
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +138,9 @@ pub struct TrainingSettings {
     pub max_sentences: usize,
     /// Batches an update; their gradients are averaged over all their real target tokens.
     pub accumulate: usize,
+    /// Type in which matrices are multiplied: `float32`, `bfloat16` or `float16`. Weights, sums, norms and
+    /// losses stay in float32; validation and translation multiply in float32 too.
+    pub precision: Precision,
     /// Share of probability that label smoothing spreads over the vocabulary (paper §5.4).
     pub label_smoothing: f64,
     /// Updates between log lines.
@@ -157,6 +161,7 @@ impl Default for TrainingSettings {
             budget: 4096,
             max_sentences: 0,
             accumulate: 1,
+            precision: Precision::Float32,
             label_smoothing: 0.1,
             log_every: 50,
             prefetch: 8,

@@ -15,6 +15,7 @@ use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 use crate::checkpoint::RunState;
 use crate::config::TrainConfig;
 use crate::error::TrainError;
+use crate::loss_scale::LossScale;
 use crate::memory::Memory;
 use crate::origin::Origin;
 use crate::report::{Answer, Reporter};
@@ -212,6 +213,7 @@ impl Learner {
         self.state.step = step;
         self.state.sampler = sampler;
         self.state.optimizer_steps = self.updater.adam.steps();
+        self.state.loss_scale = self.updater.loss_scale;
         self.state.seconds = self.seconds();
         if statistics.is_finite() {
             self.state.tokens += statistics.tokens as u64;
@@ -228,6 +230,9 @@ impl Learner {
 
     /// Reports an update that was skipped, and whether the run has to go back.
     fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
+        if statistics.overflowed {
+            return self.note_overflow().map(|()| None);
+        }
         let finite = statistics.is_finite();
         let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
         let back = self.state.recovery.record(&self.config.recovery, finite);
@@ -235,6 +240,16 @@ impl Learner {
             self.report_divergence(Answer::Skip, loss, norm, None)?;
         }
         Ok(back.then_some(Left::Diverged(loss, norm)))
+    }
+
+    /// An update skipped on the way to a loss scale that fits says nothing of the model: no divergence.
+    fn note_overflow(&mut self) -> Result<(), TrainError> {
+        let (step, factor) =
+            (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));
+        let note = format!(
+            "update {step} skipped: a gradient left float16's range; the loss is now multiplied by {factor}"
+        );
+        Ok(self.reporter.note(&note)?)
     }
 
     fn log(&mut self, batches: &Prefetch<PlannedBatch>) -> Result<(), TrainError> {

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig};
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings};
 
 use super::restore::{Start, newest};
@@ -23,7 +23,7 @@ impl Learner {
     /// The batch that needs the most memory is tried before anything is written.
     ///
     /// # Errors
-    /// A [`TrainError`] if the folder is in use (or, resuming, holds nothing, or belongs to another
+    /// A [`TrainError`] if the device does not compute in `training.precision`, the folder is in use (or, resuming, holds nothing, or belongs to another
     /// corpus, tokeniser or configuration, or came to its end), the configuration describes no model, the data cannot be
     /// batched, or the memory does not suffice.
     pub fn new(
@@ -35,6 +35,7 @@ impl Learner {
         device: &Device,
     ) -> Result<Self, TrainError> {
         let device = device.clone().autodiff();
+        check_precision(config.training.precision, &device)?;
         let tokenizers = corpora.tokenizers.clone();
         let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
         let shape = config.model.over(source, target);
@@ -67,6 +68,7 @@ impl Learner {
                 seed: config.training.seed,
                 label_smoothing: config.training.label_smoothing,
                 clip_norm: config.optimizer.clip_norm,
+                loss_scale: state.loss_scale,
             },
             config,
             shape,
@@ -136,6 +138,16 @@ impl Learner {
     }
 }
 
+fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+    match precision.is_supported_on(device) {
+        true => Ok(()),
+        false => {
+            let device = format!("{:?}", device.clone().inner());
+            Err(TrainError::Precision { precision, device })
+        }
+    }
+}
+
 fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
@@ -170,7 +182,7 @@ fn try_batch(
 ) {
     let batch = [sampler.batch(pairs)];
     let training = &config.training;
-    gradients(model, &batch, training.seed, 0, training.label_smoothing, device);
+    gradients(model, &batch, training.seed, 0, training.label_smoothing, 1.0, device);
 }
 
 fn reporter(
