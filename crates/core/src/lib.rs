@@ -19,6 +19,7 @@
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | recurrent baseline | [`Rnn`]; [`Model`] is either |
+//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Model::compute_in`] |
 //!
 //! # Example
 //!

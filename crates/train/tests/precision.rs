@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
-use burnformer_train::checkpoint::RunState;
+use burnformer_infer::SearchSettings;
+use burnformer_train::checkpoint::{self, Loaded, Progress, RunState, Saved};
 use burnformer_train::report::{Record, read_metrics};
-use burnformer_train::{Corpora, Learner, TrainConfig, TrainError};
+use burnformer_train::{Corpora, Learner, Origin, Recovery, TrainConfig, TrainError};
 
 const SETTINGS: [&str; 16] = [
     "model.d_model=32",
@@ -46,7 +47,7 @@ impl Toy {
         self.folder.path().join(name)
     }
 
-    fn train(&self, out: &str, precision: &str, updates: u64, resume: bool) -> RunState {
+    fn config(&self, precision: &str, updates: u64) -> TrainConfig {
         let own = [
             format!("data.train=[{:?}]", self.path("corpus.tsv").display().to_string()),
             format!("data.cache={:?}", self.path("cache").display().to_string()),
@@ -54,11 +55,33 @@ impl Toy {
             format!("training.max_updates={updates}"),
         ];
         let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(own).collect();
-        let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    fn train(&self, out: &str, precision: &str, updates: u64, resume: bool) -> RunState {
+        let config = self.config(precision, updates);
         let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
         let device = Device::default();
         let learner = Learner::new(config, &corpora, &self.path(out), resume, true, &device);
         learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
+    }
+
+    /// Sets the loss scale that the float16 run `out` goes on with after update `step`.
+    fn set_loss_scale(&self, out: &str, step: u64, factor: f64) {
+        let config = self.config("float16", step);
+        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
+        let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
+        let device = Device::default().autodiff();
+        let Loaded { model, adam, mut state, .. } =
+            checkpoint::load(&path, &config, &origin, &device).unwrap();
+        let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
+        state.loss_scale = Some(serde_json::from_value(scale).unwrap());
+        let vocab = tokenizers.target.vocab_size();
+        let (shape, search) = (config.model.over(vocab, vocab), SearchSettings::default());
+        let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
+        let progress = Progress { adam: &adam, state: &state, config: &config, origin: &origin };
+        checkpoint::save(&path, &saved, &progress).unwrap();
     }
 
     /// The loss of each log line.
@@ -120,6 +143,22 @@ fn a_run_in_float16_stopped_and_resumed_is_the_run_that_was_not() {
             .map(|run| fs::read(toy.path(run).join("checkpoints/step-000060").join(file)).unwrap());
         assert!(whole == parts, "{file}");
     }
+}
+
+#[test]
+fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
+    let toy = Toy::new();
+    toy.train("run", "float16", 4, false);
+    let high = 2f64.powi(36);
+    toy.set_loss_scale("run", 4, high);
+    let state = toy.train("run", "float16", 40, true);
+    let skipped = state.step - state.optimizer_steps;
+    // More in a row than recovery.skips, after which a diverged run goes back.
+    assert!((6..36).contains(&skipped), "{state:?}");
+    assert_eq!(state.loss_scale.unwrap().factor(), high / 2f64.powi(skipped as i32));
+    assert_eq!(state.recovery, Recovery::default());
+    let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
+    assert_eq!(log.matches("left float16's range").count() as u64, skipped, "{log}");
 }
 
 #[test]

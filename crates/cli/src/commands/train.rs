@@ -138,7 +138,8 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     let shape = config.model.over(vocab, vocab);
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
-    let bytes = worst_batch_bytes(&shape, config.training.budget, longest);
+    let training = &config.training;
+    let bytes = worst_batch_bytes(&shape, training.budget, longest, training.precision);
     output::print(config.to_toml())?;
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
     let gigabytes = bytes as f64 / 1e9;

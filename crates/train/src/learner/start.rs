@@ -165,8 +165,8 @@ fn check_estimate(
     sampler: &BatchSampler,
 ) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
     let plan = sampler.plan(config.training.seed, 0);
-    let (pairs, worst) =
-        worst_batch(shape, sampler, &plan).expect("a sampler has at least one batch");
+    let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
+        .expect("a sampler has at least one batch");
     memory.check_estimate(shape, config, worst)?;
     Ok((pairs.to_vec(), worst))
 }
