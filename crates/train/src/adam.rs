@@ -39,7 +39,7 @@ pub struct Adam {
     first: Vec<Tensor<1>>,
     second: Vec<Tensor<1>>,
     step: u64,
-    /// 1 − βᵗ of both moments where only the device knows t: since steps that it decided about.
+    /// 1 − βᵗ of both moments, each `[1]`, once the device decides about steps and alone knows t.
     bias: Option<[Tensor<1>; 2]>,
 }
 
@@ -70,6 +70,7 @@ impl Adam {
         rate: f64,
     ) -> M {
         self.step += 1;
+        self.bias = None;
         let AdamSettings { beta1, beta2, epsilon, .. } = self.settings;
         let step = AdamStep {
             rate,

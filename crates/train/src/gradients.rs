@@ -43,7 +43,7 @@ impl FlatGradients {
     }
 
     /// The same on `device`.
-    pub fn to_device(self, device: &Device) -> Self {
+    pub fn moved_to(self, device: &Device) -> Self {
         Self(self.0.into_iter().map(|gradient| gradient.to_device(device)).collect())
     }
 

@@ -119,7 +119,7 @@ impl Share {
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
         let sums = Sums::over(&model, batches, self.objective, device);
-        sums.expect("a device that is asked has a batch").to_device(first)
+        sums.expect("a device that is asked has a batch").moved_to(first)
     }
 }
 

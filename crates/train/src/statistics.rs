@@ -24,6 +24,7 @@ impl UpdateStatistics {
 
 /// The statistics of an update that was made, or at least handed to the device.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one an update")]
 pub enum PendingStatistics {
     /// The host has them.
     Known(UpdateStatistics),

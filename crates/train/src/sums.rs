@@ -68,9 +68,9 @@ impl Sums {
     }
 
     /// The same on `device`.
-    pub fn to_device(self, device: &Device) -> Self {
+    pub fn moved_to(self, device: &Device) -> Self {
         Self {
-            gradients: self.gradients.to_device(device),
+            gradients: self.gradients.moved_to(device),
             loss: self.loss.to_device(device),
             nll: self.nll.to_device(device),
         }
