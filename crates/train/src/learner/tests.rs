@@ -150,7 +150,9 @@ fn a_run_whose_updates_the_device_decides_about_is_the_one_of_the_host() {
     let toy = Toy::new(&["training.accumulate=2", "training.log_every=4"]);
     let host = train(toy.start("host", 1));
     let device = train(on_device(toy.start("device", 1)));
+    train(on_device(toy.start("devices", 2)));
     toy.assert_same_losses(["host", "device"], 1e-5);
+    toy.assert_same_losses(["host", "devices"], 1e-5);
     let without_clock =
         |state: RunState| RunState { seconds: 0.0, window: Window::default(), ..state };
     assert_eq!(without_clock(host.state), without_clock(device.state));
