@@ -149,6 +149,17 @@ pub enum TrainError {
         /// The limit that is reached.
         limit: String,
     },
+    /// More devices than an update of a resumed run has batches.
+    #[error(
+        "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
+         result depends on; name at most {batches} with --device, or start a new run with another --out"
+    )]
+    TooManyDevices {
+        /// Devices named.
+        devices: usize,
+        /// Batches an update.
+        batches: usize,
+    },
     /// Averaging no models, or models of different shapes.
     #[error("averaging: {0}")]
     Average(String),

@@ -57,7 +57,9 @@ mod tests {
 
     use super::*;
     use crate::adam::{Adam, AdamSettings};
-    use crate::update::{UpdateStatistics, Updater};
+    use crate::parallel::Replicas;
+    use crate::statistics::UpdateStatistics;
+    use crate::update::Updater;
 
     #[test]
     fn the_factor_is_halved_by_an_overflow_down_to_1_and_no_further() {
@@ -99,7 +101,7 @@ mod tests {
     struct Run {
         model: Model,
         updater: Updater,
-        device: Device,
+        replicas: Replicas,
         step: u64,
     }
 
@@ -110,20 +112,26 @@ mod tests {
             let mut model = Model::from(config.init(1, &device).unwrap());
             model.compute_in(precision);
             let adam = Adam::new(AdamSettings::default(), &model);
-            let updater =
-                Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm: 1.0, loss_scale };
-            Self { model, updater, device, step: 0 }
+            let updater = Updater {
+                adam,
+                seed: 1,
+                label_smoothing: 0.1,
+                clip_norm: 1.0,
+                loss_scale,
+                synchronous: true,
+            };
+            Self { model, updater, replicas: Replicas::new(&[device]), step: 0 }
         }
 
         fn update(&mut self, rate: f64) -> UpdateStatistics {
             let pairs = vec![(vec![4, 5, 6], vec![7, 8]), (vec![5], vec![9, 10, 11, 4])];
             let batches = [Batch::new(vec![0, 1], &pairs)];
             self.step += 1;
-            let (model, device) = (self.model.clone(), self.device.clone());
-            let (model, statistics) =
-                self.updater.update(model, &batches, self.step, rate, &device);
+            let model = self.model.clone();
+            let (model, pending) =
+                self.updater.update(model, &batches, self.step, rate, &self.replicas);
             self.model = model;
-            statistics
+            self.updater.read(&[pending])[0]
         }
 
         fn values(&self) -> Vec<TensorData> {

@@ -12,7 +12,7 @@ use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use crate::config::{TrainConfig, ValidationSettings};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::update::batch_loss;
+use crate::sums::batch_loss;
 
 /// A model measured on text it was not trained on.
 #[derive(Clone, Debug, PartialEq)]

@@ -61,8 +61,8 @@ impl Toy {
     fn train(&self, out: &str, precision: &str, updates: u64, resume: bool) -> RunState {
         let config = self.config(precision, updates);
         let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
-        let device = Device::default();
-        let learner = Learner::new(config, &corpora, &self.path(out), resume, true, &device);
+        let devices = [Device::default()];
+        let learner = Learner::new(config, &corpora, &self.path(out), resume, true, &devices);
         learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
     }
 

@@ -1,5 +1,6 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use anyhow::{Result, bail};
 use burn::tensor::Device;
@@ -77,8 +78,9 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("{}{cached}", corpora.report);
         eprintln!("run: {}", folder.display());
     }
+    let devices = from_ref(&device);
     let learner =
-        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &device)?;
+        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, devices)?;
     let outcome = signals.patiently(|interrupted| learner.train(interrupted))?;
     if outcome.reason == StopReason::Interrupted {
         return Err(signals.stopped().into());

@@ -136,14 +136,15 @@ pub struct TrainingSettings {
     pub budget: usize,
     /// Most sentences of a batch; 0 for no limit.
     pub max_sentences: usize,
-    /// Batches an update; their gradients are averaged over all their real target tokens.
+    /// Batches an update; their gradients are averaged over all their real target tokens. Several devices
+    /// share them: a new run takes at least one for each, and as many for all.
     pub accumulate: usize,
     /// Type in which matrices are multiplied: `float32`, `bfloat16` or `float16`. Weights, sums, norms and
     /// losses stay in float32; validation and translation multiply in float32 too.
     pub precision: Precision,
     /// Share of probability that label smoothing spreads over the vocabulary (paper §5.4).
     pub label_smoothing: f64,
-    /// Updates between log lines.
+    /// Updates between log lines; on a GPU also between two looks at whether they are finite, at most 100.
     pub log_every: u64,
     /// Batches prepared ahead by a background thread.
     pub prefetch: usize,

@@ -125,7 +125,8 @@ impl Learner {
             let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         };
-        let (device, regular) = (self.device.clone(), |at: u64| self.is_regular(at) && at <= step);
+        let (device, regular) =
+            (self.device().clone(), |at: u64| self.is_regular(at) && at <= step);
         let start = newest(
             &self.run,
             &self.config,

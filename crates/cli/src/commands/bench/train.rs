@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -6,8 +7,9 @@ use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use burnformer_core::Precision;
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
+use burnformer_kernels::is_fused_on;
 use burnformer_train::{
-    Adam, AdamSettings, Corpora, LossScale, TrainConfig, Updater, cache_folder, noam,
+    Adam, AdamSettings, Corpora, LossScale, Replicas, TrainConfig, Updater, cache_folder, noam,
 };
 use serde_json::json;
 
@@ -93,15 +95,18 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
     let shape = args.shape.config(vocab, args.dropout);
     let mut model = burnformer_core::Model::from(shape.init(1, device)?);
     model.compute_in(args.precision);
+    let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     let mut updater = Updater {
         adam: Adam::new(AdamSettings::default(), &model),
         seed: 1,
         label_smoothing: 0.1,
         clip_norm: 0.0,
-        loss_scale: (args.precision == Precision::Float16).then(LossScale::default),
+        loss_scale,
+        synchronous: is_fused_on(device) || loss_scale.is_some(),
     };
+    let replicas = Replicas::new(from_ref(device));
     let (mut tokens, mut positions, mut seconds, mut loss) = (0, 0, 0.0, 0.0);
-    let mut waited = 0.0;
+    let (mut waited, mut unread) = (0.0, Vec::new());
     for step in 1..=args.warm + args.updates {
         if step == args.warm + 1 {
             waited = batches.waited();
@@ -109,12 +114,17 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         let parts = [batches.next()?];
         let start = Instant::now();
         let rate = noam(step, args.shape.d, WARMUP);
-        let (next, statistics) = updater.update(model, &parts, step, rate, device);
+        let (next, statistics) = updater.update(model, &parts, step, rate, &replicas);
         model = next;
-        loss = statistics.loss / statistics.tokens as f64;
+        unread.push(statistics);
+        // A device that works on its own has done what it was given only when it is asked for the outcome.
+        if step == args.warm || step == args.warm + args.updates {
+            let read = updater.read(&std::mem::take(&mut unread));
+            loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
+        }
         if step > args.warm {
             seconds += start.elapsed().as_secs_f64();
-            tokens += statistics.tokens;
+            tokens += parts[0].target_tokens;
             positions += parts[0].positions();
         }
     }
