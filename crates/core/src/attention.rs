@@ -1,4 +1,5 @@
 use burn::tensor::{Bool, Tensor, activation::softmax};
+use burnformer_kernels::widened;
 
 use crate::dropout::Dropout;
 use crate::random::Mode;
@@ -15,7 +16,8 @@ pub struct Attended {
 /// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
 ///
 /// `mask` is boolean, `true` hides, and broadcasts to the scores. A query that sees no key gets
-/// weights 0 and context 0, with finite gradients. `dropout` acts on the weights.
+/// weights 0 and context 0, with finite gradients. `dropout` acts on the weights. In 16 bits only the
+/// two products are: the weights have 32.
 ///
 /// # Shapes
 /// - `query`: `[batch, heads, query_len, d_k]`
@@ -32,12 +34,12 @@ pub fn scaled_dot_product_attention(
     let [batch, heads, query_len, d_k] = query.dims();
     let key_len = key.dims()[2];
     // Scaling the queries instead of the scores touches d_k numbers a position, not key_len.
-    let scores = (query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3));
+    let scores = widened((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
     let weights = match mask {
         None => softmax(scores, 3),
         Some(mask) => masked_softmax(scores, mask.expand([batch, heads, query_len, key_len])),
     };
-    let context = dropout.forward(weights.clone(), mode).matmul(value);
+    let context = dropout.forward(weights.clone(), mode).cast(value.dtype()).matmul(value);
     Attended { context, weights }
 }
 

@@ -8,6 +8,7 @@ use crate::feed_forward::PositionWiseFeedForward;
 use crate::mask::{look_ahead_mask, window_mask};
 use crate::multi_head::{KeyValues, MultiHeadAttention};
 use crate::norm::LayerNorm;
+use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::transformer::{AttentionMaps, Memory};
@@ -212,6 +213,14 @@ impl Decoder {
             layer.self_attention.pack();
             layer.cross_attention.pack();
             layer.feed_forward.pack();
+        }
+    }
+
+    pub(crate) fn compute_in(&mut self, precision: Precision) {
+        for layer in &mut self.layers {
+            layer.self_attention.compute_in(precision);
+            layer.cross_attention.compute_in(precision);
+            layer.feed_forward.compute_in(precision);
         }
     }
 

@@ -1,9 +1,10 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::{PackedWeight, RandomKey, embedding, linear};
+use burnformer_kernels::{PackedWeight, RandomKey, embedding};
 
 use crate::init;
 use crate::linear::packed_for;
+use crate::precision::Precision;
 
 /// Token embedding, scaled by √d_model, whose matrix can also serve as the output projection
 /// (paper §3.4).
@@ -13,13 +14,16 @@ pub struct TokenEmbedding {
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
     packed: Option<PackedWeight>,
+    #[module(skip)]
+    precision: Precision,
 }
 
 impl TokenEmbedding {
     /// An embedding of `vocab` pieces in `d_model` features.
     pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
-        Self { weight: init::normal([vocab, d_model], std, key, device), packed: None }
+        let weight = init::normal([vocab, d_model], std, key, device);
+        Self { weight, packed: None, precision: Precision::Float32 }
     }
 
     /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.
@@ -32,14 +36,20 @@ impl TokenEmbedding {
     /// The tied output projection, x·Eᵀ: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, x: Tensor<3>) -> Tensor<3> {
         let weight = self.weight.val();
-        let fast = packed_for(&self.packed, &weight);
+        let fast = packed_for(&self.packed, &weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, None, false))
-            .unwrap_or_else(|| linear(x, weight, None))
+            .unwrap_or_else(|| self.precision.linear(x, weight, None))
     }
 
     /// Arranges the matrix for fast [`logits`](Self::logits), see
     /// [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         self.packed = PackedWeight::new(&self.weight.val());
+    }
+
+    /// Multiplies [`logits`](Self::logits) in `precision` from now on, see
+    /// [`Transformer::compute_in`](crate::Transformer::compute_in). Rows are looked up in float32.
+    pub fn compute_in(&mut self, precision: Precision) {
+        self.precision = precision;
     }
 }

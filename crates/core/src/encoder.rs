@@ -6,6 +6,7 @@ use crate::config::{NormPosition, TransformerConfig};
 use crate::feed_forward::PositionWiseFeedForward;
 use crate::multi_head::MultiHeadAttention;
 use crate::norm::LayerNorm;
+use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::window::{Sight, Window};
@@ -107,6 +108,13 @@ impl Encoder {
         for layer in &mut self.layers {
             layer.self_attention.pack();
             layer.feed_forward.pack();
+        }
+    }
+
+    pub(crate) fn compute_in(&mut self, precision: Precision) {
+        for layer in &mut self.layers {
+            layer.self_attention.compute_in(precision);
+            layer.feed_forward.compute_in(precision);
         }
     }
 

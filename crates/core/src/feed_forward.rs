@@ -6,6 +6,7 @@ use crate::activation::Activation;
 use crate::config::TransformerConfig;
 use crate::dropout::Dropout;
 use crate::linear::Linear;
+use crate::precision::Precision;
 use crate::random::Mode;
 
 /// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`, the same at
@@ -46,5 +47,11 @@ impl PositionWiseFeedForward {
     pub fn pack(&mut self) {
         self.inner.pack();
         self.outer.pack();
+    }
+
+    /// Multiplies in `precision` from now on, see [`Transformer::compute_in`](crate::Transformer::compute_in).
+    pub fn compute_in(&mut self, precision: Precision) {
+        self.inner.compute_in(precision);
+        self.outer.compute_in(precision);
     }
 }

@@ -19,6 +19,7 @@
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | recurrent baseline | [`Rnn`]; [`Model`] is either |
+//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Model::compute_in`] |
 //!
 //! # Example
 //!
@@ -53,6 +54,7 @@ mod multi_head;
 mod norm;
 mod parameters;
 mod position;
+mod precision;
 mod presets;
 mod random;
 mod residual;
@@ -82,6 +84,7 @@ pub use parameters::{
     LoadError, named_gradients, named_parameters, parameter_sizes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
+pub use precision::Precision;
 pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use rnn::{

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigError, TransformerConfig};
 use crate::decoder::DecoderCache;
+use crate::precision::Precision;
 use crate::random::Mode;
 use crate::rnn::{Rnn, RnnCache, RnnConfig};
 use crate::transformer::{AttentionMaps, Transformer};
@@ -268,6 +269,15 @@ impl Model {
         match self {
             Self::Transformer(model) => model.pack(),
             Self::Rnn(model) => model.pack(),
+        }
+    }
+
+    /// Multiplies matrices in `precision` from now on, see [`Transformer::compute_in`] and
+    /// [`Rnn::compute_in`].
+    pub fn compute_in(&mut self, precision: Precision) {
+        match self {
+            Self::Transformer(model) => model.compute_in(precision),
+            Self::Rnn(model) => model.compute_in(precision),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
 use crate::dropout::Dropout;
 use crate::linear::Linear;
+use crate::precision::Precision;
 use crate::random::Mode;
 use crate::window::{Sight, window_attention};
 
@@ -23,9 +24,12 @@ pub struct MultiHeadAttention {
     pub output: Linear,
     dropout: Dropout,
     heads: usize,
+    #[module(skip)]
+    precision: Precision,
 }
 
-/// Projected keys and values, heads side by side: computed once, attended to by every later query.
+/// Projected keys and values, heads side by side, of the type in which attention multiplies: computed
+/// once, attended to by every later query.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
     /// `[batch, key_len, heads·d_k]`.
@@ -65,6 +69,7 @@ impl MultiHeadAttention {
             output: Linear::new(heads * d_v, d_model, key.fold(3), device),
             dropout: Dropout::new(config.attention_dropout),
             heads,
+            precision: Precision::Float32,
         }
     }
 
@@ -101,7 +106,8 @@ impl MultiHeadAttention {
 
     /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
-        KeyValues { key: self.key.forward(memory.clone()), value: self.value.forward(memory) }
+        let key = self.precision.narrowed(self.key.forward(memory.clone()));
+        KeyValues { key, value: self.precision.narrowed(self.value.forward(memory)) }
     }
 
     /// Attends from `query` to keys and values that are already projected; pushes the weights onto
@@ -114,7 +120,7 @@ impl MultiHeadAttention {
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let query = self.query.forward(query);
+        let query = self.queries(query);
         let KeyValues { key, value } = memory;
         let context = match record {
             None => attention(query, key, value, self.heads, mask, self.dropout.mask(mode)),
@@ -146,7 +152,7 @@ impl MultiHeadAttention {
             Sight::Masked(mask) => self.attend(x, memory, mask.clone(), mode, record),
             Sight::Blocks(blocks) => {
                 assert!(record.is_none(), "attention in blocks has no whole rows of weights");
-                let query = self.query.forward(x);
+                let query = self.queries(x);
                 let KeyValues { key, value } = memory;
                 let (heads, dropout) = (self.heads, &self.dropout);
                 let context = window_attention(query, key, value, heads, blocks, dropout, mode);
@@ -168,7 +174,7 @@ impl MultiHeadAttention {
             let (key, value) = history.key_values();
             return self.attend(query, KeyValues { key, value }, mask, mode, record);
         }
-        let query = self.query.forward(query);
+        let query = self.queries(query);
         let context = history.attend(query, self.heads, mask, self.dropout.mask(mode));
         self.output.forward(context)
     }
@@ -182,7 +188,7 @@ impl MultiHeadAttention {
         mask: Option<Tensor<4, Bool>>,
     ) -> Tensor<3> {
         let KeyValues { key, value } = memory;
-        let context = step_attention(self.query.forward(query), key, value, self.heads, mask);
+        let context = step_attention(self.queries(query), key, value, self.heads, mask);
         self.output.forward(context)
     }
 
@@ -191,6 +197,19 @@ impl MultiHeadAttention {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
             .into_iter()
             .for_each(Linear::pack);
+    }
+
+    /// Multiplies in `precision` from now on, see [`Transformer::compute_in`](crate::Transformer::compute_in).
+    pub fn compute_in(&mut self, precision: Precision) {
+        self.precision = precision;
+        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
+            .into_iter()
+            .for_each(|linear| linear.compute_in(precision));
+    }
+
+    /// The projected queries, of the type in which attention multiplies.
+    fn queries(&self, x: Tensor<3>) -> Tensor<3> {
+        self.precision.narrowed(self.query.forward(x))
     }
 
     /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.

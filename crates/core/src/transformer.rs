@@ -10,6 +10,7 @@ use crate::encoder::Encoder;
 use crate::linear::Linear;
 use crate::mask::padding_mask;
 use crate::position::PositionalEncoding;
+use crate::precision::Precision;
 use crate::random::Mode;
 
 /// The encoder-decoder Transformer (paper §3, Figure 1).
@@ -150,6 +151,21 @@ impl Transformer {
             None => {
                 let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
                 embedding.expect("an embedding exists").pack();
+            }
+        }
+    }
+
+    /// Multiplies matrices in `precision` from now on: the linear maps, the output projection, and both
+    /// products of attention. Weights, their gradients, norms, softmax, residual sums and the logits stay
+    /// in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
+    pub fn compute_in(&mut self, precision: Precision) {
+        self.encoder.compute_in(precision);
+        self.decoder.compute_in(precision);
+        match &mut self.generator {
+            Some(generator) => generator.compute_in(precision),
+            None => {
+                let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
+                embedding.expect("an embedding exists").compute_in(precision);
             }
         }
     }

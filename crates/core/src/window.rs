@@ -215,7 +215,7 @@ fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
     match full - len {
         0 => x,
         missing => {
-            let zeros = Tensor::zeros([batch, missing, width], &x.device());
+            let zeros = Tensor::zeros([batch, missing, width], (&x.device(), x.dtype()));
             Tensor::cat(vec![x, zeros], 1)
         }
     }
@@ -224,7 +224,7 @@ fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
 /// `x` with a block of zeros before it and, for a `span` of 3, one after it.
 fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     let [batch, _, width] = x.dims();
-    let edge = Tensor::zeros([batch, block, width], &x.device());
+    let edge = Tensor::zeros([batch, block, width], (&x.device(), x.dtype()));
     let mut parts = vec![edge.clone(), x];
     parts.extend((span == 3).then_some(edge));
     Tensor::cat(parts, 1)

@@ -9,7 +9,7 @@ use crate::{DropoutMask, twin};
 /// finite gradients. `mask` drops weights, as the elements of `[batch, heads, query_len, key_len]`.
 ///
 /// Fused: no head is copied apart, the weights are the only product that is kept, and the batch is
-/// worked on in parallel.
+/// worked on in parallel. In 16 bits only the two products are: scores are widened before the softmax.
 ///
 /// # Shapes
 /// - `query`: `[batch, query_len, heads·d_k]`

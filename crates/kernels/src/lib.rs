@@ -65,6 +65,7 @@ mod norm;
 mod packed;
 mod random;
 mod step;
+mod widened;
 
 pub mod twin;
 
@@ -83,6 +84,7 @@ pub use norm::{layer_norm, residual_dropout_norm};
 pub use packed::PackedWeight;
 pub use random::RandomKey;
 pub use step::step_attention;
+pub use widened::widened;
 
 /// Whether the fused operations serve tensors on `device`: the CPU, where memory is the host's and
 /// work is divided among its processors.

@@ -1,3 +1,5 @@
+mod on_device;
+
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
@@ -37,6 +39,8 @@ pub struct Adam {
     first: Vec<Tensor<1>>,
     second: Vec<Tensor<1>>,
     step: u64,
+    /// 1 − βᵗ of both moments, each `[1]`, once the device decides about steps and alone knows t.
+    bias: Option<[Tensor<1>; 2]>,
 }
 
 impl Adam {
@@ -47,10 +51,11 @@ impl Adam {
         let zeros = |sizes: &[usize]| {
             sizes.iter().map(|&size| Tensor::<1>::zeros([size], &device).inner()).collect()
         };
-        Self { settings, names, first: zeros(&sizes), second: zeros(&sizes), step: 0 }
+        let (first, second) = (zeros(&sizes), zeros(&sizes));
+        Self { settings, names, first, second, step: 0, bias: None }
     }
 
-    /// Steps taken.
+    /// Steps taken; without those that the device decided about and nobody has read yet.
     pub fn steps(&self) -> u64 {
         self.step
     }
@@ -65,6 +70,7 @@ impl Adam {
         rate: f64,
     ) -> M {
         self.step += 1;
+        self.bias = None;
         let AdamSettings { beta1, beta2, epsilon, .. } = self.settings;
         let step = AdamStep {
             rate,
@@ -74,6 +80,16 @@ impl Adam {
             time: self.step,
             gradient_scale: scale,
         };
+        self.map(module, gradients, |moving, gradient| adam_step(moving, gradient, step))
+    }
+
+    /// Moves each parameter of `module` and its moments by `step`, in visiting order.
+    fn map<M: Module>(
+        &mut self,
+        module: M,
+        gradients: FlatGradients,
+        step: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
+    ) -> M {
         let mut mapper = StepMapper {
             gradients: gradients.into_inner().into_iter(),
             first: std::mem::take(&mut self.first).into_iter(),
@@ -121,15 +137,15 @@ impl Adam {
 }
 
 /// Steps each parameter in visiting order, moving its moments from one list to the other.
-struct StepMapper {
+struct StepMapper<F> {
     gradients: std::vec::IntoIter<Tensor<1>>,
     first: std::vec::IntoIter<Tensor<1>>,
     second: std::vec::IntoIter<Tensor<1>>,
     moved: (Vec<Tensor<1>>, Vec<Tensor<1>>),
-    step: AdamStep,
+    step: F,
 }
 
-impl ModuleMapper for StepMapper {
+impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let (gradient, first, second) =
             (self.gradients.next(), self.first.next(), self.second.next());
@@ -142,7 +158,7 @@ impl ModuleMapper for StepMapper {
                 second: second.expect(expected),
             };
             let Moving { parameter, first, second } =
-                adam_step(moving, gradient.expect(expected), self.step);
+                (self.step)(moving, gradient.expect(expected));
             self.moved.0.push(first);
             self.moved.1.push(second);
             Tensor::from_inner(parameter.reshape(shape)).require_grad()

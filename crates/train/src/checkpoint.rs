@@ -22,6 +22,7 @@ use crate::early_stopping::Best;
 use crate::error::TrainError;
 use crate::exact;
 use crate::folder::write_folder;
+use crate::loss_scale::LossScale;
 use crate::origin::{Origin, compare};
 use crate::recovery::Recovery;
 use crate::report::ResumePoint;
@@ -58,6 +59,9 @@ pub struct RunState {
     pub window: Window,
     /// What was done about divergence.
     pub recovery: Recovery,
+    /// What the loss is multiplied by in float16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<LossScale>,
 }
 
 impl RunState {

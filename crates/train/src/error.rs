@@ -2,8 +2,8 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use burnformer_core::ConfigError;
 use burnformer_core::model_dir::ModelDirError;
+use burnformer_core::{ConfigError, Precision};
 use burnformer_data::DataError;
 use burnformer_infer::InferError;
 
@@ -114,6 +114,17 @@ pub enum TrainError {
         /// Which setting to lower.
         advice: String,
     },
+    /// A device that does not compute in the configured type.
+    #[error(
+        "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
+         choose another --device"
+    )]
+    Precision {
+        /// The type.
+        precision: Precision,
+        /// The device, as its backend calls it.
+        device: String,
+    },
     /// Nothing to resume.
     #[error("{}: no checkpoint to resume from; start the run without --resume", path.display())]
     NothingToResume {
@@ -137,6 +148,17 @@ pub enum TrainError {
         step: u64,
         /// The limit that is reached.
         limit: String,
+    },
+    /// More devices than an update of a resumed run has batches.
+    #[error(
+        "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
+         result depends on; name at most {batches} with --device, or start a new run with another --out"
+    )]
+    TooManyDevices {
+        /// Devices named.
+        devices: usize,
+        /// Batches an update.
+        batches: usize,
     },
     /// Averaging no models, or models of different shapes.
     #[error("averaging: {0}")]

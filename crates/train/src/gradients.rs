@@ -1,5 +1,5 @@
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Gradients, Tensor};
+use burn::tensor::{Device, Gradients, Tensor};
 use burnformer_kernels::sum_of_squares;
 
 /// The gradients of a module's parameters, flat, in the order in which the module is visited.
@@ -36,6 +36,17 @@ impl FlatGradients {
         self.0.iter().map(|g| sum_of_squares(g.clone())).sum::<f64>().sqrt()
     }
 
+    /// The same norm as a tensor `[1]` beside the gradients, for which the host does not wait.
+    pub fn norm_on_device(&self) -> Tensor<1> {
+        let squares = self.0.iter().map(|gradient| gradient.clone().square().sum()).collect();
+        Tensor::cat(squares, 0).sum().sqrt()
+    }
+
+    /// The same on `device`.
+    pub fn moved_to(self, device: &Device) -> Self {
+        Self(self.0.into_iter().map(|gradient| gradient.to_device(device)).collect())
+    }
+
     /// The gradients in visiting order.
     pub fn into_inner(self) -> Vec<Tensor<1>> {
         self.0
@@ -48,10 +59,16 @@ pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 { (limit / (norm + 1e-6)).min(1.0) } else { 1.0 }
 }
 
+/// [`clip_factor`] of a norm `[1]` on the device.
+pub(crate) fn clip_factor_on_device(norm: Tensor<1>, limit: f64) -> Tensor<1> {
+    match limit > 0.0 {
+        true => ((norm + 1e-6).recip() * limit).clamp_max(1.0),
+        false => norm.ones_like(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use burn::tensor::Device;
-
     use super::*;
 
     fn flat(values: &[&[f32]]) -> FlatGradients {
@@ -61,7 +78,9 @@ mod tests {
 
     #[test]
     fn the_norm_is_over_all_parameters_together() {
-        assert_eq!(flat(&[&[3.0], &[0.0, 4.0]]).global_norm(), 5.0);
+        let gradients = flat(&[&[3.0], &[0.0, 4.0]]);
+        assert_eq!(gradients.global_norm(), 5.0);
+        assert_eq!(gradients.norm_on_device().into_scalar::<f32>(), 5.0);
     }
 
     #[test]
@@ -70,5 +89,10 @@ mod tests {
         assert_eq!(clip_factor(1.0, 2.0), 1.0);
         assert_eq!(clip_factor(0.0, 2.0), 1.0);
         assert_eq!(clip_factor(9.0, 0.0), 1.0);
+        for (norm, limit) in [(4.0, 2.0), (1.0, 2.0), (0.0, 2.0), (9.0, 0.0)] {
+            let on_device = Tensor::from_floats([norm as f32], &Device::default());
+            let factor = clip_factor_on_device(on_device, limit).into_scalar::<f32>();
+            assert!((f64::from(factor) - clip_factor(norm, limit)).abs() < 1e-6, "{norm} {limit}");
+        }
     }
 }

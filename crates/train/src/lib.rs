@@ -5,7 +5,8 @@
 //! averaging, early stopping, and the files a run leaves behind. The trade-off taken: the loop is our
 //! own over Burn's tensors and autodiff rather than Burn's `Learner`, because what a paper's numbers
 //! depend on is counted in updates and tokens where `Learner` counts epochs and batches (see
-//! `docs/decisions/training-loop.md`). It names no backend: whoever calls passes a device.
+//! `docs/decisions/training-loop.md`). It names no backend: whoever calls passes a device, or several that
+//! share each update's batches (`docs/decisions/several-devices.md`).
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -26,13 +27,17 @@ mod exact;
 mod folder;
 mod gradients;
 pub mod learner;
+mod loss_scale;
 mod memory;
 mod origin;
+mod parallel;
 mod recovery;
 pub mod report;
 mod run_dir;
 mod schedule;
+mod statistics;
 pub mod study;
+mod sums;
 mod update;
 mod validate;
 mod window;
@@ -45,11 +50,14 @@ pub use early_stopping::{Best, Metric};
 pub use error::TrainError;
 pub use gradients::{FlatGradients, clip_factor};
 pub use learner::{Learner, Outcome, StopReason};
+pub use loss_scale::LossScale;
 pub use memory::{update_bytes, worst_batch_bytes};
 pub use origin::Origin;
+pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};
 pub use run_dir::RunDir;
 pub use schedule::{ScheduleSettings, noam};
-pub use update::{UpdateStatistics, Updater};
+pub use statistics::{PendingStatistics, UpdateStatistics};
+pub use update::Updater;
 pub use validate::{Validation, Validator};
 pub use window::Window;

@@ -1,6 +1,6 @@
 //! How much memory a run needs, and how much there is.
 
-use burnformer_core::{ModelConfig, RnnConfig, TransformerConfig};
+use burnformer_core::{ModelConfig, Precision, RnnConfig, TransformerConfig};
 use burnformer_data::{BatchSampler, EpochPlan};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -12,10 +12,15 @@ type Shape = [usize; 3];
 
 /// An estimate, in bytes, of what an update needs at most: see [`update_bytes`], for a batch of `budget`
 /// padded tokens a side in sentences of `longest`.
-pub fn worst_batch_bytes(config: &ModelConfig, budget: usize, longest: usize) -> u64 {
+pub fn worst_batch_bytes(
+    config: &ModelConfig,
+    budget: usize,
+    longest: usize,
+    precision: Precision,
+) -> u64 {
     let longest = longest.clamp(1, budget.max(1));
-    let both: u64 = position_bytes(config, longest, longest).iter().sum();
-    parameter_bytes(config, 1) + budget as u64 * both
+    let both: u64 = position_bytes(config, longest, longest, precision).iter().sum();
+    parameter_bytes(config, 1, precision) + budget as u64 * both
 }
 
 /// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
@@ -25,29 +30,48 @@ pub fn worst_batch_bytes(config: &ModelConfig, budget: usize, longest: usize) ->
 /// context and weights; each feed-forward network its input and inner layer; each residual connection
 /// its two sides; the output keeps the logits and their gradient; a recurrent unit its gates' inputs,
 /// four values of each gate and their gradients, an annotation its keys and its gradient. (Measured: 0.77 GB where this says
-/// 0.85, `small` on Multi30k.)
-pub fn update_bytes(config: &ModelConfig, [rows, source, target]: Shape, accumulate: usize) -> u64 {
-    let [of_source, of_target] = position_bytes(config, source, target);
+/// 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept rounded too, and attention weights
+/// three times: before and after rounding, and as what hides some of them. (Measured at d 256, 2,048 tokens a
+/// side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17 where it says 1.31 for 1,024.)
+pub fn update_bytes(
+    config: &ModelConfig,
+    [rows, source, target]: Shape,
+    accumulate: usize,
+    precision: Precision,
+) -> u64 {
+    let [of_source, of_target] = position_bytes(config, source, target, precision);
     let batch = (rows * source) as u64 * of_source + (rows * target) as u64 * of_target;
-    parameter_bytes(config, accumulate) + batch
+    parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// Weights, gradients, two moments; accumulation adds up gradients beside those of a batch.
-fn parameter_bytes(config: &ModelConfig, accumulate: usize) -> u64 {
-    4 * (if accumulate > 1 { 5 } else { 4 }) * config.parameter_count() as u64
+/// Weights, gradients, two moments; accumulation adds up gradients beside those of a batch, a precision of
+/// 16 bits keeps the weights in it too.
+fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
+    let sum = if accumulate > 1 { 4 } else { 0 };
+    let rounded = if precision == Precision::Float32 { 0 } else { 2 };
+    (16 + sum + rounded) * config.parameter_count() as u64
 }
 
 /// Bytes kept for a source and for a target position.
-fn position_bytes(config: &ModelConfig, source: usize, target: usize) -> [u64; 2] {
+fn position_bytes(
+    config: &ModelConfig,
+    source: usize,
+    target: usize,
+    precision: Precision,
+) -> [u64; 2] {
+    let times = if precision == Precision::Float32 { 1 } else { 3 };
     let [of_source, of_target] = match config {
-        ModelConfig::Transformer(config) => transformer_values(config, source, target),
+        ModelConfig::Transformer(config) => {
+            transformer_values(config, times * source, times * target)
+        }
         ModelConfig::Rnn(config) => rnn_values(config, source),
     };
     let logits = 2 * config.target_vocab();
     [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
 }
 
-/// Values kept for a source and for a target position but the logits.
+/// Values kept for a source and for a target position but the logits, where a row of attention weights takes
+/// `source` or `target` values.
 fn transformer_values(config: &TransformerConfig, source: usize, target: usize) -> [usize; 2] {
     let attention =
         |keys: usize| config.d_model + config.heads * (2 * config.d_k + 2 * config.d_v + keys);
@@ -73,6 +97,7 @@ pub(crate) fn worst_batch<'a>(
     config: &ModelConfig,
     sampler: &BatchSampler,
     plan: &'a EpochPlan,
+    precision: Precision,
 ) -> Option<(&'a [u32], Shape)> {
     let columns = |pairs: &[u32], side: fn(&BatchSampler, usize) -> usize| {
         let longest = pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0);
@@ -83,7 +108,7 @@ pub(crate) fn worst_batch<'a>(
         [pairs.len(), source, columns(pairs, |sampler, i| sampler.corpus().target_len(i))]
     };
     let shapes = plan.batches().iter().map(|pairs| (pairs.as_slice(), shape(pairs)));
-    shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1))
+    shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
 }
 
 /// The memory of this process and the limit set to it.
@@ -111,7 +136,7 @@ impl Memory {
         config: &TrainConfig,
         shape: Shape,
     ) -> Result<u64, TrainError> {
-        let bytes = update_bytes(model, shape, config.training.accumulate);
+        let bytes = config_bytes(model, shape, config);
         let (limit_name, limit) = match self.limit {
             Some(limit) => ("training.max_memory (--max-memory)", limit),
             None => ("what this machine has free,", self.available()),
@@ -137,7 +162,7 @@ impl Memory {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
         // What the estimate leaves out (the text, buffers of the device) takes from the limit.
-        let estimate = update_bytes(model, shape, config.training.accumulate);
+        let estimate = config_bytes(model, shape, config);
         let beside = bytes.saturating_sub(estimate);
         let advice = advice(model, config, shape, limit.saturating_sub(beside));
         let limit_name = "training.max_memory (--max-memory)";
@@ -166,9 +191,14 @@ impl Memory {
     }
 }
 
+/// [`update_bytes`] under `config`.
+fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 {
+    update_bytes(model, shape, config.training.accumulate, config.training.precision)
+}
+
 /// Which setting to lower so that an update fits into `limit` bytes, and to what.
 fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
-    let parameters = parameter_bytes(model, config.training.accumulate);
+    let parameters = parameter_bytes(model, config.training.accumulate, config.training.precision);
     if parameters >= limit {
         return format!(
             "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \
@@ -177,7 +207,7 @@ fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -
             parameters as f64 / 1e9,
         );
     }
-    let activations = update_bytes(model, shape, config.training.accumulate) - parameters;
+    let activations = config_bytes(model, shape, config) - parameters;
     let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
     // One sentence alone may need as much: then only shorter ones help.
     let budget = (0.9 * share * config.training.budget as f64) as usize;
@@ -207,7 +237,8 @@ mod tests {
     #[test]
     fn memory_grows_with_the_budget_and_the_vocabulary() {
         for of in [tiny, |vocab| RnnConfig::tiny(vocab).into()] {
-            let bytes = |budget, vocab| worst_batch_bytes(&of(vocab), budget, 100);
+            let bytes =
+                |budget, vocab| worst_batch_bytes(&of(vocab), budget, 100, Precision::Float32);
             assert!(bytes(8192, 6000) > bytes(4096, 6000));
             assert!(bytes(4096, 12_000) > bytes(4096, 6000));
         }
@@ -221,8 +252,14 @@ mod tests {
     #[test]
     fn a_square_batch_of_the_budget_is_the_worst_batch() {
         let model = tiny(6000);
-        assert_eq!(update_bytes(&model, [40, 100, 100], 1), worst_batch_bytes(&model, 4000, 100));
-        assert!(update_bytes(&model, [40, 100, 100], 2) > update_bytes(&model, [40, 100, 100], 1));
+        let bytes =
+            |accumulate, precision| update_bytes(&model, [40, 100, 100], accumulate, precision);
+        for precision in Precision::ALL {
+            let worst = worst_batch_bytes(&model, 4000, 100, precision);
+            assert_eq!(bytes(1, precision), worst);
+            assert!(bytes(2, precision) > worst);
+        }
+        assert!(bytes(1, Precision::Float16) > bytes(1, Precision::Float32));
     }
 
     #[test]
@@ -236,7 +273,8 @@ mod tests {
         assert!(bytes > limit && limit == 200_000_000);
         let budget = advice.split("about ").nth(1).unwrap().split(' ').next().unwrap();
         let budget: usize = budget.parse().unwrap();
-        assert!(update_bytes(&model, [budget / 100, 100, 100], 1) <= limit, "{advice}");
+        let bytes = update_bytes(&model, [budget / 100, 100, 100], 1, Precision::Float32);
+        assert!(bytes <= limit, "{advice}");
         assert!(advice.contains("training.budget, now 4000"), "{advice}");
     }
 

@@ -1,9 +1,13 @@
-use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Model, label_smoothed_cross_entropy};
-use burnformer_data::{Batch, special};
+use burn::tensor::Tensor;
+use burnformer_core::Model;
+use burnformer_data::Batch;
 
 use crate::adam::Adam;
-use crate::gradients::{FlatGradients, clip_factor};
+use crate::gradients::{clip_factor, clip_factor_on_device};
+use crate::loss_scale::LossScale;
+use crate::parallel::Replicas;
+use crate::statistics::{PendingStatistics, UpdateStatistics};
+use crate::sums::{Objective, Sums};
 
 /// Makes updates: forward, backward, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -15,108 +19,107 @@ pub struct Updater {
     pub label_smoothing: f64,
     /// Longest gradient; 0 leaves it alone.
     pub clip_norm: f64,
-}
-
-/// What an update was like.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UpdateStatistics {
-    /// Σ label-smoothed loss over real target tokens.
-    pub loss: f64,
-    /// Σ negative log-likelihood.
-    pub nll: f64,
-    /// Norm of the gradient before clipping.
-    pub norm: f64,
-    /// Real target tokens.
-    pub tokens: usize,
-}
-
-impl UpdateStatistics {
-    /// Whether loss and gradient are numbers; if not, the update was skipped.
-    pub fn is_finite(&self) -> bool {
-        self.loss.is_finite() && self.norm.is_finite()
-    }
+    /// What the loss of a float16 model is multiplied by; the host has to decide then, for it sets the next.
+    pub loss_scale: Option<LossScale>,
+    /// Whether the host judges loss and gradient of an update before its step. That costs nothing on the
+    /// CPU; a GPU would wait for the host each update, so there the decision is left to the device, and
+    /// the host reads now and then how it went.
+    pub synchronous: bool,
 }
 
 impl Updater {
     /// Update number `step` (from 1) over `batches`: the gradient of the loss averaged over the real
     /// target tokens of all of them, as if they were one batch. Where loss or gradient is not finite,
     /// model and optimiser stay as they are.
+    ///
+    /// # Panics
+    /// Without a batch, or with a loss scale where the host does not decide.
     pub fn update(
         &mut self,
         model: Model,
         batches: &[Batch],
         step: u64,
         rate: f64,
-        device: &Device,
-    ) -> (Model, UpdateStatistics) {
-        let (gradients, statistics) =
-            gradients(&model, batches, self.seed, step, self.label_smoothing, device);
-        if !statistics.is_finite() {
-            return (model, statistics);
+        replicas: &Replicas,
+    ) -> (Model, PendingStatistics) {
+        let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+        let (seed, label_smoothing, loss_scale) =
+            (self.seed, self.label_smoothing, self.loss_factor());
+        let objective = Objective { seed, step, label_smoothing, tokens, loss_scale };
+        let sums = replicas.sums(&model, batches, objective);
+        match self.synchronous {
+            true => self.step(model, sums, tokens, rate),
+            false => self.step_on_device(model, sums, tokens, rate),
         }
-        let scale = clip_factor(statistics.norm, self.clip_norm);
-        (self.adam.step(model, gradients, scale, rate), statistics)
     }
-}
 
-/// The gradient of update `step` over `batches`, whose randomness is drawn from `seed`.
-pub(crate) fn gradients(
-    model: &Model,
-    batches: &[Batch],
-    seed: u64,
-    step: u64,
-    label_smoothing: f64,
-    device: &Device,
-) -> (FlatGradients, UpdateStatistics) {
-    let tokens: usize = batches.iter().map(|batch| batch.target_tokens).sum();
-    let mut gradients: Option<FlatGradients> = None;
-    let (mut loss, mut nll) = (zero(device), zero(device));
-    for (place, batch) in batches.iter().enumerate() {
-        let mode = Mode::training(seed, step).fold(place as u64);
-        let sums = batch_loss(model, batch, mode, label_smoothing, device);
-        loss = loss + sums.smoothed.clone().inner();
-        nll = nll + sums.nll.inner();
-        let mut own = (sums.smoothed / tokens as f64).backward();
-        let own = FlatGradients::take(model, &mut own);
-        gradients = Some(match gradients {
-            None => own,
-            Some(sum) => sum.plus(own),
-        });
+    /// What the updates were like that `pending` tells of, in their order: all since the last call.
+    pub fn read(&mut self, pending: &[PendingStatistics]) -> Vec<UpdateStatistics> {
+        let statistics = PendingStatistics::read(pending);
+        let made = pending.iter().zip(&statistics);
+        let steps = made.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
+        self.adam.settle(steps.count() as u64);
+        statistics
     }
-    let gradients = gradients.expect("an update has at least one batch");
-    let read = |value: Tensor<1>| f64::from(value.into_scalar::<f32>());
-    let (loss, nll, norm) = (read(loss), read(nll), gradients.global_norm());
-    (gradients, UpdateStatistics { loss, nll, norm, tokens })
-}
 
-fn zero(device: &Device) -> Tensor<1> {
-    Tensor::<1>::zeros([1], device).inner()
-}
+    fn step(
+        &mut self,
+        model: Model,
+        sums: Sums,
+        tokens: usize,
+        rate: f64,
+    ) -> (Model, PendingStatistics) {
+        let read = |value: Tensor<1>| f64::from(value.into_scalar::<f32>());
+        let loss_scale = self.loss_factor();
+        let (loss, nll) = (read(sums.loss), read(sums.nll));
+        let norm = sums.gradients.global_norm() / loss_scale;
+        let mut statistics = UpdateStatistics { loss, nll, norm, tokens, overflowed: false };
+        statistics.overflowed = self.overflowed(&statistics);
+        let pending = PendingStatistics::Known(statistics);
+        if !statistics.is_finite() {
+            return (model, pending);
+        }
+        let scale = clip_factor(norm, self.clip_norm) / loss_scale;
+        (self.adam.step(model, sums.gradients, scale, rate), pending)
+    }
 
-/// The loss sums of one batch.
-pub(crate) fn batch_loss(
-    model: &Model,
-    batch: &Batch,
-    mode: Mode,
-    label_smoothing: f64,
-    device: &Device,
-) -> burnformer_core::LossSums {
-    let rows = batch.batch;
-    let source = ids(&batch.source, [rows, batch.source_len], device);
-    let input = ids(&batch.target_input, [rows, batch.target_len], device);
-    let output = ids(&batch.target_output, [rows, batch.target_len], device);
-    let logits = model.forward(source, input, mode);
-    label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
-}
+    /// The same, with nothing read.
+    fn step_on_device(
+        &mut self,
+        model: Model,
+        sums: Sums,
+        tokens: usize,
+        rate: f64,
+    ) -> (Model, PendingStatistics) {
+        assert_eq!(self.loss_scale, None, "the host has to decide about updates of a scaled loss");
+        let Sums { gradients, loss, nll } = sums;
+        let norm = gradients.norm_on_device();
+        let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
+        let scale = clip_factor_on_device(norm.clone(), self.clip_norm);
+        let numbers = Tensor::cat(vec![loss, nll, norm], 0);
+        let model = self.adam.step_where(finite, model, gradients, scale, rate);
+        (model, PendingStatistics::OnDevice { numbers, tokens })
+    }
 
-/// Ids `[rows, columns]` as a tensor on `device`.
-fn ids(values: &[u32], shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
-    let values: Vec<i32> = values.iter().map(|&id| id as i32).collect();
-    Tensor::from_data(TensorData::new(values, shape), device)
+    fn loss_factor(&self) -> f64 {
+        self.loss_scale.map_or(1.0, LossScale::factor)
+    }
+
+    /// Whether a lower loss scale, which is then set, answers a gradient that is not finite. None helps a
+    /// loss that is no number itself.
+    fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
+        let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
+        else {
+            return false;
+        };
+        let finite = statistics.is_finite();
+        loss_scale.answers(finite) && !finite
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::{Device, TensorData};
     use burnformer_core::{ModelConfig, RnnConfig, TransformerConfig, named_parameters};
 
     use super::*;
@@ -124,17 +127,27 @@ mod tests {
 
     fn updater(model: &Model, clip_norm: f64) -> Updater {
         let adam = Adam::new(AdamSettings::default(), model);
-        Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm }
+        Updater {
+            adam,
+            seed: 1,
+            label_smoothing: 0.1,
+            clip_norm,
+            loss_scale: None,
+            synchronous: true,
+        }
     }
 
-    fn model() -> (Model, Device) {
+    fn replicas() -> Replicas {
+        Replicas::new(&[Device::default()])
+    }
+
+    fn model() -> Model {
         let config = TransformerConfig { dropout: 0.0, ..TransformerConfig::tiny(12) };
         build(config.into())
     }
 
-    fn build(config: ModelConfig) -> (Model, Device) {
-        let device = Device::default().autodiff();
-        (config.init(1, &device).unwrap(), device)
+    fn build(config: ModelConfig) -> Model {
+        config.init(1, &Device::default().autodiff()).unwrap()
     }
 
     fn pairs() -> Vec<(Vec<u32>, Vec<u32>)> {
@@ -146,16 +159,30 @@ mod tests {
         ]
     }
 
+    impl Updater {
+        /// An update whose statistics are read at once.
+        fn one(
+            &mut self,
+            model: Model,
+            batches: &[Batch],
+            step: u64,
+            rate: f64,
+        ) -> (Model, UpdateStatistics) {
+            let (model, pending) = self.update(model, batches, step, rate, &replicas());
+            (model, self.read(&[pending])[0])
+        }
+    }
+
     /// The loss is averaged over the tokens of the whole update, so cutting it into batches of
     /// unequal sizes changes nothing.
     #[test]
     fn accumulated_batches_equal_one_large_batch() {
-        let (model, device) = model();
+        let model = model();
         let pairs = pairs();
         let whole = vec![Batch::new(vec![0, 1, 2, 3], &pairs)];
         let parts = vec![Batch::new(vec![0], &pairs[..1]), Batch::new(vec![1, 2, 3], &pairs[1..])];
-        let (one, a) = updater(&model, 0.0).update(model.clone(), &whole, 1, 1e-3, &device);
-        let (two, b) = updater(&model, 0.0).update(model.clone(), &parts, 1, 1e-3, &device);
+        let (one, a) = updater(&model, 0.0).one(model.clone(), &whole, 1, 1e-3);
+        let (two, b) = updater(&model, 0.0).one(model.clone(), &parts, 1, 1e-3);
         assert!((a.loss - b.loss).abs() < 1e-3);
         assert!((a.norm - b.norm).abs() < 1e-4);
         assert_eq!(a.tokens, b.tokens);
@@ -173,12 +200,12 @@ mod tests {
     #[test]
     fn updates_lower_the_loss_of_either_architecture() {
         let rnn = RnnConfig { dropout: 0.0, ..RnnConfig::tiny(12) };
-        for (mut model, device) in [model(), build(rnn.into())] {
+        for mut model in [model(), build(rnn.into())] {
             let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
             let mut updater = updater(&model, 1.0);
             let mut losses = Vec::new();
             for step in 1..=30 {
-                let (next, statistics) = updater.update(model, &batch, step, 1e-3, &device);
+                let (next, statistics) = updater.one(model, &batch, step, 1e-3);
                 model = next;
                 losses.push(statistics.loss);
             }
@@ -188,21 +215,54 @@ mod tests {
 
     #[test]
     fn an_update_without_a_finite_loss_leaves_model_and_moments_as_they_are() {
-        let (model, device) = model();
-        let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
-        let mut updater = updater(&model, 1.0);
-        // One step as wide as this leaves parameters whose forward pass overflows.
-        let (model, first) = updater.update(model, &batch, 1, 1e30, &device);
-        assert!(first.is_finite());
-        let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
-        let (model, second) = updater.update(model, &batch, 2, 1e-3, &device);
-        assert!(!second.is_finite(), "{second:?}");
-        assert_eq!(updater.adam.steps(), 1);
-        for (name, value) in named_parameters(&model) {
-            value.assert_eq(&before[&name], true);
+        for synchronous in [true, false] {
+            let model = model();
+            let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
+            let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
+            // One step as wide as this leaves parameters whose forward pass overflows.
+            let (model, first) = updater.one(model, &batch, 1, 1e30);
+            assert!(first.is_finite());
+            let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
+            let (model, second) = updater.one(model, &batch, 2, 1e-3);
+            assert!(!second.is_finite(), "{second:?}");
+            assert_eq!(updater.adam.steps(), 1);
+            for (name, value) in named_parameters(&model) {
+                value.assert_eq(&before[&name], true);
+            }
+            for (name, value) in updater.adam.named_moments() {
+                value.assert_eq(&moments[&name], true);
+            }
         }
-        for (name, value) in updater.adam.named_moments() {
-            value.assert_eq(&moments[&name], true);
+    }
+
+    /// Statistics of twenty clipped updates with dropout, read after each, or `together`.
+    fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
+        let mut model = build(TransformerConfig::tiny(12).into());
+        let mut updater = Updater { synchronous, ..updater(&model, 0.5) };
+        let batches =
+            [Batch::new(vec![0], &pairs()[..1]), Batch::new(vec![1, 2, 3], &pairs()[1..])];
+        let (mut unread, mut read) = (Vec::new(), Vec::new());
+        for step in 1..=20 {
+            let (next, pending) = updater.update(model, &batches, step, 1e-3, &replicas());
+            model = next;
+            unread.push(pending);
+            if unread.len() == together {
+                read.extend(updater.read(&std::mem::take(&mut unread)));
+            }
+        }
+        assert_eq!((read.len(), updater.adam.steps()), (20, 20));
+        read
+    }
+
+    #[test]
+    fn updates_decided_on_the_device_are_those_decided_by_the_host() {
+        let host = twenty(true, 1);
+        assert!(host.iter().any(|update| update.norm > 0.6), "nothing was clipped: {host:?}");
+        for device in [twenty(false, 1), twenty(false, 10)] {
+            for (a, b) in host.iter().zip(&device) {
+                let (a, b) = (a.loss / a.tokens as f64, b.loss / b.tokens as f64);
+                assert!((a - b).abs() < 1e-5, "{a} {b}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::{Mode, Model, ModelConfig};
+use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
     LengthPenalty, LongSources, NeuralModel, SearchSettings, TranslateOptions, Translator,
@@ -12,7 +12,7 @@ use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use crate::config::{TrainConfig, ValidationSettings};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::update::batch_loss;
+use crate::sums::batch_loss;
 
 /// A model measured on text it was not trained on.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,9 @@ impl Validator {
         model: &Model,
         device: &Device,
     ) -> Result<Validation, TrainError> {
-        let model = model.valid();
+        // What is measured is what the saved model will be: it translates in float32.
+        let mut model = model.valid();
+        model.compute_in(Precision::Float32);
         let device = device.clone().inner();
         let (loss, nll) = self.losses(&model, &device);
         let mut validation =

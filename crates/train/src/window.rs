@@ -4,7 +4,30 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::RunState;
 use crate::exact;
 use crate::report::TrainPoint;
-use crate::update::UpdateStatistics;
+use crate::statistics::UpdateStatistics;
+
+/// How much text an update learns from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// Sentence pairs.
+    pub(crate) pairs: u64,
+    /// Tokens of both sides, padding counted.
+    pub(crate) positions: u64,
+    /// Real tokens of both sides.
+    pub(crate) real: u64,
+}
+
+impl Extent {
+    /// Of an update over `batches`.
+    pub(crate) fn of(batches: &[Batch]) -> Self {
+        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
+        Self {
+            pairs: sum(|batch| batch.batch),
+            positions: sum(Batch::positions),
+            real: sum(|batch| batch.source_tokens + batch.target_tokens),
+        }
+    }
+}
 
 /// The updates since the last log line, added up. Part of the run's state, so that a line that spans a
 /// kill says what it would have said without.
@@ -26,13 +49,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// Takes in an update over `batches`.
-    pub(crate) fn add(&mut self, batches: &[Batch], statistics: &UpdateStatistics) {
+    /// Takes in an update.
+    pub(crate) fn add(&mut self, extent: Extent, statistics: &UpdateStatistics) {
         self.updates += 1;
         self.tokens += statistics.tokens as u64;
-        self.positions += batches.iter().map(Batch::positions).sum::<usize>() as u64;
-        let real = batches.iter().map(|b| b.source_tokens + b.target_tokens).sum::<usize>();
-        self.real += real as u64;
+        self.positions += extent.positions;
+        self.real += extent.real;
         self.loss += statistics.loss;
         self.nll += statistics.nll;
         self.norm += statistics.norm;
@@ -73,8 +95,9 @@ mod tests {
         let add = |state: &mut RunState, from: u32, to: u32| {
             for i in from..to {
                 let x = 1.0 / f64::from(i);
-                let statistics = UpdateStatistics { loss: x, nll: x * x, norm: x / 3.0, tokens: 7 };
-                state.window.add(&[], &statistics);
+                let (loss, nll, norm) = (x, x * x, x / 3.0);
+                let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
+                state.window.add(Extent::default(), &statistics);
             }
         };
         let mut whole = RunState::default();

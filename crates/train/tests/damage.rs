@@ -56,7 +56,7 @@ impl Run {
 
     fn learner(&self, path: &Path, resume: bool) -> Result<Learner, TrainError> {
         let config = self.config.clone();
-        Learner::new(config, &self.corpora, path, resume, true, &Device::default())
+        Learner::new(config, &self.corpora, path, resume, true, &[Device::default()])
     }
 
     /// A copy of the run's configuration and checkpoints.

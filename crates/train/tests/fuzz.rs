@@ -22,7 +22,9 @@ fn check(config: &TrainConfig) {
     let vocab = config.tokenizer.train.vocab_size;
     let shape = config.model.over(vocab, vocab);
     shape.validate().unwrap();
-    worst_batch_bytes(&shape, config.training.budget, config.data.max_source_len);
+    let training = &config.training;
+    let longest = config.data.max_source_len;
+    worst_batch_bytes(&shape, training.budget, longest, training.precision);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("again.toml");
     fs::write(&path, config.to_toml()).unwrap();

@@ -13,7 +13,8 @@ mod token_ids;
 pub mod train;
 pub mod translate;
 
-use clap::builder::RangedU64ValueParser;
+use burnformer_core::Precision;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
 /// A whole number of at least `least`.
 fn at_least(least: u64) -> RangedU64ValueParser<usize> {
@@ -23,4 +24,11 @@ fn at_least(least: u64) -> RangedU64ValueParser<usize> {
 /// A whole number from `least` to `most`.
 fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..=most)
+}
+
+/// A precision by its name.
+fn precision() -> impl TypedValueParser<Value = Precision> {
+    let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
+        .map(move |name| named(name).expect("one of the names above"))
 }

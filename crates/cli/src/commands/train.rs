@@ -71,7 +71,6 @@ pub fn run(args: Args) -> Result<()> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     RunDir::check(&folder, args.resume)?;
     let devices = args.device.open()?;
-    let device = devices[0].clone();
     let corpora = Corpora::prepare(&config, &mut progress(args.quiet))?;
     if !args.quiet {
         let cached = if corpora.reused { " (from the cache)" } else { "" };
@@ -79,7 +78,7 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("run: {}", folder.display());
     }
     let learner =
-        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &device)?;
+        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &devices)?;
     let advice = format!(
         "--resume goes on from the last checkpoint; if its memory was full, start anew with --set \
          training.budget={} and twice the training.accumulate, whose updates are alike",
@@ -91,7 +90,7 @@ pub fn run(args: Args) -> Result<()> {
         return Err(signals.stopped().into());
     }
     if !config.data.test.is_empty() {
-        test(&config, &folder.join("best"), &device)?;
+        test(&config, &folder.join("best"), &devices[0])?;
     }
     Ok(())
 }
@@ -145,7 +144,8 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     let shape = config.model.over(vocab, vocab);
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
-    let bytes = worst_batch_bytes(&shape, config.training.budget, longest);
+    let training = &config.training;
+    let bytes = worst_batch_bytes(&shape, training.budget, longest, training.precision);
     output::print(config.to_toml())?;
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
     let gigabytes = bytes as f64 / 1e9;

@@ -1,12 +1,13 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{AttentiveGru, RandomKey, attentive_gru, linear};
+use burnformer_kernels::{AttentiveGru, RandomKey, attentive_gru};
 
 use super::attention::AdditiveAttention;
 use super::config::RnnConfig;
 use super::gru::Gru;
 use super::network::RnnMemory;
 use crate::linear::Linear;
+use crate::precision::Precision;
 
 /// The decoder: a GRU whose input at each position is the token before and what additive attention finds
 /// in the source from the state before, and a maxout readout of state, context and token.
@@ -111,7 +112,7 @@ impl RnnDecoder {
         let of_input = weight.clone().slice([0..gates, 0..d_model]);
         let RnnMemory { annotations, keys, padding, .. } = cache.memory.clone();
         let found = attentive_gru(AttentiveGru {
-            inputs: linear(x, of_input, Some(self.cell.bias_ih.val())),
+            inputs: self.cell.precision.linear(x, of_input, Some(self.cell.bias_ih.val())),
             context_weight: weight.slice([0..gates, d_model..all]),
             weight: self.cell.weight_hh.val(),
             bias: self.cell.bias_hh.val(),
@@ -143,5 +144,12 @@ impl RnnDecoder {
         self.initial.pack();
         self.attention.key.pack();
         self.readout.pack();
+    }
+
+    pub(super) fn compute_in(&mut self, precision: Precision) {
+        self.initial.compute_in(precision);
+        self.attention.key.compute_in(precision);
+        self.cell.precision = precision;
+        self.readout.compute_in(precision);
     }
 }

@@ -4,6 +4,7 @@ use burnformer_kernels::{Direction, RandomKey};
 
 use super::config::RnnConfig;
 use super::gru::Gru;
+use crate::precision::Precision;
 
 /// The bidirectional encoder: each position's annotation knows what stands before and after it.
 #[derive(Module, Debug)]
@@ -29,5 +30,10 @@ impl RnnEncoder {
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> [Tensor<3>; 2] {
         let forward = self.left_to_right.forward(x.clone(), padding.clone(), Direction::Forward);
         [forward, self.right_to_left.forward(x, padding, Direction::Backward)]
+    }
+
+    pub(super) fn compute_in(&mut self, precision: Precision) {
+        self.left_to_right.precision = precision;
+        self.right_to_left.precision = precision;
     }
 }

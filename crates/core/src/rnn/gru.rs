@@ -1,8 +1,9 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{self as kernels, Direction, RandomKey, linear};
+use burnformer_kernels::{self as kernels, Direction, RandomKey};
 
 use crate::init;
+use crate::precision::Precision;
 
 /// A gated recurrent unit (Cho et al., 2014) with `torch.nn.GRU`'s weights: gates in the order reset,
 /// update, new.
@@ -16,6 +17,9 @@ pub struct Gru {
     pub bias_ih: Param<Tensor<1>>,
     /// `[3·width]`.
     pub bias_hh: Param<Tensor<1>>,
+    /// Of the product of the inputs.
+    #[module(skip)]
+    pub(super) precision: Precision,
 }
 
 impl Gru {
@@ -27,6 +31,7 @@ impl Gru {
             weight_hh: init::xavier_uniform([gates, width], key.fold(1), device),
             bias_ih: init::constant(0.0, gates, device),
             bias_hh: init::constant(0.0, gates, device),
+            precision: Precision::Float32,
         }
     }
 
@@ -44,7 +49,7 @@ impl Gru {
         let [batch, _, _] = x.dims();
         let weight = self.weight_hh.val();
         let initial = Tensor::zeros([batch, weight.dims()[1]], &x.device());
-        let inputs = linear(x, self.weight_ih.val(), Some(self.bias_ih.val()));
+        let inputs = self.precision.linear(x, self.weight_ih.val(), Some(self.bias_ih.val()));
         kernels::gru(inputs, weight, self.bias_hh.val(), initial, padding, direction)
     }
 }

@@ -9,6 +9,7 @@ use crate::config::EmbeddingSharing;
 use crate::dropout::Dropout;
 use crate::embedding::TokenEmbedding;
 use crate::linear::Linear;
+use crate::precision::Precision;
 use crate::random::Mode;
 
 /// A recurrent encoder-decoder with additive attention (Bahdanau et al., 2015).
@@ -127,6 +128,21 @@ impl Rnn {
             None => {
                 let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
                 embedding.expect("an embedding exists").pack();
+            }
+        }
+    }
+
+    /// Multiplies matrices in `precision` from now on, where all positions are multiplied at once: the
+    /// units' inputs, the keys of attention, the readout, the output projection. The recurrence itself
+    /// stays in float32.
+    pub fn compute_in(&mut self, precision: Precision) {
+        self.encoder.compute_in(precision);
+        self.decoder.compute_in(precision);
+        match &mut self.generator {
+            Some(generator) => generator.compute_in(precision),
+            None => {
+                let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
+                embedding.expect("an embedding exists").compute_in(precision);
             }
         }
     }

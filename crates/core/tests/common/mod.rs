@@ -1,5 +1,7 @@
 //! The reference numbers (`tests/reference/README.md`).
 
+pub mod case;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,7 @@ pub type Tensors = BTreeMap<String, TensorData>;
 
 /// How far from a number a value may be: `on_cpu` with the fused operations of the CPU, 1e-3 on other devices
 /// (`BURN_DEVICE` chooses), where sums are cut otherwise and exponentials are the driver's.
+#[allow(dead_code, reason = "each test file uses its share")]
 pub fn within<T: From<f32>>(on_cpu: f32) -> T {
     T::from(if burnformer_kernels::is_fused_on(&Device::default()) { on_cpu } else { 1e-3 })
 }

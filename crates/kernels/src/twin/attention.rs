@@ -2,7 +2,7 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Tensor};
 
 use super::dropout::dropout;
-use crate::DropoutMask;
+use crate::{DropoutMask, widened};
 
 /// [`attention`](crate::attention) in tensor arithmetic.
 pub fn attention(
@@ -15,13 +15,15 @@ pub fn attention(
 ) -> Tensor<3> {
     let [batch, query_len, width] = query.dims();
     let [_, key_len, value_width] = value.dims();
+    let product = query.dtype();
     let query = split_heads(query, heads) * ((width / heads) as f64).powf(-0.5);
-    let scores = query.matmul(split_heads(key, heads).swap_dims(2, 3));
+    let scores = widened(query.matmul(split_heads(key, heads).swap_dims(2, 3)));
     let weights = match hidden {
         None => softmax(scores, 3),
         Some(hidden) => masked_softmax(scores, hidden.expand([batch, heads, query_len, key_len])),
     };
-    let context = dropout(weights, mask).matmul(split_heads(value, heads));
+    let weights = dropout(weights, mask).cast(product);
+    let context = weights.matmul(split_heads(value, heads));
     context.swap_dims(1, 2).reshape([batch, query_len, value_width])
 }
 

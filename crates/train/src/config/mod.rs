@@ -7,6 +7,7 @@ mod validate;
 
 use std::path::{Path, PathBuf};
 
+use burnformer_core::Precision;
 use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Policy};
 use serde::{Deserialize, Serialize};
 
@@ -138,11 +139,15 @@ pub struct TrainingSettings {
     /// Lengths are padded to a multiple of this: on a GPU 8 or 16 gives it few shapes to compile and tune its kernels
     /// for; on a CPU 1, no further padding, is best.
     pub multiple: usize,
-    /// Batches an update; their gradients are averaged over all their real target tokens.
+    /// Batches an update; their gradients are averaged over all their real target tokens. Several devices
+    /// share them: a new run takes at least one for each, and as many for all.
     pub accumulate: usize,
+    /// Type in which matrices are multiplied: `float32`, `bfloat16` or `float16`. Weights, sums, norms and
+    /// losses stay in float32; validation and translation multiply in float32 too.
+    pub precision: Precision,
     /// Share of probability that label smoothing spreads over the vocabulary (paper §5.4).
     pub label_smoothing: f64,
-    /// Updates between log lines.
+    /// Updates between log lines; on a GPU also between two looks at whether they are finite, at most 100.
     pub log_every: u64,
     /// Batches prepared ahead by a background thread.
     pub prefetch: usize,
@@ -161,6 +166,7 @@ impl Default for TrainingSettings {
             max_sentences: 0,
             multiple: 1,
             accumulate: 1,
+            precision: Precision::Float32,
             label_smoothing: 0.1,
             log_every: 50,
             prefetch: 8,

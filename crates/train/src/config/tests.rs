@@ -55,6 +55,7 @@ fn an_unknown_key_names_the_nearest() {
         ("model.seed=3", "training.seed"),
         ("trainning.seed=3", "training"),
         ("tokenizer.train.vocab=3", "tokenizer.train.vocab_size"),
+        ("training.precison=float16", "training.precision"),
     ] {
         let message = set(&[setting]).unwrap_err().to_string();
         assert!(message.contains(nearest), "{setting}: {message}");
@@ -77,6 +78,18 @@ fn a_wrong_type_a_wrong_value_and_bad_syntax_are_named() {
     assert!(matches!(missing, Err(ConfigFileError::Unreadable { .. })));
     let unknown = TrainConfig::resolve(Some("tinny"), None, &[]).unwrap_err().to_string();
     assert!(unknown.contains("\"tiny\""), "{unknown}");
+}
+
+#[test]
+fn a_precision_is_one_of_three_names() {
+    assert_eq!(set(&[]).unwrap().training.precision, Precision::Float32);
+    for precision in Precision::ALL {
+        let setting = format!("training.precision={precision}");
+        assert_eq!(set(&[&setting]).unwrap().training.precision, precision);
+    }
+    let message = set(&["training.precision=fp16"]).unwrap_err().to_string();
+    let names = Precision::ALL.map(Precision::name);
+    assert!(message.contains("fp16") && names.iter().all(|n| message.contains(n)), "{message}");
 }
 
 #[test]

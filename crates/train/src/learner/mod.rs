@@ -3,25 +3,29 @@
 mod restore;
 mod save;
 mod start;
+mod updates;
 mod validation;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::{Model, ModelConfig};
-use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, Tokenizers};
+use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 
 use crate::checkpoint::RunState;
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::memory::Memory;
 use crate::origin::Origin;
-use crate::report::{Answer, Reporter};
+use crate::parallel::Replicas;
+use crate::report::Reporter;
 use crate::run_dir::RunDir;
-use crate::update::{UpdateStatistics, Updater};
+use crate::update::Updater;
 use crate::validate::Validator;
 use crate::window::Window;
+use updates::Made;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +67,7 @@ pub struct Outcome {
 pub struct Learner {
     config: TrainConfig,
     shape: ModelConfig,
-    device: Device,
+    replicas: Replicas,
     run: RunDir,
     reporter: Reporter,
     tokenizers: Tokenizers,
@@ -76,7 +80,10 @@ pub struct Learner {
     /// Away only during an update, which works on it in place.
     model: Option<Model>,
     updater: Updater,
+    /// Where the run stands, as far as it was judged.
     state: RunState,
+    /// Updates after that, whose statistics nobody has read.
+    unread: Vec<Made>,
     /// When this sitting began, less the seconds of earlier ones.
     started: Instant,
     earlier_seconds: f64,
@@ -96,6 +103,11 @@ impl Learner {
     /// The model as it stands.
     pub fn model(&self) -> &Model {
         self.model.as_ref().expect("the model is away only during an update")
+    }
+
+    /// The device that holds the weights, decodes and validates; with autodiff.
+    fn device(&self) -> &Device {
+        self.replicas.first()
     }
 
     /// Where the run stands.
@@ -161,17 +173,21 @@ impl Learner {
         interrupted: &AtomicBool,
     ) -> Result<Left, TrainError> {
         loop {
-            let statistics = self.update(batches)?;
-            if let Some(left) = self.judge(&statistics)? {
-                return Ok(left);
+            self.update(batches)?;
+            if !self.reads_now(interrupted) {
+                continue;
             }
+            let norm = match self.read()? {
+                ControlFlow::Break(left) => return Ok(left),
+                ControlFlow::Continue(norm) => norm,
+            };
             let step = self.state.step;
             let every = |n: u64| n > 0 && step.is_multiple_of(n);
             if every(self.config.training.log_every) {
                 self.log(batches)?;
             }
             if every(self.config.validation.every) && !self.validate()? {
-                return Ok(Left::Diverged(f64::NAN, statistics.norm));
+                return Ok(Left::Diverged(f64::NAN, norm));
             }
             // In the middle of a row of skipped updates nobody knows yet whether the model is good.
             let sound = self.state.recovery.skipped == 0;
@@ -188,53 +204,9 @@ impl Learner {
         }
     }
 
-    fn update(
-        &mut self,
-        batches: &mut Prefetch<PlannedBatch>,
-    ) -> Result<UpdateStatistics, TrainError> {
-        let mut planned = Vec::with_capacity(self.config.training.accumulate);
-        for _ in 0..self.config.training.accumulate {
-            planned.push(batches.next().expect("the stream of batches has no end")?);
-        }
-        let last = planned.last().expect("at least one batch an update");
-        let mut sampler = last.next;
-        if last.ends_epoch() {
-            // Named by what comes next, so that whole epochs can be counted.
-            sampler.epoch += 1;
-            sampler.next_batch = 0;
-        }
-        let parts: Vec<Batch> = planned.into_iter().map(|p| p.batch).collect();
-        let step = self.state.step + 1;
-        let rate = self.rate(step);
-        let model = self.model.take().expect("the model is away only during an update");
-        let (model, statistics) = self.updater.update(model, &parts, step, rate, &self.device);
-        self.model = Some(model);
-        self.state.step = step;
-        self.state.sampler = sampler;
-        self.state.optimizer_steps = self.updater.adam.steps();
-        self.state.seconds = self.seconds();
-        if statistics.is_finite() {
-            self.state.tokens += statistics.tokens as u64;
-            self.state.pairs += parts.iter().map(|b| b.batch as u64).sum::<u64>();
-            self.state.window.add(&parts, &statistics);
-        }
-        Ok(statistics)
-    }
-
     /// Seconds trained, over all sittings.
     fn seconds(&self) -> f64 {
         self.earlier_seconds + self.started.elapsed().as_secs_f64()
-    }
-
-    /// Reports an update that was skipped, and whether the run has to go back.
-    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
-        let finite = statistics.is_finite();
-        let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
-        let back = self.state.recovery.record(&self.config.recovery, finite);
-        if !finite {
-            self.report_divergence(Answer::Skip, loss, norm, None)?;
-        }
-        Ok(back.then_some(Left::Diverged(loss, norm)))
     }
 
     fn log(&mut self, batches: &Prefetch<PlannedBatch>) -> Result<(), TrainError> {
@@ -266,3 +238,6 @@ fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
     ];
     reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
 }
+
+#[cfg(test)]
+mod tests;

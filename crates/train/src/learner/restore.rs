@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig};
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::BatchSampler;
 
 use super::Learner;
@@ -35,7 +35,16 @@ impl Start {
         let model = shape.init(config.training.seed, device)?;
         let adam = Adam::new(config.optimizer, &model);
         let state = RunState { sampler: sampler.start(), ..RunState::default() };
-        Ok(Self { model, adam, state, notes: Vec::new() })
+        let start = Self { model, adam, state, notes: Vec::new() };
+        Ok(start.in_precision(config.training.precision))
+    }
+
+    /// The same, to go on in `precision`.
+    fn in_precision(mut self, precision: Precision) -> Self {
+        self.model.compute_in(precision);
+        let scaled = precision == Precision::Float16;
+        self.state.loss_scale = scaled.then(|| self.state.loss_scale.unwrap_or_default());
+        self
     }
 }
 
@@ -55,7 +64,10 @@ pub(super) fn newest(
     let mut damaged = Vec::new();
     for &step in steps.iter().rev() {
         match checkpoint::load(&run.checkpoint(step), config, origin, device) {
-            Ok(loaded) => return start(run, loaded, &damaged),
+            Ok(loaded) => {
+                let start = start(run, loaded, &damaged)?;
+                return Ok(start.in_precision(config.training.precision));
+            }
             Err(error) if is_damage(&error) => damaged.push((step, error)),
             Err(error) => return Err(error),
         }
@@ -113,7 +125,8 @@ impl Learner {
             let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         };
-        let (device, regular) = (self.device.clone(), |at: u64| self.is_regular(at) && at <= step);
+        let (device, regular) =
+            (self.device().clone(), |at: u64| self.is_regular(at) && at <= step);
         let start = newest(
             &self.run,
             &self.config,
@@ -128,6 +141,7 @@ impl Learner {
         self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
         self.state = RunState { recovery: self.state.recovery, ..start.state };
         self.updater.adam = start.adam;
+        self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
         Ok(self.reporter.go_back(self.state.reported())?)
     }

@@ -21,6 +21,8 @@ impl Learner {
 
     /// Writes the checkpoint of this update unless it is there, and `last`, then removes what is old.
     pub(super) fn save_checkpoint(&mut self) -> Result<(), TrainError> {
+        // The weights are further than the state otherwise.
+        assert!(self.unread.is_empty(), "{} updates unread at a checkpoint", self.unread.len());
         let path = self.run.checkpoint(self.state.step);
         if !path.exists() {
             // The metrics reach the disk first: no update of a checkpoint may lack its line.
@@ -58,7 +60,7 @@ impl Learner {
     fn average(&mut self) -> Result<(), TrainError> {
         let steps = self.whole_checkpoints()?;
         let dirs: Vec<_> = steps.iter().map(|&step| self.run.checkpoint(step)).collect();
-        let (_, model) = average_models(&dirs, &self.device)?;
+        let (_, model) = average_models(&dirs, self.device())?;
         self.model = Some(model);
         checkpoint::save_model(&self.run.model("average"), &self.saved())?;
         self.reporter.note(&format!("averaged the checkpoints of updates {steps:?}"))?;

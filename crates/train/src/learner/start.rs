@@ -2,8 +2,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig};
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings};
+use burnformer_kernels::is_fused_on;
 
 use super::restore::{Start, newest};
 use super::{Learner, limit_reached};
@@ -13,28 +14,41 @@ use crate::error::TrainError;
 use crate::folder::write_file;
 use crate::memory::{Memory, worst_batch};
 use crate::origin::Origin;
+use crate::parallel::Replicas;
 use crate::report::{Reporter, ReporterOptions};
 use crate::run_dir::RunDir;
-use crate::update::{Updater, gradients};
+use crate::sums::Objective;
+use crate::update::Updater;
 use crate::validate::Validator;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `device`.
-    /// The batch that needs the most memory is tried before anything is written.
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `devices`, of
+    /// which each takes its share of an update's batches; the first holds the weights, and validates. A
+    /// new run has its `training.accumulate` rounded up so that all take as many; a resumed one keeps
+    /// its, for its result depends on it (but not on the devices). The batch that needs the most memory
+    /// is tried before anything is written.
     ///
     /// # Errors
-    /// A [`TrainError`] if the folder is in use (or, resuming, holds nothing, or belongs to another
-    /// corpus, tokeniser or configuration, or came to its end), the configuration describes no model, the data cannot be
-    /// batched, or the memory does not suffice.
+    /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use (or,
+    /// resuming, holds nothing, or belongs to another corpus, tokeniser or configuration, or came to its
+    /// end, or has updates of fewer batches than there are devices), the configuration describes no model,
+    /// the data cannot be batched, or the memory does not suffice.
+    ///
+    /// # Panics
+    /// Without a device.
     pub fn new(
-        config: TrainConfig,
+        mut config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
         resume: bool,
         quiet: bool,
-        device: &Device,
+        devices: &[Device],
     ) -> Result<Self, TrainError> {
-        let device = device.clone().autodiff();
+        let precision = config.training.precision;
+        devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        let shared_out = share_out(&mut config.training.accumulate, devices.len(), resume)?;
+        let replicas = Replicas::new(devices);
+        let device = replicas.first();
         let tokenizers = corpora.tokenizers.clone();
         let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
         let shape = config.model.over(source, target);
@@ -46,8 +60,8 @@ impl Learner {
         let mut memory = Memory::new(&config);
         let worst = check_estimate(&mut memory, &config, &shape, &sampler)?;
         let start = match resume {
-            false => Start::fresh(&config, &shape, &sampler, &device)?,
-            true => newest(&run, &config, &origin, &shape, &sampler, &device, |_| true)?,
+            false => Start::fresh(&config, &shape, &sampler, device)?,
+            true => newest(&run, &config, &origin, &shape, &sampler, device, |_| true)?,
         };
         // Before anything is written: what a run reported of its end stays.
         let step = start.state.step;
@@ -56,21 +70,25 @@ impl Learner {
         {
             return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
         }
-        try_batch(&start.model, &config, &sampler, &worst.0, &device);
+        try_batch(&start.model, &config, &sampler, &worst.0, &replicas);
         memory.check_process(&shape, &config, worst.1)?;
         write_file(&run.config(), config.to_toml().as_bytes())?;
         let reporter = reporter(&config, &run, quiet, resume.then_some(&start))?;
-        let Start { model, adam, state, notes } = start;
+        let Start { model, adam, state, mut notes } = start;
+        notes.extend(shared_out);
         let mut learner = Self {
             updater: Updater {
                 adam,
                 seed: config.training.seed,
                 label_smoothing: config.training.label_smoothing,
                 clip_norm: config.optimizer.clip_norm,
+                loss_scale: state.loss_scale,
+                // Read together, several overflows would halve the factor once each.
+                synchronous: is_fused_on(device) || state.loss_scale.is_some(),
             },
             config,
             shape,
-            device,
+            replicas,
             run,
             reporter,
             tokenizers,
@@ -82,6 +100,7 @@ impl Learner {
             model: Some(model),
             earlier_seconds: state.seconds,
             state,
+            unread: Vec::new(),
             started: Instant::now(),
             waited: Duration::ZERO,
         };
@@ -136,6 +155,16 @@ impl Learner {
     }
 }
 
+fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+    match precision.is_supported_on(device) {
+        true => Ok(()),
+        false => {
+            let device = format!("{:?}", device.clone().inner());
+            Err(TrainError::Precision { precision, device })
+        }
+    }
+}
+
 fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
@@ -154,24 +183,50 @@ fn check_estimate(
     sampler: &BatchSampler,
 ) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
     let plan = sampler.plan(config.training.seed, 0);
-    let (pairs, worst) =
-        worst_batch(shape, sampler, &plan).expect("a sampler has at least one batch");
+    let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
+        .expect("a sampler has at least one batch");
     memory.check_estimate(shape, config, worst)?;
     Ok((pairs.to_vec(), worst))
 }
 
-/// Computes the gradients of one batch and drops them: what an update needs, without making one. Model
-/// and random state stay as they are.
+/// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
+/// where some devices would have fewer than others; the result of a resumed one depends on their number.
+fn share_out(
+    accumulate: &mut usize,
+    devices: usize,
+    resume: bool,
+) -> Result<Option<String>, TrainError> {
+    let given = *accumulate;
+    if resume && devices > given {
+        return Err(TrainError::TooManyDevices { devices, batches: given });
+    }
+    if !resume {
+        *accumulate = given.next_multiple_of(devices.max(1));
+    }
+    let instead = match *accumulate {
+        now if now == given => String::new(),
+        _ => format!(" instead of {given}, so that each device has as many"),
+    };
+    let note = format!("{devices} devices: an update is {accumulate} batches{instead}");
+    Ok((devices > 1).then_some(note))
+}
+
+/// Computes the gradients of one batch on each device, all at once, and drops them: what an update needs,
+/// without making one. Model and random state stay as they are.
 fn try_batch(
     model: &Model,
     config: &TrainConfig,
     sampler: &BatchSampler,
     pairs: &[u32],
-    device: &Device,
+    replicas: &Replicas,
 ) {
-    let batch = [sampler.batch(pairs)];
-    let training = &config.training;
-    gradients(model, &batch, training.seed, 0, training.label_smoothing, device);
+    let batches = vec![sampler.batch(pairs); replicas.count()];
+    let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+    let (seed, label_smoothing) = (config.training.seed, config.training.label_smoothing);
+    let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
+    let sums = replicas.sums(model, &batches, objective);
+    // Read, so that it has been computed when the memory is looked at.
+    sums.gradients.global_norm();
 }
 
 fn reporter(
@@ -188,4 +243,36 @@ fn reporter(
         resume: resumed.map(|start| start.state.reported()),
     };
     Ok(Reporter::create(run.path(), options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_run_has_as_many_batches_for_each_device_and_a_resumed_one_what_it_had() {
+        for (given, devices, resume, expected) in [
+            (1, 1, false, 1),
+            (1, 4, false, 4),
+            (5, 2, false, 6),
+            (4, 2, false, 4),
+            (5, 2, true, 5),
+        ] {
+            let mut accumulate = given;
+            let note = share_out(&mut accumulate, devices, resume).unwrap();
+            assert_eq!(accumulate, expected);
+            assert_eq!(note.is_some(), devices > 1);
+            let says = note.is_some_and(|note| note.contains(&format!("instead of {given}")));
+            assert_eq!(says, given != expected);
+        }
+    }
+
+    #[test]
+    fn a_resumed_run_refuses_more_devices_than_batches_and_says_what_to_do() {
+        let error = share_out(&mut 2, 3, true).unwrap_err().to_string();
+        assert!(
+            error.starts_with("3 devices") && error.contains("name at most 2 with --device"),
+            "{error}"
+        );
+    }
 }

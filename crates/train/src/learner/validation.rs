@@ -22,7 +22,7 @@ impl Learner {
     /// The same for the `averaged` model, which the state does not count as a validation of the run.
     pub(super) fn measure(&mut self, averaged: bool) -> Result<bool, TrainError> {
         let Some(validator) = &self.validator else { return Ok(true) };
-        let validation = match validator.validate(&self.shape, self.model(), &self.device) {
+        let validation = match validator.validate(&self.shape, self.model(), self.device()) {
             Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
             validation => validation?,
         };

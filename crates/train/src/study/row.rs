@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_infer::Translator;
@@ -90,7 +91,8 @@ impl Row {
         let corpora = Corpora::prepare(&self.config, &mut |_| ())?;
         let resume = run.join("config.toml").exists();
         let config = self.config.clone();
-        match Learner::new(config, &corpora, &run, resume, study.quiet, &study.device) {
+        let devices = from_ref(&study.device);
+        match Learner::new(config, &corpora, &run, resume, study.quiet, devices) {
             // Stopped between its last update and its file.
             Err(TrainError::NothingToDo { .. }) => {}
             learner => {

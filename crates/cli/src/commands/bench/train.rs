@@ -1,16 +1,22 @@
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
+use burnformer_core::Precision;
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
-use burnformer_train::{Adam, AdamSettings, Corpora, TrainConfig, Updater, cache_folder, noam};
+use burnformer_kernels::is_fused_on;
+use burnformer_train::{
+    Adam, AdamSettings, Corpora, LossScale, Replicas, TrainConfig, Updater, cache_folder, noam,
+};
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
 use super::record::{Record, peak_memory_bytes};
 use super::{Shape, random_pieces, use_threads};
+use crate::commands::precision;
 use crate::device::DeviceName;
 use crate::embedded;
 
@@ -41,6 +47,9 @@ pub struct Args {
     /// Dropout rate
     #[arg(long, default_value_t = 0.1)]
     dropout: f64,
+    /// Type in which matrices are multiplied
+    #[arg(long, default_value = "float32", value_parser = precision())]
+    precision: Precision,
     #[command(flatten)]
     shape: Shape,
     /// Threads [default: one a core]
@@ -54,6 +63,9 @@ pub struct Args {
     device: DeviceName,
     #[command(flatten)]
     alternation: Alternation,
+    /// Let the peer compile its model (torch.compile)
+    #[arg(long, requires = "against")]
+    compile: bool,
 }
 
 /// Times updates, alone or in alternation with PyTorch.
@@ -74,6 +86,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     use_threads(args.threads)?;
     let device = args.device.open()?.autodiff();
+    let precision = args.precision;
+    ensure!(precision.is_supported_on(&device), "{device:?} does not compute in {precision}");
     measure(&args, &config, &device)?.print(args.json)
 }
 
@@ -84,10 +98,19 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
     };
     let shape = args.shape.config(vocab, args.dropout);
     let mut model = burnformer_core::Model::from(shape.init(1, device)?);
-    let adam = Adam::new(AdamSettings::default(), &model);
-    let mut updater = Updater { adam, seed: 1, label_smoothing: 0.1, clip_norm: 0.0 };
+    model.compute_in(args.precision);
+    let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
+    let mut updater = Updater {
+        adam: Adam::new(AdamSettings::default(), &model),
+        seed: 1,
+        label_smoothing: 0.1,
+        clip_norm: 0.0,
+        loss_scale,
+        synchronous: is_fused_on(device) || loss_scale.is_some(),
+    };
+    let replicas = Replicas::new(from_ref(device));
     let (mut tokens, mut positions, mut seconds, mut loss) = (0, 0, 0.0, 0.0);
-    let mut waited = 0.0;
+    let (mut waited, mut unread) = (0.0, Vec::new());
     for step in 1..=args.warm + args.updates {
         if step == args.warm + 1 {
             waited = batches.waited();
@@ -95,17 +118,23 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         let parts = [batches.next()?];
         let start = Instant::now();
         let rate = noam(step, args.shape.d, WARMUP);
-        let (next, statistics) = updater.update(model, &parts, step, rate, device);
+        let (next, statistics) = updater.update(model, &parts, step, rate, &replicas);
         model = next;
-        loss = statistics.loss / statistics.tokens as f64;
+        unread.push(statistics);
+        // A device that works on its own has done what it was given only when it is asked for the outcome.
+        if step == args.warm || step == args.warm + args.updates {
+            let read = updater.read(&std::mem::take(&mut unread));
+            loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
+        }
         if step > args.warm {
             seconds += start.elapsed().as_secs_f64();
-            tokens += statistics.tokens;
+            tokens += parts[0].target_tokens;
             positions += parts[0].positions();
         }
     }
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
+        "precision": args.precision.name(),
         "threads": rayon::current_num_threads(),
         "params": shape.parameter_count(),
         "updates": args.updates,
@@ -168,6 +197,7 @@ fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
         ("--budget", args.budget.to_string()),
         ("--dropout", args.dropout.to_string()),
         ("--threads", args.threads.to_string()),
+        ("--precision", args.precision.to_string()),
     ];
     own.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
     own.extend(args.shape.to_options());
@@ -187,5 +217,12 @@ fn peer_arguments(args: &Args, text: &[PathBuf]) -> Result<Vec<String>> {
     ];
     own.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
     own.extend(args.shape.to_options());
+    own.extend(args.compile.then(|| "--compile".to_string()));
+    let autocast = match args.precision {
+        Precision::Float32 => None,
+        Precision::BFloat16 => Some("bf16"),
+        Precision::Float16 => Some("fp16"),
+    };
+    own.extend(autocast.into_iter().flat_map(|half| ["--autocast", half].map(String::from)));
     Ok(own)
 }

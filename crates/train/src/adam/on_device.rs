@@ -1,0 +1,158 @@
+//! Steps that the device decides about, so that the host need not wait for it.
+
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Tensor};
+use burnformer_kernels::Moving;
+
+use super::Adam;
+use crate::gradients::FlatGradients;
+
+impl Adam {
+    /// [`step`](Self::step) where `finite` (`[1]`) is true; where it is not, parameters and moments stay
+    /// as they are. `scale` is `[1]` too. The host learns neither, hence not how many steps were taken:
+    /// tell with [`settle`](Self::settle) before the moments are saved.
+    pub fn step_where<M: Module>(
+        &mut self,
+        finite: Tensor<1, Bool>,
+        module: M,
+        gradients: FlatGradients,
+        scale: Tensor<1>,
+        rate: f64,
+    ) -> M {
+        let [beta1, beta2] = self.betas();
+        let epsilon = self.settings.epsilon;
+        let before = self.bias.take().unwrap_or_else(|| self.bias(&finite.device()));
+        let now = next_bias(before, [beta1, beta2], &finite);
+        self.bias = Some(now.clone());
+        let [bias1, bias2] = now;
+        self.map(module, gradients, |old, gradient| {
+            let gradient = gradient * scale.clone();
+            let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
+            let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
+            let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
+            let moved = first.clone() / bias1.clone() / root * rate;
+            let parameter = old.parameter.clone() - moved;
+            choose(&finite, Moving { parameter, first, second }, old)
+        })
+    }
+
+    /// Takes in that the device took `steps` steps since the last call.
+    pub fn settle(&mut self, steps: u64) {
+        self.step += steps;
+    }
+
+    fn betas(&self) -> [f64; 2] {
+        [self.settings.beta1, self.settings.beta2]
+    }
+
+    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`: added up as the device
+    /// does, so that a resumed run goes on with the same bits.
+    fn bias(&self, device: &Device) -> [Tensor<1>; 2] {
+        self.betas().map(|beta| {
+            let next = |bias: f32, _| bias * beta as f32 + (1.0 - beta) as f32;
+            Tensor::from_floats([(0..self.step).fold(0.0, next)], device)
+        })
+    }
+}
+
+/// 1 − βᵗ after one step more, where it is taken: the moving mean of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1 − β).
+/// Unlike a power it loses nothing to rounding while t is small; later 1.5e-6 at most for β = 0.98.
+fn next_bias(
+    before: [Tensor<1>; 2],
+    [beta1, beta2]: [f64; 2],
+    finite: &Tensor<1, Bool>,
+) -> [Tensor<1>; 2] {
+    let [before1, before2] = before;
+    let next = |before: Tensor<1>, beta: f64| {
+        before.clone().mask_where(finite.clone(), before * beta + (1.0 - beta))
+    };
+    [next(before1, beta1), next(before2, beta2)]
+}
+
+/// `new` where `finite`, else `old`.
+fn choose(finite: &Tensor<1, Bool>, new: Moving<1>, old: Moving<1>) -> Moving<1> {
+    let finite = finite.clone().expand(old.parameter.dims());
+    let choose = |old: Tensor<1>, new| old.mask_where(finite.clone(), new);
+    Moving {
+        parameter: choose(old.parameter, new.parameter),
+        first: choose(old.first, new.first),
+        second: choose(old.second, new.second),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use burn::tensor::TensorData;
+    use burnformer_core::{Linear, RandomKey, named_parameters};
+
+    use super::*;
+    use crate::adam::AdamSettings;
+
+    fn device() -> Device {
+        Device::default().autodiff()
+    }
+
+    fn gradients(linear: &Linear) -> FlatGradients {
+        let x = Tensor::<3>::ones([1, 2, 3], &device());
+        let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
+        FlatGradients::take(linear, &mut gradients)
+    }
+
+    /// A step that is taken, or one along a gradient of NaN, which is not.
+    fn step(adam: &mut Adam, linear: Linear, finite: bool) -> Linear {
+        let gradients = gradients(&linear);
+        let plain = Device::default();
+        let scale = Tensor::from_floats([if finite { 0.5 } else { f32::NAN }], &plain);
+        let finite = Tensor::<1, Bool>::from_data(TensorData::from([finite]), &plain);
+        adam.step_where(finite, linear, gradients, scale, 0.01)
+    }
+
+    fn assert_close(a: &BTreeMap<String, TensorData>, b: &BTreeMap<String, TensorData>) {
+        for (name, value) in a {
+            for (a, b) in value.iter::<f32>().zip(b[name].iter::<f32>()) {
+                assert!((a - b).abs() <= 1e-6 * (1.0 + b.abs()), "{name}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_that_are_not_taken_leave_no_trace_in_those_that_are() {
+        let mut host = Linear::new(3, 2, RandomKey::new(1), &device());
+        let mut device = host.clone();
+        let mut by_host = Adam::new(AdamSettings::default(), &host);
+        let mut by_device = by_host.clone();
+        for finite in [false, true, true, false, false, true] {
+            let (before, moments) = (named_parameters(&device), by_device.named_moments());
+            device = step(&mut by_device, device, finite);
+            if finite {
+                let gradients = gradients(&host);
+                host = by_host.step(host, gradients, 0.5, 0.01);
+                assert_close(&named_parameters(&device), &named_parameters(&host));
+                assert_close(&by_device.named_moments(), &by_host.named_moments());
+            } else {
+                assert_eq!(named_parameters(&device), before);
+                assert_eq!(by_device.named_moments(), moments);
+            }
+        }
+        by_device.settle(3);
+        assert_eq!(by_device.steps(), 3);
+    }
+
+    #[test]
+    fn a_restored_optimiser_steps_on_with_the_same_bits() {
+        let mut linear = Linear::new(3, 2, RandomKey::new(1), &device());
+        let mut adam = Adam::new(AdamSettings::default(), &linear);
+        for taken in 0..40 {
+            linear = step(&mut adam, linear, taken % 4 != 1);
+        }
+        adam.settle(30);
+        let moments = adam.named_moments();
+        let restored = Adam::new(AdamSettings::default(), &linear);
+        let mut restored = restored.restore(30, moments, &device()).unwrap();
+        let one = step(&mut adam, linear.clone(), true);
+        let other = step(&mut restored, linear, true);
+        assert_eq!(named_parameters(&one), named_parameters(&other));
+    }
+}

@@ -1,0 +1,139 @@
+//! An update, and what the run makes of it once its statistics are read.
+//!
+//! On the CPU that is at once. A device that computes on its own is asked only where the run needs an
+//! answer, for all updates since the last time together: before a log line, a validation, a checkpoint, the
+//! end. Until then the run's state stays where it was, so that nothing is saved or told of updates that
+//! nobody has judged.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use burnformer_data::{Batch, PlannedBatch, Prefetch, SamplerState};
+
+use super::{Learner, Left, limit_reached};
+use crate::checkpoint::RunState;
+use crate::error::TrainError;
+use crate::loss_scale::LossScale;
+use crate::report::Answer;
+use crate::statistics::{PendingStatistics, UpdateStatistics};
+use crate::window::Extent;
+
+/// Most updates between two readings: bounds how long a run goes on that has diverged.
+const MOST_UNREAD: usize = 100;
+
+/// An update that was made and not judged yet.
+pub(super) struct Made {
+    statistics: PendingStatistics,
+    extent: Extent,
+    /// Where the batches go on after it.
+    sampler: SamplerState,
+}
+
+impl Learner {
+    /// Makes the next update.
+    pub(super) fn update(
+        &mut self,
+        batches: &mut Prefetch<PlannedBatch>,
+    ) -> Result<(), TrainError> {
+        let (parts, sampler) = next_batches(batches, self.config.training.accumulate)?;
+        let step = self.ahead().step + 1;
+        let rate = self.rate(step);
+        let model = self.model.take().expect("the model is away only during an update");
+        let (model, statistics) = self.updater.update(model, &parts, step, rate, &self.replicas);
+        self.model = Some(model);
+        self.unread.push(Made { statistics, extent: Extent::of(&parts), sampler });
+        Ok(())
+    }
+
+    /// Where the run stands if the updates that nobody has read were good.
+    fn ahead(&self) -> RunState {
+        let step = self.state.step + self.unread.len() as u64;
+        let sampler = self.unread.last().map_or(self.state.sampler, |made| made.sampler);
+        RunState { step, sampler, seconds: self.seconds(), ..self.state }
+    }
+
+    /// Whether something has to know now what the updates were like.
+    pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
+        let ahead = self.ahead();
+        let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
+        self.updater.synchronous
+            || self.unread.len() >= MOST_UNREAD
+            || every(self.config.training.log_every)
+            || every(self.config.validation.every)
+            || self.is_regular(ahead.step)
+            || limit_reached(&self.config, &ahead).is_some()
+            || interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Reads what the updates were like and moves the state past them, one by one: to the last, whose norm is
+    /// given back, or to the one because of which the run has to go back.
+    pub(super) fn read(&mut self) -> Result<ControlFlow<Left, f64>, TrainError> {
+        let unread = std::mem::take(&mut self.unread);
+        let pending: Vec<_> = unread.iter().map(|made| made.statistics.clone()).collect();
+        let mut norm = f64::NAN;
+        for (made, statistics) in unread.iter().zip(self.updater.read(&pending)) {
+            self.take_in(made, &statistics);
+            norm = statistics.norm;
+            if let Some(left) = self.judge(&statistics)? {
+                return Ok(ControlFlow::Break(left));
+            }
+        }
+        Ok(ControlFlow::Continue(norm))
+    }
+
+    fn take_in(&mut self, made: &Made, statistics: &UpdateStatistics) {
+        self.state.step += 1;
+        self.state.sampler = made.sampler;
+        self.state.loss_scale = self.updater.loss_scale;
+        self.state.seconds = self.seconds();
+        if statistics.is_finite() {
+            self.state.optimizer_steps += 1;
+            self.state.tokens += statistics.tokens as u64;
+            self.state.pairs += made.extent.pairs;
+            self.state.window.add(made.extent, statistics);
+        }
+    }
+
+    /// Reports an update that was skipped, and whether the run has to go back.
+    fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
+        if statistics.overflowed {
+            return self.note_overflow().map(|()| None);
+        }
+        let finite = statistics.is_finite();
+        let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
+        let back = self.state.recovery.record(&self.config.recovery, finite);
+        if !finite {
+            self.report_divergence(Answer::Skip, loss, norm, None)?;
+        }
+        Ok(back.then_some(Left::Diverged(loss, norm)))
+    }
+
+    /// An update skipped on the way to a loss scale that fits says nothing of the model: no divergence.
+    fn note_overflow(&mut self) -> Result<(), TrainError> {
+        let (step, factor) =
+            (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));
+        let note = format!(
+            "update {step} skipped: a gradient left float16's range; the loss is now multiplied by {factor}"
+        );
+        Ok(self.reporter.note(&note)?)
+    }
+}
+
+/// The next `count` batches, and where the stream goes on after them.
+fn next_batches(
+    batches: &mut Prefetch<PlannedBatch>,
+    count: usize,
+) -> Result<(Vec<Batch>, SamplerState), TrainError> {
+    let mut planned = Vec::with_capacity(count);
+    for _ in 0..count {
+        planned.push(batches.next().expect("the stream of batches has no end")?);
+    }
+    let last = planned.last().expect("at least one batch an update");
+    let mut sampler = last.next;
+    if last.ends_epoch() {
+        // Named by what comes next, so that whole epochs can be counted.
+        sampler.epoch += 1;
+        sampler.next_batch = 0;
+    }
+    Ok((planned.into_iter().map(|p| p.batch).collect(), sampler))
+}

@@ -1,0 +1,206 @@
+//! Data parallelism: the batches of an update divided among devices.
+//!
+//! The unit of division is the batch, and a batch keeps its place in the update wherever it is computed, so
+//! its dropout, and with it the result, does not depend on the number of devices (up to the order in which
+//! gradients are added). Why this is not Burn's own: `docs/decisions/several-devices.md`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder};
+
+use burn::module::Module;
+use burn::tensor::Device;
+use burnformer_core::Model;
+use burnformer_data::Batch;
+
+use crate::sums::{Objective, Sums};
+
+/// The devices of a run. The first holds the weights and the optimiser's moments; the others get a copy of
+/// the weights each update, and give their share of the gradient.
+pub struct Replicas {
+    first: Device,
+    others: Vec<Replica>,
+}
+
+impl Replicas {
+    /// Those on `devices`, each but the first with a thread of its own.
+    ///
+    /// # Panics
+    /// Without a device, or if the system can start no thread.
+    pub fn new(devices: &[Device]) -> Self {
+        let (first, others) = devices.split_first().expect("a run has at least one device");
+        let others = others.iter().enumerate();
+        Self {
+            first: first.clone().autodiff(),
+            others: others.map(|(i, other)| Replica::start(i + 1, other, first)).collect(),
+        }
+    }
+
+    /// The device that holds the weights, with autodiff.
+    pub fn first(&self) -> &Device {
+        &self.first
+    }
+
+    /// How many devices there are.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// The sums over `batches`, on the first device: device i of N computes those of the batches i, i + N, …,
+    /// all devices at once, and they are added up in the order of the devices. Devices without a batch rest.
+    ///
+    /// # Panics
+    /// Without a batch, or with what a device's thread panicked with.
+    pub(crate) fn sums(&self, model: &Model, batches: &[Batch], objective: Objective) -> Sums {
+        let own = |device: usize| batches.iter().enumerate().skip(device).step_by(self.count());
+        let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
+        for (replica, device) in busy.iter().zip(1..) {
+            let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();
+            replica.ask(Share { model: model.clone(), batches, objective });
+        }
+        let first = Sums::over(model, own(0), objective, &self.first);
+        let first = first.expect("an update has at least one batch");
+        busy.iter().map(Replica::answer).fold(first, Sums::plus)
+    }
+}
+
+/// What a device has to do in an update.
+struct Share {
+    /// The weights, on the first device.
+    model: Model,
+    /// Each with its place in the update.
+    batches: Vec<(usize, Batch)>,
+    objective: Objective,
+}
+
+/// A device with a thread of its own, which lives as long as the run: to a GPU, work from another thread is
+/// another stream with memory of its own.
+struct Replica {
+    shares: Sender<Share>,
+    sums: Receiver<thread::Result<Sums>>,
+}
+
+impl Replica {
+    /// Number `index` (from 1) of a run's replicas, on `device`, whose sums go to `first`.
+    fn start(index: usize, device: &Device, first: &Device) -> Self {
+        let (device, first) = (device.clone().autodiff(), first.clone().inner());
+        let (shares, asked) = channel::<Share>();
+        let (answers, sums) = channel();
+        let serve = move || {
+            // Ends with the run, which then asks no more, or no more listens.
+            for share in asked {
+                let sums = catch_unwind(AssertUnwindSafe(|| share.sums(&device, &first)));
+                if answers.send(sums).is_err() {
+                    break;
+                }
+            }
+        };
+        if let Err(error) = Builder::new().name(format!("device {index}")).spawn(serve) {
+            panic!("no thread for device {index}: {error}");
+        }
+        Self { shares, sums }
+    }
+
+    fn ask(&self, share: Share) {
+        self.shares.send(share).expect("a device's thread lives as long as the run");
+    }
+
+    fn answer(&self) -> Sums {
+        let sums = self.sums.recv().expect("a device's thread lives as long as the run");
+        sums.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl Share {
+    /// The sums over these batches, computed on `device` and brought to `first`.
+    fn sums(self, device: &Device, first: &Device) -> Sums {
+        // A graph of its own even where the weights are shared: Burn's autodiff would join two graphs that
+        // share a leaf, and put both under one lock.
+        let model = self.model.fork(device);
+        let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
+        let sums = Sums::over(&model, batches, self.objective, device);
+        sums.expect("a device that is asked has a batch").moved_to(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+    use burnformer_core::TransformerConfig;
+
+    use super::*;
+
+    const PAIRS: [(&[u32], &[u32]); 5] = [
+        (&[4, 5, 6], &[7, 8]),
+        (&[5], &[9, 10, 11, 4]),
+        (&[6, 7], &[5]),
+        (&[8, 9, 10, 11], &[4, 4, 5, 6]),
+        (&[7, 4], &[10, 6, 5, 9, 8, 11]),
+    ];
+
+    fn model(dropout: f64) -> Model {
+        let config = TransformerConfig { dropout, ..TransformerConfig::tiny(12) };
+        config.init(1, &Device::default().autodiff()).unwrap().into()
+    }
+
+    /// Gradients and losses of update 3 over the pairs cut into batches of these sizes.
+    fn sums(model: &Model, devices: usize, sizes: &[usize]) -> (Vec<TensorData>, f32, f32) {
+        let mut start = 0;
+        let cut = |&size: &usize| {
+            let pairs = start as u32..(start + size) as u32;
+            start += size;
+            Batch::new(pairs.collect(), &PAIRS[start - size..start])
+        };
+        let batches: Vec<_> = sizes.iter().map(cut).collect();
+        let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+        let objective =
+            Objective { seed: 5, step: 3, label_smoothing: 0.1, tokens, loss_scale: 1.0 };
+        let sums =
+            Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
+        let gradients = sums.gradients.into_inner();
+        let gradients = gradients.into_iter().map(|gradient| gradient.into_data()).collect();
+        (gradients, sums.loss.into_scalar(), sums.nll.into_scalar())
+    }
+
+    fn largest_difference(a: &[TensorData], b: &[TensorData]) -> f32 {
+        let both = a.iter().zip(b).flat_map(|(a, b)| a.iter::<f32>().zip(b.iter::<f32>()));
+        both.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn unequal_batches_on_two_devices_weigh_by_their_real_tokens() {
+        let model = model(0.0);
+        let (whole, loss, nll) = sums(&model, 1, &[5]);
+        let (parts, parts_loss, parts_nll) = sums(&model, 2, &[1, 3, 1]);
+        assert!((loss - parts_loss).abs() < 1e-4 && (nll - parts_nll).abs() < 1e-4);
+        let difference = largest_difference(&whole, &parts);
+        assert!(difference < 1e-6, "{difference}");
+        // The test could tell: a mean of the batches' means is another gradient.
+        assert!(largest_difference(&whole, &sums(&model, 1, &[1]).0) > 1e-2);
+    }
+
+    #[test]
+    fn the_number_of_devices_changes_no_dropout() {
+        let model = model(0.5);
+        let (one, loss, _) = sums(&model, 1, &[1, 1, 1, 1, 1]);
+        for devices in 2..=6 {
+            let (several, other, _) = sums(&model, devices, &[1, 1, 1, 1, 1]);
+            assert!((loss - other).abs() < 1e-4, "{devices} devices: {loss} {other}");
+            let difference = largest_difference(&one, &several);
+            assert!(difference < 1e-6, "{devices} devices: {difference}");
+        }
+        // With a batch a device, the order of the sums is the same too.
+        assert_eq!(one, sums(&model, 5, &[1, 1, 1, 1, 1]).0);
+    }
+
+    #[test]
+    #[should_panic(expected = "is not below vocab")]
+    fn what_a_devices_thread_panics_with_reaches_the_caller() {
+        let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
+        let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
+        let objective =
+            Objective { seed: 1, step: 1, label_smoothing: 0.1, tokens: 3, loss_scale: 1.0 };
+        let replicas = Replicas::new(&[Device::default(), Device::default()]);
+        replicas.sums(&model, &[good, unknown], objective);
+    }
+}

@@ -1,0 +1,96 @@
+//! What an update was like, and when the host gets to know.
+
+use burn::tensor::Tensor;
+
+/// What an update was like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpdateStatistics {
+    /// Σ label-smoothed loss over real target tokens.
+    pub loss: f64,
+    /// Σ negative log-likelihood.
+    pub nll: f64,
+    /// Norm of the gradient before clipping.
+    pub norm: f64,
+    /// Real target tokens.
+    pub tokens: usize,
+    /// Whether the update was skipped because the scaled gradient left float16's range; the scale is lower
+    /// now. Never so where the device decides.
+    pub overflowed: bool,
+}
+
+impl UpdateStatistics {
+    /// Whether loss and gradient are numbers; if not, the update was skipped.
+    pub fn is_finite(&self) -> bool {
+        self.loss.is_finite() && self.norm.is_finite()
+    }
+}
+
+/// The statistics of an update that was made, or at least handed to the device.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one an update")]
+pub enum PendingStatistics {
+    /// The host has them.
+    Known(UpdateStatistics),
+    /// The device has, or will have, them: reading them waits until it has made the update.
+    OnDevice {
+        /// Σ label-smoothed loss, Σ negative log-likelihood, norm of the gradient: `[3]`.
+        numbers: Tensor<1>,
+        /// Real target tokens.
+        tokens: usize,
+    },
+}
+
+impl PendingStatistics {
+    /// Whether reading them waits for a device.
+    pub fn is_on_device(&self) -> bool {
+        matches!(self, Self::OnDevice { .. })
+    }
+
+    /// The statistics of each of `pending`: those on the device come in one transfer.
+    pub(crate) fn read(pending: &[Self]) -> Vec<UpdateStatistics> {
+        let there: Vec<_> = pending.iter().filter_map(Self::numbers).collect();
+        let numbers = match there.is_empty() {
+            true => Vec::new(),
+            false => Tensor::cat(there, 0).into_data().iter::<f64>().collect(),
+        };
+        let mut numbers = numbers.chunks_exact(3);
+        let statistics = |pending: &Self| match *pending {
+            Self::Known(statistics) => statistics,
+            Self::OnDevice { tokens, .. } => {
+                let numbers = numbers.next().expect("three numbers an update");
+                let (loss, nll, norm) = (numbers[0], numbers[1], numbers[2]);
+                UpdateStatistics { loss, nll, norm, tokens, overflowed: false }
+            }
+        };
+        pending.iter().map(statistics).collect()
+    }
+
+    fn numbers(&self) -> Option<Tensor<1>> {
+        match self {
+            Self::Known(_) => None,
+            Self::OnDevice { numbers, .. } => Some(numbers.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_on_the_device_is_read_in_the_order_of_the_updates() {
+        let at = |loss: f32| PendingStatistics::OnDevice {
+            numbers: Tensor::from_floats([loss, loss + 0.5, f32::NAN], &Device::default()),
+            tokens: loss as usize,
+        };
+        let known =
+            UpdateStatistics { loss: 9.0, nll: 8.0, norm: 7.0, tokens: 6, overflowed: false };
+        let read = PendingStatistics::read(&[at(1.0), PendingStatistics::Known(known), at(2.0)]);
+        assert_eq!([read[0].loss, read[0].nll, read[2].loss, read[2].nll], [1.0, 1.5, 2.0, 2.5]);
+        assert_eq!((read[0].tokens, read[1], read[2].tokens), (1, known, 2));
+        assert!(!read[0].is_finite() && read[0].norm.is_nan());
+        assert!(PendingStatistics::read(&[]).is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! Gradient and loss of the batches of an update.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy};
+use burnformer_data::{Batch, special};
+
+use crate::gradients::FlatGradients;
+
+/// What the gradient of an update depends on beside its model and its batches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Objective {
+    /// Where the run's randomness starts.
+    pub seed: u64,
+    /// The update's number, from 1.
+    pub step: u64,
+    /// ε of label smoothing.
+    pub label_smoothing: f64,
+    /// Real target tokens of the whole update, over which its loss is averaged.
+    pub tokens: usize,
+    /// What the loss is multiplied by before its gradient is taken, a power of two; 1 leaves it alone.
+    pub loss_scale: f64,
+}
+
+/// Sums over batches of one update, on one device.
+#[derive(Clone, Debug)]
+pub(crate) struct Sums {
+    /// Gradient of the batches' share in the update's mean loss, times the loss scale.
+    pub gradients: FlatGradients,
+    /// Σ label-smoothed loss over real target tokens, `[1]`, as it is: not scaled.
+    pub loss: Tensor<1>,
+    /// Σ negative log-likelihood, `[1]`.
+    pub nll: Tensor<1>,
+}
+
+impl Sums {
+    /// The sums over `batches`, each with its place in the update, which its dropout depends on; added
+    /// up in their order. `None` without a batch.
+    pub fn over<'a>(
+        model: &Model,
+        batches: impl Iterator<Item = (usize, &'a Batch)>,
+        objective: Objective,
+        device: &Device,
+    ) -> Option<Self> {
+        let of = |(place, batch)| Self::of(model, place, batch, objective, device);
+        batches.map(of).reduce(Self::plus)
+    }
+
+    fn of(
+        model: &Model,
+        place: usize,
+        batch: &Batch,
+        objective: Objective,
+        device: &Device,
+    ) -> Self {
+        let Objective { seed, step, label_smoothing, tokens, loss_scale } = objective;
+        let mode = Mode::training(seed, step).fold(place as u64);
+        let sums = batch_loss(model, batch, mode, label_smoothing, device);
+        let (loss, nll) = (sums.smoothed.clone().inner(), sums.nll.inner());
+        let mut gradients = (sums.smoothed / (tokens as f64 / loss_scale)).backward();
+        Self { gradients: FlatGradients::take(model, &mut gradients), loss, nll }
+    }
+
+    /// The sums over the batches of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            gradients: self.gradients.plus(other.gradients),
+            loss: self.loss + other.loss,
+            nll: self.nll + other.nll,
+        }
+    }
+
+    /// The same on `device`.
+    pub fn moved_to(self, device: &Device) -> Self {
+        Self {
+            gradients: self.gradients.moved_to(device),
+            loss: self.loss.to_device(device),
+            nll: self.nll.to_device(device),
+        }
+    }
+}
+
+/// The loss sums of one batch.
+pub(crate) fn batch_loss(
+    model: &Model,
+    batch: &Batch,
+    mode: Mode,
+    label_smoothing: f64,
+    device: &Device,
+) -> LossSums {
+    let rows = batch.batch;
+    let source = ids(&batch.source, [rows, batch.source_len], device);
+    let input = ids(&batch.target_input, [rows, batch.target_len], device);
+    let output = ids(&batch.target_output, [rows, batch.target_len], device);
+    let logits = model.forward(source, input, mode);
+    label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
+}
+
+/// Ids `[rows, columns]` as a tensor on `device`.
+fn ids(values: &[u32], shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
+    let values: Vec<i32> = values.iter().map(|&id| id as i32).collect();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}

@@ -1,0 +1,182 @@
+//! Runs in 16 bits: what they learn, what they keep in 32, and that they resume.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::{DType, Device};
+use burnformer_core::model_dir::read_tensors;
+use burnformer_infer::SearchSettings;
+use burnformer_train::checkpoint::{self, Loaded, Progress, RunState, Saved};
+use burnformer_train::report::{Record, read_metrics};
+use burnformer_train::{Corpora, Learner, Origin, Recovery, TrainConfig, TrainError};
+
+const SETTINGS: [&str; 16] = [
+    "model.d_model=32",
+    "model.heads=2",
+    "model.d_ff=32",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "tokenizer.train.vocab_size=300",
+    "tokenizer.train.allow_smaller=true",
+    "training.budget=256",
+    "training.max_minutes=0",
+    "training.log_every=10",
+    "validation.every=0",
+    "checkpoints.every=0",
+    "checkpoints.average=0",
+    "schedule.warmup=40",
+    // At a higher rate two runs that differ by rounding part ways, as two seeds do.
+    "schedule.factor=0.2",
+    "model.dropout=0.1",
+];
+
+struct Toy {
+    folder: tempfile::TempDir,
+}
+
+impl Toy {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
+        fs::write(folder.path().join("corpus.tsv"), text).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn config(&self, precision: &str, updates: u64) -> TrainConfig {
+        let own = [
+            format!("data.train=[{:?}]", self.path("corpus.tsv").display().to_string()),
+            format!("data.cache={:?}", self.path("cache").display().to_string()),
+            format!("training.precision={precision}"),
+            format!("training.max_updates={updates}"),
+        ];
+        let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(own).collect();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    fn train(&self, out: &str, precision: &str, updates: u64, resume: bool) -> RunState {
+        let config = self.config(precision, updates);
+        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let devices = [Device::default()];
+        let learner = Learner::new(config, &corpora, &self.path(out), resume, true, &devices);
+        learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
+    }
+
+    /// Sets the loss scale that the float16 run `out` goes on with after update `step`.
+    fn set_loss_scale(&self, out: &str, step: u64, factor: f64) {
+        let config = self.config("float16", step);
+        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
+        let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
+        let device = Device::default().autodiff();
+        let Loaded { model, adam, mut state, .. } =
+            checkpoint::load(&path, &config, &origin, &device).unwrap();
+        let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
+        state.loss_scale = Some(serde_json::from_value(scale).unwrap());
+        let vocab = tokenizers.target.vocab_size();
+        let (shape, search) = (config.model.over(vocab, vocab), SearchSettings::default());
+        let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
+        let progress = Progress { adam: &adam, state: &state, config: &config, origin: &origin };
+        checkpoint::save(&path, &saved, &progress).unwrap();
+    }
+
+    /// The loss of each log line.
+    fn losses(&self, out: &str) -> Vec<f64> {
+        let records = read_metrics(self.path(out).join("metrics.jsonl")).unwrap();
+        let loss = |record| match record {
+            Record::Train(point) => Some(point.loss),
+            _ => None,
+        };
+        records.into_iter().filter_map(loss).collect()
+    }
+}
+
+/// The float32 values of a file, as bits.
+fn bits(path: &Path) -> Vec<u32> {
+    let tensors = read_tensors(path, &fs::read(path).unwrap()).unwrap();
+    assert!(tensors.values().all(|data| data.dtype() == DType::F32), "{}", path.display());
+    tensors.values().flat_map(|data| data.iter::<f32>().map(f32::to_bits)).collect()
+}
+
+#[test]
+fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in_32() {
+    let toy = Toy::new();
+    let names = ["float32", "bfloat16", "float16"];
+    for name in names {
+        toy.train(name, name, 150, false);
+    }
+    let [exact, brain, half] = names.map(|name| toy.losses(name));
+    let (first, last) = (exact[0], exact[exact.len() - 1]);
+    assert!(last < 0.6 * first, "the run learned something: {exact:?}");
+    for losses in [brain, half] {
+        assert_ne!(losses, exact, "it was not computed in float32");
+        let pairs = losses.iter().zip(&exact);
+        let worst = pairs.map(|(own, exact)| (own / exact - 1.0).abs()).fold(0.0, f64::max);
+        assert!(worst < 0.02, "{worst}: {losses:?} beside {exact:?}");
+    }
+    for name in &names[1..] {
+        for file in ["model.safetensors", "optimizer.safetensors"] {
+            let path = toy.path(name).join("checkpoints/step-000150").join(file);
+            // bfloat16 is float32 without the low half, float16 has 10 of its 23 bits of fraction.
+            let fine = bits(&path).into_iter().filter(|bits| bits & 0x1fff != 0).count();
+            assert!(fine > 1000, "{name} {file}: {fine} values that need float32");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_float16_stopped_and_resumed_is_the_run_that_was_not() {
+    let toy = Toy::new();
+    let whole = toy.train("whole", "float16", 60, false);
+    let stopped = toy.train("parts", "float16", 30, false);
+    let parts = toy.train("parts", "float16", 60, true);
+    assert!(stopped.loss_scale.is_some());
+    assert_ne!(stopped.loss_scale, whole.loss_scale, "the scale counted on");
+    assert_eq!(parts.loss_scale, whole.loss_scale);
+    assert_eq!(parts.optimizer_steps, whole.optimizer_steps);
+    for file in ["model.safetensors", "optimizer.safetensors"] {
+        let [whole, parts] = ["whole", "parts"]
+            .map(|run| fs::read(toy.path(run).join("checkpoints/step-000060").join(file)).unwrap());
+        assert!(whole == parts, "{file}");
+    }
+}
+
+#[test]
+fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
+    let toy = Toy::new();
+    toy.train("run", "float16", 4, false);
+    let high = 2f64.powi(36);
+    toy.set_loss_scale("run", 4, high);
+    let state = toy.train("run", "float16", 40, true);
+    let skipped = state.step - state.optimizer_steps;
+    // More in a row than recovery.skips, after which a diverged run goes back.
+    assert!((6..36).contains(&skipped), "{state:?}");
+    assert_eq!(state.loss_scale.unwrap().factor(), high / 2f64.powi(skipped as i32));
+    assert_eq!(state.recovery, Recovery::default());
+    let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
+    assert_eq!(log.matches("left float16's range").count() as u64, skipped, "{log}");
+}
+
+#[test]
+fn a_run_may_go_on_in_another_precision() {
+    let toy = Toy::new();
+    assert_eq!(toy.train("run", "float32", 4, false).loss_scale, None);
+    assert!(toy.train("run", "float16", 8, true).loss_scale.is_some());
+    assert_eq!(toy.train("run", "bfloat16", 12, true).loss_scale, None);
+    let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
+    let note = "training.precision was \"float32\" and is \"float16\"";
+    assert!(log.contains(note), "{log}");
+}
+
+#[test]
+fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
+    let precision = burnformer_core::Precision::BFloat16;
+    let error = TrainError::Precision { precision, device: "Device<Wgpu(0)>".into() }.to_string();
+    for part in ["bfloat16", "Device<Wgpu(0)>", "training.precision", "float32", "--device"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
