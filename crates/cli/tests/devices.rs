@@ -79,6 +79,9 @@ fn train(folder: &Path, corpus: &Corpus, device: &str) -> PathBuf {
         "model.norm=\"post\"",
         "--set",
         "validation.every=50",
+        // At twice this rate float32's rounding grows to 1e-3 by itself within fifty updates.
+        "--set",
+        "schedule.factor=0.5",
     ];
     let out = device.replace(':', "-");
     let output = run(&train_arguments(folder, corpus, &out, &more));
@@ -111,15 +114,36 @@ fn fifty_updates_and_translations_are_those_of_the_cpu() {
     let on_cpu = train(folder.path(), &corpus, "cpu");
     let expected = losses(&on_cpu);
     assert_eq!(expected.len(), UPDATES);
+    assert!(expected[UPDATES - 1] < 0.7 * expected[0], "it learns: {expected:?}");
     for device in others {
         let trained = train(folder.path(), &corpus, &device);
         let own = losses(&trained);
         assert_eq!(own.len(), UPDATES, "{device}");
-        for (update, (own, expected)) in own.iter().zip(&expected).enumerate() {
-            let difference = (own - expected).abs();
-            assert!(difference < 1e-3, "{device} update {}: {own}, not {expected}", update + 1);
-        }
+        let differences = own.iter().zip(&expected).map(|(own, expected)| (own - expected).abs());
+        let worst = differences.fold(0.0, f64::max);
+        eprintln!("{device}: the losses of {UPDATES} updates agree to {worst:.1e}");
+        assert!(worst < 1e-3, "{device}: {own:?}, not {expected:?}");
         assert_eq!(translations(&on_cpu, &device), translations(&on_cpu, "cpu"), "{device}");
         assert_eq!(translations(&trained, &device), translations(&trained, "cpu"), "{device}");
+    }
+}
+
+/// Two batches an update, on one device and shared by two.
+#[test]
+fn two_devices_train_as_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = Corpus::write(folder.path());
+    let run_on = |device: &str, out: &str| {
+        let settings = ["training.max_updates=20", "training.log_every=1", "model.dropout=0.1"];
+        let more: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let more = [&more[..], &["--set", "training.accumulate=2", "--device", device]].concat();
+        let output = run(&train_arguments(folder.path(), &corpus, out, &more));
+        assert!(output.status.success(), "{device}: {}", stderr(&output));
+        losses(&folder.path().join(out))
+    };
+    let (one, two) = (run_on("cpu", "one"), run_on("cpu,cpu", "two"));
+    assert_eq!((one.len(), two.len()), (20, 20));
+    for (one, two) in one.iter().zip(&two) {
+        assert!((one - two).abs() < 1e-4, "{two}, not {one}");
     }
 }
