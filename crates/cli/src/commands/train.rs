@@ -77,15 +77,18 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("{}{cached}", corpora.report);
         eprintln!("run: {}", folder.display());
     }
-    let learner =
-        Learner::new(config.clone(), &corpora, &folder, args.resume, args.quiet, &devices)?;
     let advice = format!(
-        "--resume goes on from the last checkpoint; if its memory was full, start anew with --set \
-         training.budget={} and twice the training.accumulate, whose updates are alike",
+        "--resume goes on from the last checkpoint, if there is one; if its memory was full, start anew with \
+         --set training.budget={} and twice the training.accumulate, whose updates are alike",
         config.training.budget / 2
     );
-    let outcome = signals
-        .patiently(|interrupted| guarded(&devices, &advice, || Ok(learner.train(interrupted)?)))?;
+    let outcome = signals.patiently(|interrupted| {
+        guarded(&devices, &advice, || {
+            let (resume, quiet) = (args.resume, args.quiet);
+            let learner = Learner::new(config.clone(), &corpora, &folder, resume, quiet, &devices)?;
+            Ok(learner.train(interrupted)?)
+        })
+    })?;
     if outcome.reason == StopReason::Interrupted {
         return Err(signals.stopped().into());
     }

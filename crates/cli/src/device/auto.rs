@@ -14,8 +14,14 @@ use super::self_test::{Verdict, in_child, in_process};
 /// adapters are not asked. Where there is only the CPU, nothing is tested.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
-    let gpus = Backend::ALL.into_iter().flat_map(gpus_of);
-    let rated = gpus.filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
+    if !cfg!(feature = "gpu") || !has_gpu() {
+        return Ok(cpu);
+    }
+    let gpus: Vec<Found> = Backend::ALL.into_iter().flat_map(gpus_of).collect();
+    if gpus.is_empty() {
+        eprintln!("device: cpu (no GPU answers; `burnformer devices` says more)");
+    }
+    let rated = gpus.into_iter().filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
     let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(cpu) };
     let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
     if of_cpu >= rate {
@@ -24,6 +30,12 @@ pub fn choose() -> Result<Device> {
     }
     eprintln!("device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})", gpu.name, gpu.part);
     gpu.open()
+}
+
+/// Whether the system shows a GPU at all: to look for one through every driver costs half a second.
+fn has_gpu() -> bool {
+    let nodes = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"];
+    !cfg!(target_os = "linux") || nodes.into_iter().any(|node| std::path::Path::new(node).exists())
 }
 
 fn gpus_of(backend: Backend) -> Vec<Found> {

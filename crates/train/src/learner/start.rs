@@ -58,7 +58,11 @@ impl Learner {
         let origin = Origin::of(corpora);
         let run = RunDir::open(folder, resume)?;
         let mut memory = Memory::new(&config);
-        let worst = check_estimate(&mut memory, &config, &shape, &sampler)?;
+        let worst = worst_of(&config, &shape, &sampler);
+        // What a GPU has free is not known; there the trial batch decides.
+        if is_fused_on(device) || config.training.max_memory > 0.0 {
+            memory.check_estimate(&shape, &config, worst.1)?;
+        }
         let start = match resume {
             false => Start::fresh(&config, &shape, &sampler, device)?,
             true => newest(&run, &config, &origin, &shape, &sampler, device, |_| true)?,
@@ -124,6 +128,13 @@ impl Learner {
                 bytes as f64 / 1e9
             ))?;
         }
+        if let Some(usage) = self.replicas.first().clone().inner().memory_pool_usage() {
+            let [used, reserved] =
+                [usage.bytes_in_use, usage.bytes_reserved].map(|b| b as f64 / 1e9);
+            self.reporter.note(&format!(
+                "memory of the device: {reserved:.2} GB reserved by then, {used:.2} GB of it in use"
+            ))?;
+        }
         notes.iter().try_for_each(|note| self.reporter.note(note))?;
         if self.state.step > 0 {
             self.reporter.note(&self.restored())?;
@@ -175,18 +186,16 @@ fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, Trai
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
 
-/// The pairs of the batch that needs the most memory and its shape, if it should fit.
-fn check_estimate(
-    memory: &mut Memory,
+/// The pairs of the batch that needs the most memory, and its shape.
+fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
     sampler: &BatchSampler,
-) -> Result<(Vec<u32>, [usize; 3]), TrainError> {
+) -> (Vec<u32>, [usize; 3]) {
     let plan = sampler.plan(config.training.seed, 0);
     let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
         .expect("a sampler has at least one batch");
-    memory.check_estimate(shape, config, worst)?;
-    Ok((pairs.to_vec(), worst))
+    (pairs.to_vec(), worst)
 }
 
 /// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
