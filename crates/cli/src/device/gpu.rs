@@ -4,8 +4,7 @@ use std::process::{Command, Stdio};
 
 use burn::cubecl::config::cache::CacheConfig;
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
-#[cfg(any(feature = "cuda", feature = "rocm"))]
-use burn::tensor::Device;
+use burn::tensor::{Device, DeviceType};
 
 use super::DeviceName;
 use super::backend::{Backend, Found};
@@ -39,16 +38,16 @@ pub fn found(backend: Backend) -> Vec<Found> {
         #[cfg(feature = "metal")]
         Backend::Metal => adapters::found(backend),
         #[cfg(feature = "cuda")]
-        Backend::Cuda => cards(backend, burn::tensor::DeviceType::Cuda),
+        Backend::Cuda => cards(backend, DeviceType::Cuda),
         #[cfg(feature = "rocm")]
-        Backend::Rocm => cards(backend, burn::tensor::DeviceType::Rocm),
+        Backend::Rocm => cards(backend, DeviceType::Rocm),
         _ => Vec::new(),
     }
 }
 
 /// The cards that a runtime of its own vendor lists.
-#[cfg(any(feature = "cuda", feature = "rocm"))]
-fn cards(backend: Backend, kind: burn::tensor::DeviceType) -> Vec<Found> {
+#[cfg_attr(not(any(feature = "cuda", feature = "rocm")), allow(dead_code))] // checked in every GPU build
+fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     let list = || {
         let devices = Device::enumerate(kind).into_vec();
         Ok(devices.into_iter().map(|device| (device.identity(), device)).collect::<Vec<_>>())
