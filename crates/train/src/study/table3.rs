@@ -105,7 +105,7 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         let Some(own) = result.measures.first() else { continue };
         let of_paper = rows[0].paper.map_or(0.0, |base| paper.bleu - base.bleu);
         let here = base.map_or(String::new(), |base| {
-            verdict(of_paper, own.bleu - base.bleu, own.interval.max(base.interval))
+            verdict(of_paper, own.bleu - base.bleu, own.interval.hypot(base.interval))
         });
         writeln!(
             table,
