@@ -172,11 +172,12 @@ mod tests {
 
     use super::*;
 
-    fn device() -> Device {
+    pub(super) fn device() -> Device {
         Device::default().autodiff()
     }
 
-    fn gradients(linear: &Linear) -> FlatGradients {
+    /// Gradients of the squares of `linear`'s outputs.
+    pub(super) fn gradients(linear: &Linear) -> FlatGradients {
         let x = Tensor::<3>::ones([1, 2, 3], &device());
         let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
         FlatGradients::take(linear, &mut gradients)

@@ -125,10 +125,7 @@ impl Rnn {
         self.decoder.pack();
         match &mut self.generator {
             Some(generator) => generator.pack(),
-            None => {
-                let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
-                embedding.expect("an embedding exists").pack();
-            }
+            None => self.target_embedding_mut().pack(),
         }
     }
 
@@ -140,10 +137,7 @@ impl Rnn {
         self.decoder.compute_in(precision);
         match &mut self.generator {
             Some(generator) => generator.compute_in(precision),
-            None => {
-                let embedding = self.target_embedding.as_mut().or(self.embedding.as_mut());
-                embedding.expect("an embedding exists").compute_in(precision);
-            }
+            None => self.target_embedding_mut().compute_in(precision),
         }
     }
 
@@ -159,5 +153,9 @@ impl Rnn {
 
     fn target_embedding(&self) -> &TokenEmbedding {
         self.target_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
+    }
+
+    fn target_embedding_mut(&mut self) -> &mut TokenEmbedding {
+        self.target_embedding.as_mut().or(self.embedding.as_mut()).expect("an embedding exists")
     }
 }

@@ -89,16 +89,7 @@ mod tests {
 
     use super::*;
     use crate::adam::AdamSettings;
-
-    fn device() -> Device {
-        Device::default().autodiff()
-    }
-
-    fn gradients(linear: &Linear) -> FlatGradients {
-        let x = Tensor::<3>::ones([1, 2, 3], &device());
-        let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
-        FlatGradients::take(linear, &mut gradients)
-    }
+    use crate::adam::tests::{device, gradients};
 
     /// A step that is taken, or one along a gradient of NaN, which is not.
     fn step(adam: &mut Adam, linear: Linear, finite: bool) -> Linear {
