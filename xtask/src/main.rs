@@ -149,8 +149,11 @@ fn cargo(subcommand: &str) -> Command {
     command
 }
 
+/// The workspace's Cargo.toml, as cargo tells a program that it runs: clones that share a target folder may share
+/// this program, compiled in either.
 fn manifest() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.toml")
+    let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&own).with_file_name("Cargo.toml")
 }
 
 /// Arguments after `cargo run` that run `burnformer <name> <args>`.
