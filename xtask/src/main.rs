@@ -14,13 +14,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use devices::{Plan, devices_of, has_gpu};
+use devices::{Plan, REMOTE, devices_of, has_gpu};
 
 /// A command's name and its line in the help.
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 11] = [
+const FORWARDED: [Entry; 12] = [
     ("train", "train a model, or resume a run"),
     ("eval-bleu", "translate a test set and score it by BLEU"),
     ("translate", "translate text, one sentence a line"),
@@ -31,6 +31,7 @@ const FORWARDED: [Entry; 11] = [
     ("attention", "show what a model looks at, and align words"),
     ("plot", "draw the curves of runs, positions, the schedule"),
     ("devices", "list the devices that can compute"),
+    ("serve", "compute for other machines"),
     ("bench", "measure speed, alone or beside another framework"),
 ];
 
@@ -95,7 +96,7 @@ fn test(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     let suite = plan.cargo_test(&plan.rest, &[]);
     let mut passed = suite == ExitCode::SUCCESS;
-    for device in &plan.devices {
+    for device in plan.local() {
         if !plan.is_here(device) {
             let verdict = if plan.named { "FAILED" } else { "left out" };
             eprintln!("xtask: no {device} device computes here: its tests are {verdict}");
@@ -152,7 +153,8 @@ fn cargo(subcommand: &str) -> Command {
 /// The workspace's Cargo.toml, as cargo tells a program that it runs: clones that share a target folder may share
 /// this program, compiled in either.
 fn manifest() -> PathBuf {
-    let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let own =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&own).with_file_name("Cargo.toml")
 }
 
@@ -161,6 +163,9 @@ fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
     let mut devices = devices_of(args);
     if devices.contains(&"wgpu".into()) && has_gpu() {
         devices.push("autotune".into());
+    }
+    if name == "serve" && !devices.contains(&REMOTE.into()) {
+        devices.push(REMOTE.into());
     }
     let features = devices.iter().flat_map(|feature| ["--features", feature]);
     let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);

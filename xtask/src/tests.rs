@@ -13,6 +13,13 @@ fn arguments_reach_the_binary_as_they_are() {
 }
 
 #[test]
+fn a_server_is_built_with_what_it_serves() {
+    let expected =
+        "--release --package burnformer --features cuda --features remote -- serve --device cuda";
+    assert_eq!(run_arguments("serve", &words("--device cuda")), words(expected));
+}
+
+#[test]
 fn a_slip_or_an_abbreviation_finds_its_command() {
     for (slip, meant) in
         [("trian", "train"), ("tets", "test"), ("evalbleu", "eval-bleu"), ("dev", "devices")]

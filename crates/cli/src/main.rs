@@ -48,6 +48,8 @@ enum Command {
     Plot(commands::plot::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
+    /// Compute for other machines: what `--device remote:HOST:PORT` names there.
+    Serve(commands::serve::Args),
     /// Measure speed, alone or beside another framework.
     Bench(commands::bench::Args),
 }
@@ -59,7 +61,8 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 fn main() -> ExitCode {
     allocator::keep_freed_memory();
     device::prepare();
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let result = device::guarded("", || match command {
         Command::Train(args) => commands::train::run(args),
         Command::Translate(args) => commands::translate::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
@@ -70,8 +73,9 @@ fn main() -> ExitCode {
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Serve(args) => commands::serve::run(args),
         Command::Bench(args) => commands::bench::run(args),
-    };
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

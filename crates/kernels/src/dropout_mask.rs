@@ -29,8 +29,14 @@ impl DropoutMask {
         (1.0 / (1.0 - self.rate)) as f32
     }
 
+    /// How likely an element is dropped.
+    #[cfg(feature = "remote")]
+    pub(crate) fn rate(self) -> f64 {
+        self.rate
+    }
+
     /// What it draws from.
-    #[cfg(feature = "cube")]
+    #[cfg(any(feature = "cube", feature = "remote"))]
     pub(crate) fn key(self) -> RandomKey {
         self.key
     }
@@ -53,10 +59,19 @@ impl DropoutMask {
         if crate::cube::covers(x) {
             return crate::cube::dropout_mask::like(x, self);
         }
-        let mut factors = vec![0.0; x.shape().num_elements()];
+        #[cfg(feature = "remote")]
+        if crate::remote::covers(x) {
+            return crate::remote::mask_like(x, self);
+        }
+        let factors = TensorData::new(self.factors(x.shape().num_elements()), x.shape());
+        Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
+    }
+
+    /// The factors of the first `count` elements.
+    pub(crate) fn factors(self, count: usize) -> Vec<f32> {
+        let mut factors = vec![0.0; count];
         let tasks = factors.par_chunks_mut(TASK).enumerate();
         tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
-        let factors = TensorData::new(factors, x.shape());
-        Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
+        factors
     }
 }

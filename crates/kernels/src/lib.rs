@@ -8,7 +8,7 @@
 //! feature `flex`. On every other backend and element type, and without the feature, each function
 //! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
 //! callers never ask which. On GPUs (cargo feature `cube`) the twins run too, but draw their dropout there, by a kernel
-//! that gives the very bits of the CPU. No result depends on the number of threads: work is divided by the
+//! that gives the very bits of the CPU, and on devices of other machines (cargo feature `remote`) there too. No result depends on the number of threads: work is divided by the
 //! size of the problem alone, and partial sums are added in a fixed order.
 //!
 //! | paper | operation |
@@ -47,6 +47,8 @@ mod slices;
 #[cfg(feature = "cube")]
 mod cube;
 mod philox;
+#[cfg(feature = "remote")]
+mod remote;
 #[cfg_attr(not(feature = "flex"), allow(dead_code))] // the twins need little of it
 mod vector;
 
@@ -83,6 +85,8 @@ pub use log_sum_exp::log_sum_exp;
 pub use norm::{layer_norm, residual_dropout_norm};
 pub use packed::PackedWeight;
 pub use random::RandomKey;
+#[cfg(feature = "remote")]
+pub use remote::with_operations;
 pub use step::step_attention;
 pub use widened::widened;
 

@@ -21,6 +21,18 @@ impl RandomKey {
         Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
+    /// The key as one number, which [`from_bits`](Self::from_bits) takes back.
+    #[cfg(feature = "remote")]
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The key that gave these [`bits`](Self::bits).
+    #[cfg(feature = "remote")]
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// The two words of the key, as Philox takes them.
     #[cfg_attr(not(feature = "cube"), allow(dead_code))]
     pub(crate) fn words(self) -> [u32; 2] {

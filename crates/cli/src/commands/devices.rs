@@ -48,6 +48,7 @@ pub fn run(args: Args) -> Result<()> {
         };
         lines.extend(found.into_iter().map(|found| line(found, &args)));
     }
+    lines.extend(args.device.remote()?.into_iter().map(|found| line(found, &args)));
     match args.json {
         true => print(serde_json::to_string_pretty(&json!(lines))?)?,
         false => {
@@ -61,7 +62,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn line(found: Found, args: &Args) -> Line {
-    let name = found.name;
+    let name = &found.name;
     let line = |precision, test| Line {
         name: name.to_string(),
         part: found.part.clone(),

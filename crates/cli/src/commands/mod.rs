@@ -8,6 +8,7 @@ pub mod eval_bleu;
 pub mod inspect;
 pub mod plot;
 pub mod score;
+pub mod serve;
 pub mod study;
 mod token_ids;
 pub mod train;

@@ -83,7 +83,7 @@ pub fn run(args: Args) -> Result<()> {
         config.training.budget / 2
     );
     let outcome = signals.patiently(|interrupted| {
-        guarded(&devices, &advice, || {
+        guarded(&advice, || {
             let (resume, quiet) = (args.resume, args.quiet);
             let learner = Learner::new(config.clone(), &corpora, &folder, resume, quiet, &devices)?;
             Ok(learner.train(interrupted)?)

@@ -51,7 +51,7 @@ fn tested(gpu: &Found) -> Option<Verdict> {
     if let Some(verdict) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
         return Some(verdict);
     }
-    match in_child(gpu.name) {
+    match in_child(&gpu.name) {
         Ok(verdict) => {
             if let Some(path) = memo {
                 // Without the note the next start tests again.

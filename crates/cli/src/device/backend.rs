@@ -4,6 +4,8 @@ use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
 
 use super::DeviceName;
+use super::guard::{note_foreign, quietly};
+use super::remote::RemoteName;
 
 /// Parts of Burn that compute, each with its own kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,18 @@ pub struct Found {
 }
 
 impl Found {
+    /// A device that is served elsewhere.
+    pub fn remote(name: RemoteName, device: Device) -> Self {
+        Self {
+            part: format!("served at {}", name.server()),
+            name: DeviceName::Remote(name),
+            driver: None,
+            memory: None,
+            is_software: false,
+            device,
+        }
+    }
+
     /// The device as it is.
     pub fn device(&self) -> &Device {
         &self.device
@@ -52,7 +66,8 @@ impl Found {
     /// If it does not come up.
     pub fn open(self) -> Result<Device> {
         if !matches!(self.name, DeviceName::Of(Backend::Cpu | Backend::NdArray, _)) {
-            let answers = super::self_test::quietly(|| super::self_test::adds(&self.device));
+            note_foreign();
+            let answers = quietly(|| super::self_test::adds(&self.device));
             if let Err(cause) = answers {
                 bail!("{} ({}) does not compute: {cause}", self.name, self.part);
             }

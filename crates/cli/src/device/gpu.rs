@@ -53,7 +53,7 @@ fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
         Ok(devices.into_iter().map(|device| (device.identity(), device)).collect::<Vec<_>>())
     };
     // A driver that is half installed makes its bindings panic.
-    let listed = super::self_test::quietly(list).unwrap_or_else(|cause| {
+    let listed = super::guard::quietly(list).unwrap_or_else(|cause| {
         eprintln!("{backend} does not answer: {cause}");
         Vec::new()
     });

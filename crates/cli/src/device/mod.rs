@@ -5,12 +5,16 @@ mod auto;
 mod backend;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod guard;
 mod name;
+mod remote;
 mod self_test;
 
 pub use backend::{Backend, Found};
+pub use guard::{guarded, quietly};
 pub use name::{DeviceName, DeviceNames};
-pub use self_test::{Verdict, guarded, in_child, in_process, quietly};
+pub use remote::{TOKEN_VARIABLE, is_built_in as remote_is_built_in, serve};
+pub use self_test::{Verdict, in_child, in_process};
 
 /// Prepares GPU runtimes: what they tune is kept in the user's cache. To be called before any device is touched
 /// and any thread is started.

@@ -6,15 +6,21 @@ use burn::tensor::Device;
 
 use super::auto;
 use super::backend::{Backend, Found};
+use super::remote::{self, RemoteName};
 
-/// One device as named on the command line: `auto`, or a backend and which of its devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a remote device's name begins with.
+const REMOTE: &str = "remote:";
+
+/// One device as named on the command line: `auto`, a backend and which of its devices, or a server's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceName {
     /// The fastest that this build and this machine have.
     #[default]
     Auto,
     /// Device number `index` of a backend.
     Of(Backend, usize),
+    /// A device of another process or machine.
+    Remote(RemoteName),
 }
 
 impl DeviceName {
@@ -22,10 +28,11 @@ impl DeviceName {
     ///
     /// # Errors
     /// If this build or this machine has no such device; the message says what to do.
-    pub fn open(self) -> Result<Device> {
+    pub fn open(&self) -> Result<Device> {
         match self {
             Self::Auto => auto::choose(),
-            Self::Of(backend, index) => Ok(find(backend, index)?.open()?),
+            Self::Of(backend, index) => Ok(find(*backend, *index)?.open()?),
+            Self::Remote(name) => Ok(Found::remote(name.clone(), name.open()?).open()?),
         }
     }
 }
@@ -43,11 +50,22 @@ fn find(backend: Backend, index: usize) -> Result<Found> {
     Ok(found.swap_remove(index))
 }
 
+fn all_open(found: Vec<Found>) -> Result<Vec<Device>> {
+    found.into_iter().map(Found::open).collect()
+}
+
+/// The devices of the server that `name` names.
+fn served(name: &RemoteName) -> Result<Vec<Found>> {
+    let devices = name.all()?;
+    Ok(devices.into_iter().map(|(name, device)| Found::remote(name, device)).collect())
+}
+
 impl fmt::Display for DeviceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Of(backend, index) => write!(f, "{backend}:{index}"),
+            Self::Remote(name) => write!(f, "{name}"),
         }
     }
 }
@@ -59,6 +77,9 @@ impl FromStr for DeviceName {
         if text == "auto" {
             return Ok(Self::Auto);
         }
+        if let Some(server) = text.strip_prefix(REMOTE) {
+            return Ok(Self::Remote(server.parse()?));
+        }
         let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
         let wrong = || format!("`{index}` in `{text}` is no device number, such as 0");
         Ok(Self::Of(backend.parse()?, index.parse().map_err(|_| wrong())?))
@@ -69,10 +90,12 @@ impl FromStr for DeviceName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceNames(Vec<Several>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Several {
     One(DeviceName),
     All(Backend),
+    /// Every device of a server.
+    AllOf(RemoteName),
 }
 
 impl DeviceNames {
@@ -85,13 +108,29 @@ impl DeviceNames {
         for name in &self.0 {
             match name {
                 Several::One(name) => devices.push(name.open()?),
-                Several::All(backend) => {
-                    let found = backend.devices()?;
-                    devices.extend(found.into_iter().map(Found::open).collect::<Result<Vec<_>>>()?);
-                }
+                Several::All(backend) => devices.extend(all_open(backend.devices()?)?),
+                Several::AllOf(server) => devices.extend(all_open(served(server)?)?),
             }
         }
         Ok(devices)
+    }
+
+    /// The devices that are served elsewhere.
+    ///
+    /// # Errors
+    /// If a server does not answer.
+    pub fn remote(&self) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for name in &self.0 {
+            match name {
+                Several::One(DeviceName::Remote(name)) => {
+                    found.push(Found::remote(name.clone(), name.open()?));
+                }
+                Several::AllOf(server) => found.extend(served(server)?),
+                _ => (),
+            }
+        }
+        Ok(found)
     }
 
     /// Whether `backend` is among them, or may be.
@@ -99,6 +138,7 @@ impl DeviceNames {
         self.0.iter().any(|name| match name {
             Several::One(DeviceName::Auto) => true,
             Several::One(DeviceName::Of(named, _)) | Several::All(named) => *named == backend,
+            Several::One(DeviceName::Remote(_)) | Several::AllOf(_) => false,
         })
     }
 
@@ -113,6 +153,10 @@ impl FromStr for DeviceNames {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |text: &str| match text.split_once(':') {
+            Some((_, server)) if text.starts_with(REMOTE) => match remote::parse(server)? {
+                (name, false) => Ok(Several::One(DeviceName::Remote(name))),
+                (name, true) => Ok(Several::AllOf(name)),
+            },
             Some((backend, "all")) => Ok(Several::All(backend.parse()?)),
             _ => Ok(Several::One(text.parse()?)),
         };
@@ -127,7 +171,7 @@ impl FromStr for Backend {
         let known = Self::ALL.into_iter().find(|backend| backend.name() == text);
         let names = || Self::ALL.map(Backend::name).join(", ");
         known.ok_or_else(|| {
-            anyhow!("`{text}` is no device; there are auto, {} (the first), or NAME:INDEX", names())
+            anyhow!("`{text}` is no device; there are auto, {} (the first), NAME:INDEX, or remote:HOST:PORT", names())
                 .to_string()
         })
     }
@@ -158,10 +202,20 @@ mod tests {
     #[test]
     fn several_devices_stand_between_commas() {
         let names: DeviceNames = "cpu,cuda:all,cpu:0".parse().unwrap();
-        let cpu = Several::One(DeviceName::Of(Backend::Cpu, 0));
-        assert_eq!(names.0, [cpu, Several::All(Backend::Cuda), cpu]);
+        let cpu = || Several::One(DeviceName::Of(Backend::Cpu, 0));
+        assert_eq!(names.0, [cpu(), Several::All(Backend::Cuda), cpu()]);
         assert!(names.names(Backend::Cuda) && !names.names(Backend::Wgpu));
         assert!("cpu,,cpu".parse::<DeviceNames>().is_err());
+    }
+
+    #[test]
+    fn a_server_s_devices_stand_among_others() {
+        let names: DeviceNames = "cpu,remote:a:1,remote:b:2:all".parse().unwrap();
+        assert!(matches!(names.0[..], [_, Several::One(DeviceName::Remote(_)), Several::AllOf(_)]));
+        assert!(names.are_explicit() && !names.names(Backend::Wgpu));
+        assert!(
+            "remote".parse::<DeviceNames>().is_err() && "remote:a".parse::<DeviceNames>().is_err()
+        );
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Whether a device computes what the CPU computes, and how fast.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use burnformer_core::{Mode, Model, TransformerConfig, label_smoothed_cross_entro
 use serde::{Deserialize, Serialize};
 
 use super::DeviceName;
+use super::guard::quietly;
 
 /// Largest difference from the CPU, relative to the value where that is above one.
 const TOLERANCE: f64 = 1e-3;
@@ -49,7 +49,7 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
 ///
 /// # Errors
 /// What went wrong.
-pub fn in_child(name: DeviceName) -> Result<Verdict, String> {
+pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     let exe = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(exe);
     command.args(["devices", "--test", "--json", "--in-process", "--device"]).arg(name.to_string());
@@ -64,40 +64,6 @@ pub fn in_child(name: DeviceName) -> Result<Verdict, String> {
 #[derive(Deserialize)]
 struct Report {
     test: Option<Result<Verdict, String>>,
-}
-
-/// Runs `work` with its panics as errors and without their messages on the terminal.
-pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch(work).unwrap_or_else(Err)
-}
-
-/// What `work` gives, or the first line of its panic.
-fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let result = catch_unwind(AssertUnwindSafe(work));
-    std::panic::set_hook(hook);
-    result.map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");
-        text.lines().next().unwrap_or_default().to_owned()
-    })
-}
-
-/// Runs `work` on `devices`; a device that fails under it, which drivers report by panics, is an error with
-/// `advice`. Panics on the CPU stay what they are: mistakes of this program.
-///
-/// # Errors
-/// Those of `work`, and a device's failure.
-pub fn guarded<T>(
-    devices: &[Device],
-    advice: &str,
-    work: impl FnOnce() -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    if devices.iter().all(burnformer_kernels::is_fused_on) {
-        return work();
-    }
-    catch(work).unwrap_or_else(|cause| Err(anyhow::anyhow!("the device failed: {cause}; {advice}")))
 }
 
 /// Whether `device` answers at all.
@@ -167,19 +133,6 @@ mod tests {
         let verdict = in_process(&Device::flex()).unwrap();
         assert_eq!(verdict.difference, 0.0);
         assert!(verdict.gflops > 0.1, "{verdict:?}");
-    }
-
-    #[test]
-    fn a_panic_is_an_error_in_one_line() {
-        let result = quietly::<()>(|| panic!("no memory\nbacktrace"));
-        assert_eq!(result, Err("no memory".into()));
-    }
-
-    #[test]
-    fn what_goes_wrong_without_a_panic_is_left_as_it_is() {
-        let work = || Err::<(), _>(anyhow::anyhow!("no such file"));
-        let error = guarded(&[Device::flex()], "lower the budget", work).unwrap_err();
-        assert_eq!(error.to_string(), "no such file");
     }
 
     #[test]

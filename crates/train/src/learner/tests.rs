@@ -135,21 +135,26 @@ fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
 }
 
 #[test]
-fn two_devices_train_in_bfloat16_as_one_does() {
+fn two_devices_train_in_16_bits_as_one_does_whoever_decides_about_updates() {
     let toy = |precision: &str| {
         let precision = format!("training.precision={precision}");
         Toy::new(&["training.accumulate=4", "training.log_every=1", &precision])
     };
-    let (exact, brain) = (toy("float32"), toy("bfloat16"));
+    let exact = toy("float32");
     train(exact.start("one", 1));
-    train(brain.start("one", 1));
-    train(brain.start("two", 2));
-    assert_eq!(brain.losses("one").len(), 20);
-    brain.assert_same_losses(["one", "two"], 1e-4);
-    // The test could tell if a device multiplied in float32.
-    let pairs = exact.losses("one").into_iter().zip(brain.losses("one"));
-    let apart = pairs.map(|((_, a), (_, b))| (a - b).abs()).fold(0.0, f64::max);
-    assert!(apart > 4e-4, "{apart}");
+    for (precision, least_apart) in [("bfloat16", 4e-4), ("float16", 5e-5)] {
+        let half = toy(precision);
+        train(half.start("one", 1));
+        train(half.start("two", 2));
+        train(on_device(half.start("device", 1)));
+        assert_eq!(half.losses("one").len(), 20);
+        half.assert_same_losses(["one", "two"], 1e-4);
+        half.assert_same_losses(["one", "device"], 1e-4);
+        // The test could tell if a device multiplied in float32.
+        let pairs = exact.losses("one").into_iter().zip(half.losses("one"));
+        let apart = pairs.map(|((_, a), (_, b))| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart > least_apart, "{precision}: {apart}");
+    }
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! Drivers, and servers that go away, make Burn panic: here their panics become errors. Panics on the CPU stay what
+//! they are: mistakes of this program.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, anyhow};
+
+/// Whether something else than the CPU computes, whose failures are not this program's.
+static IS_FOREIGN: AtomicBool = AtomicBool::new(false);
+
+/// To be called when a device other than the CPU is opened.
+pub fn note_foreign() {
+    IS_FOREIGN.store(true, Ordering::Relaxed);
+}
+
+fn is_foreign() -> bool {
+    IS_FOREIGN.load(Ordering::Relaxed)
+}
+
+/// Runs `work`; if a device other than the CPU is opened in it and fails, that is an error with `advice`.
+///
+/// # Errors
+/// Those of `work`, and a device's failure.
+pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let earlier = Arc::new(take_hook());
+    let print = Arc::clone(&earlier);
+    set_hook(Box::new(move |panic| {
+        if !is_foreign() {
+            print(panic);
+        }
+    }));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    set_hook(Box::new(move |panic| earlier(panic)));
+    result.unwrap_or_else(|panic| {
+        if !is_foreign() {
+            resume_unwind(panic);
+        }
+        let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
+        Err(anyhow!("the device failed: {}{advice}", cause(&*panic)))
+    })
+}
+
+/// Runs `work` with its panics as errors and without their messages on the terminal.
+pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let hook = take_hook();
+    set_hook(Box::new(|_| ()));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    set_hook(hook);
+    result.unwrap_or_else(|panic| Err(cause(&*panic)))
+}
+
+/// The first line of what a panic says.
+fn cause(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_in_one_line() {
+        let result = quietly::<()>(|| panic!("no memory\nbacktrace"));
+        assert_eq!(result, Err("no memory".into()));
+    }
+
+    #[test]
+    fn what_goes_wrong_without_a_panic_is_left_as_it_is() {
+        let work = || Err::<(), _>(anyhow!("no such file"));
+        let error = guarded("lower the budget", work).unwrap_err();
+        assert_eq!(error.to_string(), "no such file");
+    }
+}
