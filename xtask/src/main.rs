@@ -7,6 +7,7 @@
 //! program compiles in a second and never waits for Burn.
 
 mod devices;
+mod server;
 
 use std::env;
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, REMOTE, devices_of, has_gpu};
+use server::Server;
 
 /// A command's name and its line in the help.
 type Entry = (&'static str, &'static str);
@@ -103,16 +105,33 @@ fn test(args: &[OsString]) -> ExitCode {
             passed &= !plan.named;
             continue;
         }
-        eprintln!("xtask: the same numbers on {device}");
-        let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
-        let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
-        passed &= plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS;
+        passed &= same_numbers(&plan, device, &[("BURN_DEVICE", device)]);
+    }
+    if plan.devices.iter().any(|device| device == REMOTE) {
+        passed &= match Server::start() {
+            Ok(server) => {
+                let variables = [("BURN_DEVICE", REMOTE), ("BURN_REMOTE_ADDRESS", &server.url)];
+                same_numbers(&plan, "the CPU of another process", &variables)
+            }
+            Err(cause) => {
+                eprintln!("xtask: no server of remote devices starts: {cause}");
+                false
+            }
+        };
     }
     eprintln!(
         "xtask: {}",
         if passed { "every test passed" } else { "the tests failed, see above" }
     );
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether the numbers that have to hold on every device hold on the one that `variables` make the default.
+fn same_numbers(plan: &Plan, device: &str, variables: &[(&str, &str)]) -> bool {
+    eprintln!("xtask: the same numbers on {device}");
+    let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
+    let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
+    plan.cargo_test(&tests, variables) == ExitCode::SUCCESS
 }
 
 /// Runs every step even after one failed, so that one call shows all there is to mend.

@@ -37,6 +37,19 @@ impl DeviceName {
     }
 }
 
+impl DeviceName {
+    /// What PyTorch calls this device, where it has it; its default elsewhere.
+    pub fn in_torch(&self) -> String {
+        match self {
+            Self::Of(Backend::Metal, _) => "mps".into(),
+            Self::Of(Backend::Cpu | Backend::NdArray, _) | Self::Auto | Self::Remote(_) => {
+                "cpu".into()
+            }
+            Self::Of(_, index) => format!("cuda:{index}"),
+        }
+    }
+}
+
 /// Device `index` of `backend`.
 fn find(backend: Backend, index: usize) -> Result<Found> {
     let mut found = backend.devices()?;

