@@ -4,9 +4,14 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
-/// The device of the fused operations, with gradients.
+/// The device of the fused operations, with gradients: the CPU, or a GPU that `BURN_DEVICE` names.
 pub fn device() -> Device {
-    Device::flex().autodiff()
+    Device::default().autodiff()
+}
+
+/// Whether that is the CPU.
+pub fn is_cpu() -> bool {
+    burnformer_kernels::is_fused_on(&device())
 }
 
 /// A leaf of standard normal numbers.
