@@ -17,7 +17,7 @@
 //! | §3.2 attention | [`attention`] |
 //! | §3.3 feed-forward | [`linear_relu`], [`linear`] |
 //! | §3.4 embeddings | [`embedding`] |
-//! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`] |
+//! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //! | recurrent baseline (Bahdanau et al., 2015) | [`gru`], [`attentive_gru`](attentive_gru()) |
 //!
@@ -57,6 +57,7 @@ mod cross_entropy;
 mod dropout;
 mod dropout_mask;
 mod embedding;
+mod global_norm;
 mod gru;
 mod history;
 mod linear;
@@ -76,6 +77,7 @@ pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use dropout_mask::DropoutMask;
 pub use embedding::embedding;
+pub use global_norm::global_norm;
 pub use gru::{Direction, gru};
 pub use history::History;
 pub use linear::{linear, linear_relu};

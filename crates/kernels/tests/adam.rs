@@ -3,7 +3,7 @@
 mod common;
 
 use burn::tensor::Tensor;
-use burnformer_kernels::{AdamStep, Moving, adam_step, sum_of_squares, twin};
+use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, sum_of_squares, twin};
 use common::{assert_close, assert_independent_of_threads, device, is_cpu, normal, values};
 use proptest::prelude::*;
 
@@ -44,6 +44,19 @@ proptest! {
         prop_assert!((sum_of_squares(x.clone()) - exact).abs() <= bound * exact);
         prop_assert!((twin::sum_of_squares(x) - exact).abs() <= 1e-5 * exact);
     }
+}
+
+#[test]
+fn the_global_norm_is_that_of_64_bits_and_its_twin() {
+    let vectors = [1usize, 255, 300_001, 4, 2048].map(|size| plain(size as u64, [size]));
+    let squares = vectors.iter().map(|vector| twin::sum_of_squares(vector.clone()));
+    let exact = squares.sum::<f64>().sqrt();
+    for norm in [global_norm(&vectors), twin::global_norm(&vectors)] {
+        let norm = f64::from(values(norm)[0]);
+        assert!((norm - exact).abs() <= 1e-5 * exact, "{norm}, not {exact}");
+    }
+    assert_eq!(values(global_norm(&vectors)), values(global_norm(&vectors)), "the same bits");
+    assert_eq!(values(vectors[3].clone()), values(plain(4, [4])), "vectors stay as they were");
 }
 
 #[test]

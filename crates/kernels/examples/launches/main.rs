@@ -52,8 +52,8 @@ fn counted(part: usize, which: &str) -> (usize, usize) {
     }
     assert!(output.status.success(), "{log}");
     let measured = log.split_once(BEGIN).expect("the beginning").1;
-    let (plans, launched) = measured.split_once(END).expect("the end");
-    (launched.lines().filter(|line| line.starts_with(LAUNCH)).count(), plans::bytes(plans))
+    let launches = measured.lines().filter(|line| line.starts_with(LAUNCH)).count();
+    (launches, plans::bytes(measured, END))
 }
 
 const BEGIN: &str = "=== measured";
@@ -90,11 +90,14 @@ fn measured<T>(work: impl FnOnce() -> T) {
         eprintln!("{BEGIN}");
         LaunchObservation::new(names)
     });
-    let _result = work();
+    let result = work();
     sync();
     drop(watching);
     let Some(names) = names else { return };
     eprintln!("{END}");
+    // The log tells what lived until here.
+    drop(result);
+    sync();
     let names = names.0.lock().expect("no panic before");
     names.iter().for_each(|name| eprintln!("{LAUNCH}{name}"));
 }

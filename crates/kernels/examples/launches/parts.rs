@@ -9,7 +9,7 @@ use super::measured;
 pub const PARTS: [(&str, fn(bool)); 5] = [
     ("loss over 2,048 x 8,000, forward and backward", loss),
     ("Adam, a parameter of 2,048 x 512", adam),
-    ("sum of squares of a gradient of 2,048 x 512", squares),
+    ("norm of 8 gradients of 512 x 512", global_norm),
     ("norm(x + dropout(y)), 2,048 x 512, forward and backward", norm),
     ("attention, 64 x 8 heads x 32 x 64, forward and backward", attention),
 ];
@@ -49,10 +49,10 @@ fn adam(ours: bool) {
     measured(move || adam(moving, gradient, step));
 }
 
-/// As the global norm of the gradients has it; ours is the twin.
-fn squares(_ours: bool) {
-    let gradient = normal(4, [2048 * 512]).inner();
-    measured(move || gradient.square().sum());
+fn global_norm(ours: bool) {
+    let gradients = [1, 2, 3, 4, 5, 6, 7, 8].map(|seed| normal(seed, [512 * 512]).inner());
+    let norm = if ours { kernels::global_norm } else { twin::global_norm };
+    measured(|| norm(&gradients));
 }
 
 fn norm(ours: bool) {

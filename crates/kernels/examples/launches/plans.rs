@@ -23,14 +23,17 @@ impl Operation {
     }
 }
 
-/// Bytes that the kernels of the logged plans read and write.
-pub fn bytes(log: &str) -> usize {
-    let kernels = grouped(operations(log));
-    (0..kernels.len()).map(|index| bytes_of(&kernels[index], &kernels[index + 1..])).sum()
+/// Bytes that the kernels of the plans read and write which `log` has up to its first `until`; what comes after shows
+/// which of their tensors live on.
+pub fn bytes(log: &str, until: &str) -> usize {
+    let (measured, _) = log.split_once(until).expect("the end");
+    let count = kernels(operations(measured)).len();
+    let kernels = kernels(operations(log));
+    (0..count).map(|index| bytes_of(&kernels[index], &kernels[index + 1..])).sum()
 }
 
-/// The operations of each kernel: those of a fused block together, others alone. Views are none.
-fn grouped(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
+/// The operations of each kernel: those of a fused block together, others alone, views and drops too.
+fn kernels(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     let mut kernels: Vec<Vec<Operation>> = Vec::new();
     // Bytes behind views that show an element more than once.
     let mut behind: HashMap<String, usize> = HashMap::new();
@@ -38,12 +41,10 @@ fn grouped(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
         for (id, bytes) in &mut operation.inputs {
             *bytes = behind.get(id).copied().unwrap_or(*bytes);
         }
-        if operation.kind.ends_with("::Expand") {
+        if operation.is_one_of(&["Expand"]) {
             behind.insert(operation.outputs[0].0.clone(), operation.inputs[0].1);
         }
-        let view = operation.is_one_of(&["Reshape", "SwapDims", "Permute", "Expand", "Unsqueeze"]);
         match kernels.last_mut() {
-            _ if operation.kind == "Drop" || (view && !operation.is_fused) => {}
             Some(last) if operation.is_fused && !operation.begins => last.push(operation),
             _ => kernels.push(vec![operation]),
         }
@@ -52,23 +53,23 @@ fn grouped(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
 }
 
 fn bytes_of(kernel: &[Operation], later: &[Vec<Operation>]) -> usize {
-    let inputs = |kernel: &[Operation]| all(kernel, |operation| &operation.inputs);
-    let (read, made) = (inputs(kernel), all(kernel, |operation| &operation.outputs));
-    let read_later: HashSet<String> =
-        later.iter().flat_map(|kernel| inputs(kernel).into_keys()).collect();
-    let outlives = |id: &String| !read.contains_key(id) || read_later.contains(id);
+    let reads = |operation: &&Operation| operation.kind != "Drop";
+    let read: HashMap<_, _> =
+        kernel.iter().filter(reads).flat_map(|operation| operation.inputs.clone()).collect();
+    let made: HashMap<_, _> =
+        kernel.iter().flat_map(|operation| operation.outputs.clone()).collect();
+    let named_later: HashSet<&String> =
+        later.iter().flatten().flat_map(|operation| &operation.inputs).map(|(id, _)| id).collect();
+    let lives_on = |id: &String| !read.contains_key(id) || named_later.contains(id);
     let read_bytes: usize =
         read.iter().filter(|(id, _)| !made.contains_key(*id)).map(|(_, bytes)| bytes).sum();
-    let written: usize = made.iter().filter(|(id, _)| outlives(id)).map(|(_, bytes)| bytes).sum();
+    let written: usize = made.iter().filter(|(id, _)| lives_on(id)).map(|(_, bytes)| bytes).sum();
     match kernel {
+        [view] if view.is_one_of(&["Reshape", "SwapDims", "Permute", "Expand", "Unsqueeze"]) => 0,
         // They read only what they take.
         [one] if one.is_one_of(&["Gather", "Select", "Slice"]) => 2 * written,
         _ => read_bytes + written,
     }
-}
-
-fn all(kernel: &[Operation], side: fn(&Operation) -> &Tensors) -> HashMap<String, usize> {
-    kernel.iter().flat_map(|operation| side(operation).clone()).collect()
 }
 
 /// The rows of the logged tables, whose columns stand below their headings.

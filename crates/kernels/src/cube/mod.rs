@@ -8,6 +8,7 @@ pub(crate) mod dropout_mask;
 pub(crate) mod norm;
 mod philox;
 mod rows;
+pub(crate) mod squares;
 
 use burn::backend::DispatchDevice;
 use burn::tensor::{DType, Tensor};
@@ -15,6 +16,11 @@ use burn::tensor::{DType, Tensor};
 /// Whether `x` lives on a GPU, with or without gradients, in 32 bits: what the kernels are written for.
 pub(crate) fn covers<const D: usize>(x: &Tensor<D>) -> bool {
     x.dtype() == DType::F32 && is_cube(x.device().as_dispatch())
+}
+
+/// [`covers`], and no gradients flow through `x`.
+pub(crate) fn plain<const D: usize>(x: &Tensor<D>) -> bool {
+    covers(x) && !x.device().is_autodiff()
 }
 
 /// [`covers`] for all of `xs`.
