@@ -3,6 +3,7 @@
 //! The kernels are written for the least that these offer: 256 units a cube or fewer, 16 KiB of shared memory, and no
 //! subgroups. Every sum has an order of its own, whatever the device does first.
 
+pub(crate) mod attention;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout_mask;
 pub(crate) mod norm;
