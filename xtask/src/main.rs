@@ -48,7 +48,8 @@ const CHECKS: [(&str, &[&str], &[&str]); 3] = [
 ];
 
 /// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
-const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
+const ON_EVERY_DEVICE: [&str; 7] =
+    ["reference", "rnn", "mask", "cross_entropy", "norm", "attention", "adam"];
 
 /// Exit code for a command line that makes no sense.
 const USAGE: u8 = 2;

@@ -7,8 +7,9 @@
 //! The trade-off taken: fused code exists for `flex` and 32-bit floats only, behind the cargo
 //! feature `flex`. On every other backend and element type, and without the feature, each function
 //! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
-//! callers never ask which. On GPUs (cargo feature `cube`) the twins run too, but draw their dropout there, by a kernel
-//! that gives the very bits of the CPU. No result depends on the number of threads: work is divided by the
+//! callers never ask which. On GPUs (cargo feature `cube`) there are CubeCL kernels for what costs a twin the most
+//! launches and passes over memory: the loss, norms, attention and the gradients' norm; dropout is drawn there with the
+//! very bits of the CPU, and everything else is the twin, which Burn fuses. No result depends on the number of threads: work is divided by the
 //! size of the problem alone, and partial sums are added in a fixed order.
 //!
 //! | paper | operation |

@@ -1,12 +1,15 @@
-//! The parts of an update that are counted.
+//! The parts of an update that are counted. Their gradients begin with ones: one launch, which makes a tensor like the output.
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, twin};
 
 use super::measured;
 
-/// Each by its name; called with whether to run ours or the twin.
-pub const PARTS: [(&str, fn(bool)); 5] = [
+/// Its name, and what runs it: ours or the twin.
+type Part = (&'static str, fn(bool));
+
+/// All of them.
+pub const PARTS: [Part; 5] = [
     ("loss over 2,048 x 8,000, forward and backward", loss),
     ("Adam, a parameter of 2,048 x 512", adam),
     ("norm of 8 gradients of 512 x 512", global_norm),
@@ -58,12 +61,11 @@ fn global_norm(ours: bool) {
 fn norm(ours: bool) {
     let [x, y] = [1, 2].map(|seed| normal(seed, [64, 32, 512]).require_grad());
     let [weight, bias] = [3, 4].map(|seed| normal(seed, [512]).require_grad());
-    let probe = normal(5, [64, 32, 512]);
     let mask = Some(DropoutMask::new(RandomKey::new(6), 0.1));
     let wiring = if ours { kernels::residual_dropout_norm } else { twin::residual_dropout_norm };
     measured(move || {
         let output = wiring(x.clone(), y.clone(), weight.clone(), bias.clone(), 1e-5, mask);
-        let mut gradients = (output * probe).sum().backward();
+        let mut gradients = output.backward();
         let [x, y] = [x, y].map(|x| x.grad_remove(&mut gradients));
         let [weight, bias] = [weight, bias].map(|x| x.grad_remove(&mut gradients));
         (x, y, weight, bias)
@@ -74,7 +76,6 @@ fn attention(ours: bool) {
     let (batch, len, heads, width) = (64, 32, 8, 512);
     let [query, key, value] =
         [1, 2, 3].map(|seed| normal(seed, [batch, len, width]).require_grad());
-    let probe = normal(4, [batch, len, width]);
     let hidden: Vec<bool> = (0..batch * len).map(|place| place % len > 28).collect();
     let hidden = TensorData::new(hidden, [batch, 1, 1, len]);
     let hidden = Some(Tensor::<4, Bool>::from_data(hidden, &device()));
@@ -82,7 +83,7 @@ fn attention(ours: bool) {
     measured(move || {
         let leaves = [query.clone(), key.clone(), value.clone()];
         let output = attention(query, key, value, heads, hidden, None);
-        let mut gradients = (output * probe).sum().backward();
+        let mut gradients = output.backward();
         leaves.map(|x| x.grad_remove(&mut gradients))
     });
 }

@@ -46,6 +46,6 @@ pub(super) fn factor(words: &Words, which: u32, threshold: u32, keep: f32) -> f3
     let first = select(which < 2, words.a, words.b);
     let second = select(which < 6, words.c, words.d);
     let word = select(which < 4, first, second);
-    let half = select(which % 2 == 0, word & 0xffff, word >> 16);
+    let half = select(which & 1 == 0, word & 0xffff, word >> 16);
     select(half < threshold, 0.0, keep)
 }

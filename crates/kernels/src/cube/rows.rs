@@ -46,8 +46,9 @@ pub(super) fn sums_of_units(one: f32, other: f32, #[comptime] units: usize) -> (
     let mut half = (CUBE_DIM / 2) as usize;
     while half > 0 {
         if unit < half {
-            ones[unit] = ones[unit] + ones[unit + half];
-            others[unit] = others[unit] + others[unit + half];
+            let (one, other) = (ones[unit + half], others[unit + half]);
+            ones[unit] += one;
+            others[unit] += other;
         }
         sync_cube();
         half /= 2;

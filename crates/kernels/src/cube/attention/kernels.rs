@@ -39,11 +39,11 @@ pub(super) fn contexts<H: Int>(
     threshold: u32,
     keep: f32,
     #[comptime] head: Head,
-    #[define(H)] _hidden: ElemType,
+    #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = (query_len + TILE - 1) / TILE;
+    let tiles = query_len.div_ceil(TILE);
     // Which head of which sentence.
     let which = CUBE_POS / tiles;
     if which * query_len >= log_sums.len() {
@@ -152,11 +152,11 @@ pub(super) fn gradients_of_queries<H: Int>(
     threshold: u32,
     keep: f32,
     #[comptime] head: Head,
-    #[define(H)] _hidden: ElemType,
+    #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = (query_len + TILE - 1) / TILE;
+    let tiles = query_len.div_ceil(TILE);
     let which = CUBE_POS / tiles;
     if which * query_len >= log_sums.len() {
         terminate!();
@@ -264,11 +264,11 @@ pub(super) fn gradients_of_keys<H: Int>(
     threshold: u32,
     keep: f32,
     #[comptime] head: Head,
-    #[define(H)] _hidden: ElemType,
+    #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = (key_len + TILE - 1) / TILE;
+    let tiles = key_len.div_ceil(TILE);
     let which = CUBE_POS / tiles;
     if which * query_len >= log_sums.len() {
         terminate!();

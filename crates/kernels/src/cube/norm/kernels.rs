@@ -188,8 +188,8 @@ pub(super) fn gradients_of_rows(
                 let n = (input - mean) * scale;
                 let gradient = grad[start + at];
                 normalised[at] = n;
-                dweight[at] = dweight[at] + gradient * n;
-                dbias[at] = dbias[at] + gradient;
+                dweight[at] += gradient * n;
+                dbias[at] += gradient;
                 sum += gradient * weight[at];
                 product += gradient * weight[at] * n;
             }
