@@ -53,6 +53,9 @@ const CHECKS: [(&str, &[&str], &[&str]); 3] = [
 /// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
 const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
 
+/// Tests of kernels against their twins, for devices of this machine: others are given twins alone.
+const OF_KERNELS: [&str; 4] = ["cross_entropy", "norm", "attention", "adam"];
+
 /// Exit code for a command line that makes no sense.
 const USAGE: u8 = 2;
 
@@ -105,13 +108,18 @@ fn test(args: &[OsString]) -> ExitCode {
             passed &= !plan.named;
             continue;
         }
-        passed &= same_numbers(&plan, device, &[("BURN_DEVICE", device)]);
+        passed &= same_numbers(
+            &plan,
+            device,
+            &[&ON_EVERY_DEVICE[..], &OF_KERNELS].concat(),
+            &[("BURN_DEVICE", device)],
+        );
     }
     if plan.devices.iter().any(|device| device == REMOTE) {
         passed &= match Server::start() {
             Ok(server) => {
                 let variables = [("BURN_DEVICE", REMOTE), ("BURN_REMOTE_ADDRESS", &server.url)];
-                same_numbers(&plan, "the CPU of another process", &variables)
+                same_numbers(&plan, "the CPU of another process", &ON_EVERY_DEVICE, &variables)
             }
             Err(cause) => {
                 eprintln!("xtask: no server of remote devices starts: {cause}");
@@ -126,10 +134,10 @@ fn test(args: &[OsString]) -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether the numbers that have to hold on every device hold on the one that `variables` make the default.
-fn same_numbers(plan: &Plan, device: &str, variables: &[(&str, &str)]) -> bool {
+/// Whether `tests` pass on `device`, which `variables` make the default.
+fn same_numbers(plan: &Plan, device: &str, tests: &[&str], variables: &[(&str, &str)]) -> bool {
     eprintln!("xtask: the same numbers on {device}");
-    let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
+    let tests = tests.iter().flat_map(|test| ["--test", test]).map(OsString::from);
     let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
     plan.cargo_test(&tests, variables) == ExitCode::SUCCESS
 }

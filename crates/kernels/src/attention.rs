@@ -32,6 +32,10 @@ pub fn attention(
     if crate::flex::cover([&query, &key, &value]) {
         return crate::flex::attention::fused(query, key, value, heads, hidden, mask);
     }
+    #[cfg(feature = "cube")]
+    if crate::cube::attention::covers([&query, &key, &value], heads) {
+        return crate::cube::attention::fused(query, key, value, heads, hidden, mask);
+    }
     twin::attention(query, key, value, heads, hidden, mask)
 }
 

@@ -7,13 +7,14 @@ use crate::twin;
 ///
 /// Gradients flow through the first sum only; the second is for reports. Fused: one pass over the
 /// logits each way, and the gradient is written over the logits where nothing else holds them. The
-/// sums are taken in 64 bits, in the order of the rows.
+/// sums are taken in a fixed order, on the CPU in 64 bits.
 ///
 /// # Shapes
 /// - `logits`: `[rows, vocab]`, `targets`: `[rows]` ids
 ///
 /// # Panics
-/// If a target is neither `pad` nor below `vocab`.
+/// If a target is neither `pad` nor below `vocab`; on GPUs, which the host does not wait for, the sums are infinite
+/// instead.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,
@@ -23,6 +24,10 @@ pub fn label_smoothed_cross_entropy(
     #[cfg(feature = "flex")]
     if crate::flex::covers(&logits) {
         return crate::flex::cross_entropy::fused(logits, targets, pad, smoothing);
+    }
+    #[cfg(feature = "cube")]
+    if crate::cube::covers(&logits) {
+        return crate::cube::cross_entropy::fused(logits, targets, pad, smoothing);
     }
     twin::label_smoothed_cross_entropy(logits, targets, pad, smoothing)
 }

@@ -7,8 +7,10 @@
 //! The trade-off taken: fused code exists for `flex` and 32-bit floats only, behind the cargo
 //! feature `flex`. On every other backend and element type, and without the feature, each function
 //! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
-//! callers never ask which. On GPUs (cargo feature `cube`) the twins run too, but draw their dropout there, by a kernel
-//! that gives the very bits of the CPU, and on devices of other machines (cargo feature `remote`) there too. No result depends on the number of threads: work is divided by the
+//! callers never ask which. On GPUs (cargo feature `cube`) there are CubeCL kernels for what costs a twin the most
+//! launches and passes over memory: the loss, norms, attention and the gradients' norm; dropout is drawn there with the
+//! very bits of the CPU, and everything else is the twin, which Burn fuses. On devices of other machines (cargo feature
+//! `remote`) the twins run, and dropout is drawn there. No result depends on the number of threads: work is divided by the
 //! size of the problem alone, and partial sums are added in a fixed order.
 //!
 //! | paper | operation |
@@ -17,7 +19,7 @@
 //! | §3.2 attention | [`attention`] |
 //! | §3.3 feed-forward | [`linear_relu`], [`linear`] |
 //! | §3.4 embeddings | [`embedding`] |
-//! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`] |
+//! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //! | recurrent baseline (Bahdanau et al., 2015) | [`gru`], [`attentive_gru`](attentive_gru()) |
 //!
@@ -59,6 +61,7 @@ mod cross_entropy;
 mod dropout;
 mod dropout_mask;
 mod embedding;
+mod global_norm;
 mod gru;
 mod history;
 mod linear;
@@ -78,6 +81,7 @@ pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use dropout_mask::DropoutMask;
 pub use embedding::embedding;
+pub use global_norm::global_norm;
 pub use gru::{Direction, gru};
 pub use history::History;
 pub use linear::{linear, linear_relu};

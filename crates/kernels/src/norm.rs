@@ -18,6 +18,10 @@ pub fn layer_norm<const D: usize>(
     if crate::flex::covers(&x) && crate::flex::cover([&weight, &bias]) {
         return crate::flex::norm::fused(x, weight, bias, epsilon);
     }
+    #[cfg(feature = "cube")]
+    if crate::cube::norm::covers(&x, &weight) && crate::cube::cover([&weight, &bias]) {
+        return crate::cube::norm::fused(x, weight, bias, epsilon);
+    }
     twin::layer_norm(x, weight, bias, epsilon)
 }
 
@@ -42,6 +46,13 @@ pub fn residual_dropout_norm<const D: usize>(
     #[cfg(feature = "flex")]
     if crate::flex::cover([&x, &y]) && crate::flex::cover([&weight, &bias]) {
         return crate::flex::residual_norm::fused(x, y, weight, bias, epsilon, mask);
+    }
+    #[cfg(feature = "cube")]
+    if crate::cube::norm::covers(&x, &weight)
+        && crate::cube::covers(&y)
+        && crate::cube::cover([&weight, &bias])
+    {
+        return crate::cube::norm::fused_wiring([x, y], weight, bias, epsilon, mask);
     }
     twin::residual_dropout_norm(x, y, weight, bias, epsilon, mask)
 }

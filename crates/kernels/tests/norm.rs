@@ -1,11 +1,12 @@
-//! Norms, dropout and residual connections against their twins.
+//! Norms, dropout and residual connections against their twins, on the CPU or on the GPU that `BURN_DEVICE` names.
 
 mod common;
 
 use burn::tensor::{DType, Tensor};
 use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, twin};
 use common::{
-    Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
+    Leaves, assert_close, assert_independent_of_threads, device, is_cpu, leaf, values,
+    with_gradients,
 };
 use proptest::prelude::*;
 
@@ -100,11 +101,28 @@ proptest! {
 
 #[test]
 fn the_thread_count_does_not_show() {
+    if !is_cpu() {
+        return;
+    }
     let shape = [9, 53, 37];
     assert_independent_of_threads(|| wired(kernels::residual_dropout_norm, shape, 0.2));
     assert_independent_of_threads(|| wired(kernels::residual_dropout_norm, shape, 0.0));
     assert_independent_of_threads(|| dropped(kernels::dropout, shape, 0.2));
     assert_independent_of_threads(|| added(kernels::residual_dropout, shape, 0.2));
+}
+
+/// Rows in several groups whose shares in the gradients of weight and bias are added up, and wider ones than kernels of
+/// GPUs take.
+#[test]
+fn many_rows_and_wide_ones_are_the_twin_too() {
+    for shape in [[3, 20_000, 8], [1, 40, 512], [2, 3, 1024], [2, 3, 1500]] {
+        for rate in [0.0, 0.3] {
+            assert_close(
+                &wired(kernels::residual_dropout_norm, shape, rate),
+                &wired(twin::residual_dropout_norm, shape, rate),
+            );
+        }
+    }
 }
 
 #[test]
@@ -144,6 +162,9 @@ fn a_weight_of_another_width_panics() {
 
 #[test]
 fn other_element_types_run_the_twin() {
+    if !device().supports_dtype(DType::F64) {
+        return;
+    }
     let double = |x: Tensor<1>| x.cast(DType::F64);
     let x = leaf(1, [2, 3, 16]).cast(DType::F64);
     let output = kernels::layer_norm(x, double(leaf(3, [16])), double(leaf(4, [16])), 1e-5);

@@ -1,6 +1,6 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
-use burnformer_kernels::sum_of_squares;
+use burnformer_kernels::{global_norm, sum_of_squares};
 
 /// The gradients of a module's parameters, flat, in the order in which the module is visited.
 #[derive(Clone, Debug)]
@@ -38,8 +38,7 @@ impl FlatGradients {
 
     /// The same norm as a tensor `[1]` beside the gradients, for which the host does not wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
-        let squares = self.0.iter().map(|gradient| gradient.clone().square().sum()).collect();
-        Tensor::cat(squares, 0).sum().sqrt()
+        global_norm(&self.0)
     }
 
     /// The same on `device`.

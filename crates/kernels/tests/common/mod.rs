@@ -4,9 +4,14 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
-/// The device of the fused operations, with gradients.
+/// The device of the fused operations, with gradients: the CPU, or a GPU that `BURN_DEVICE` names.
 pub fn device() -> Device {
-    Device::flex().autodiff()
+    Device::default().autodiff()
+}
+
+/// Whether that is the CPU.
+pub fn is_cpu() -> bool {
+    burnformer_kernels::is_fused_on(&device())
 }
 
 /// A leaf of standard normal numbers.
@@ -46,10 +51,15 @@ pub struct Leaves {
 
 /// Asserts that each list of `actual` is that of `expected` to 1e-5 of its largest number.
 pub fn assert_close(actual: &[Vec<f32>], expected: &[Vec<f32>]) {
+    assert_close_beside(1e-3, actual, expected);
+}
+
+/// The same where a list of smaller numbers than `size` is what is left of numbers of that size.
+pub fn assert_close_beside(size: f32, actual: &[Vec<f32>], expected: &[Vec<f32>]) {
     assert_eq!(actual.len(), expected.len());
     for (which, (actual, expected)) in actual.iter().zip(expected).enumerate() {
         assert_eq!(actual.len(), expected.len(), "length of result {which}");
-        let scale = expected.iter().fold(1e-3f32, |m, x| m.max(x.abs()));
+        let scale = expected.iter().fold(size, |m, x| m.max(x.abs()));
         for (place, (a, e)) in actual.iter().zip(expected).enumerate() {
             assert!((a - e).abs() <= 1e-5 * scale, "result {which}, place {place}: {a}, not {e}");
         }

@@ -1,0 +1,448 @@
+//! A cube works on a tile of queries, or of keys, of one head; a unit on one score of each tile, and on every eighth
+//! feature of one row.
+
+use cubecl::prelude::*;
+
+use crate::cube::philox::{ELEMENTS, factor, words};
+
+/// Queries, and keys, of a tile.
+pub(super) const TILE: usize = 8;
+
+/// What the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Head {
+    pub d_k: usize,
+    pub d_v: usize,
+    /// Whether weights are dropped.
+    pub drops: bool,
+}
+
+impl Head {
+    fn scale(self) -> f32 {
+        (self.d_k as f64).powf(-0.5) as f32
+    }
+}
+
+#[cube(launch)]
+pub(super) fn contexts<H: Int>(
+    query: &[f32],
+    key: &[f32],
+    value: &[f32],
+    hidden: &Tensor<H>,
+    context: &mut [f32],
+    log_sums: &mut [f32],
+    heads: usize,
+    query_len: usize,
+    key_len: usize,
+    key_0: u32,
+    key_1: u32,
+    threshold: u32,
+    keep: f32,
+    #[comptime] head: Head,
+    #[define(H)] _bools: ElemType,
+) {
+    let d_k = comptime!(head.d_k);
+    let d_v = comptime!(head.d_v);
+    let tiles = query_len.div_ceil(TILE);
+    // Which head of which sentence.
+    let which = CUBE_POS / tiles;
+    if which * query_len >= log_sums.len() {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let row = unit / TILE;
+    let column = unit % TILE;
+    let first_query = CUBE_POS % tiles * TILE;
+    let q = first_query + row;
+    let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let mut sums = Shared::<[f32]>::new_slice(TILE * d_v);
+    let mut scores = Shared::<[f32]>::new_slice(TILE * TILE);
+    load(query, &mut queries, which, first_query, query_len, heads, d_k);
+    let mut feature = unit % TILE;
+    while feature < d_v {
+        sums[row * d_v + feature] = 0.0;
+        feature += TILE;
+    }
+
+    let mut highest = f32::new(-3.0e38);
+    // Of this unit's keys alone.
+    let mut weight_sum = f32::new(0.0);
+    let mut first_key = 0usize;
+    while first_key < key_len {
+        load(key, &mut keys, which, first_key, key_len, heads, d_k);
+        load(value, &mut values, which, first_key, key_len, heads, d_v);
+        sync_cube();
+        let k = first_key + column;
+        let sees = sees::<H>(hidden, which, q, k, heads, query_len, key_len);
+        let mut score = f32::new(-3.0e38);
+        if sees {
+            score = dot(&queries, row, &keys, column, d_k) * f32::new(comptime!(head.scale()));
+        }
+        scores[unit] = score;
+        sync_cube();
+        let before = highest + 0.0;
+        for other in 0..TILE {
+            highest = max(highest, scores[row * TILE + other]);
+        }
+        let shrunk = (before - highest).exp();
+        let mut weight = f32::new(0.0);
+        if sees {
+            weight = (score - highest).exp();
+        }
+        weight_sum = weight_sum * shrunk + weight;
+        // All have read the scores.
+        sync_cube();
+        let element = (which * query_len + q) * key_len + k;
+        scores[unit] = weight * kept(element, key_0, key_1, threshold, keep, head);
+        sync_cube();
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            let mut sum = sums[row * d_v + feature] * shrunk;
+            for other in 0..TILE {
+                sum += scores[row * TILE + other] * values[other * (d_v + 1) + feature];
+            }
+            sums[row * d_v + feature] = sum;
+            feature += TILE;
+        }
+        // Before the next keys are loaded.
+        sync_cube();
+        first_key += TILE;
+    }
+
+    scores[unit] = weight_sum;
+    sync_cube();
+    let mut total = f32::new(0.0);
+    for other in 0..TILE {
+        total += scores[row * TILE + other];
+    }
+    if q < query_len {
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            let mean = sums[row * d_v + feature] / total;
+            let at = place(which, q, query_len, heads, d_v) + feature;
+            context[at] = select(total == 0.0, 0.0, mean);
+            feature += TILE;
+        }
+        if column == 0 {
+            log_sums[which * query_len + q] = highest + total.ln();
+        }
+    }
+}
+
+/// With w the weights and p the gradient of the context times the values: the gradient of a score is w·(p − Σ w·p), and
+/// Σ w·p, which `centres` keeps, is the context times its gradient.
+#[cube(launch)]
+pub(super) fn gradients_of_queries<H: Int>(
+    grad: &[f32],
+    query: &[f32],
+    key: &[f32],
+    value: &[f32],
+    hidden: &Tensor<H>,
+    context: &[f32],
+    log_sums: &[f32],
+    centres: &mut [f32],
+    d_query: &mut [f32],
+    heads: usize,
+    query_len: usize,
+    key_len: usize,
+    key_0: u32,
+    key_1: u32,
+    threshold: u32,
+    keep: f32,
+    #[comptime] head: Head,
+    #[define(H)] _bools: ElemType,
+) {
+    let d_k = comptime!(head.d_k);
+    let d_v = comptime!(head.d_v);
+    let tiles = query_len.div_ceil(TILE);
+    let which = CUBE_POS / tiles;
+    if which * query_len >= log_sums.len() {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let row = unit / TILE;
+    let column = unit % TILE;
+    let first_query = CUBE_POS % tiles * TILE;
+    let q = first_query + row;
+    let scale = f32::new(comptime!(head.scale()));
+    let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let mut grads = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let mut sums = Shared::<[f32]>::new_slice(TILE * d_k);
+    let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
+    load(query, &mut queries, which, first_query, query_len, heads, d_k);
+    load(grad, &mut grads, which, first_query, query_len, heads, d_v);
+    let mut feature = unit % TILE;
+    while feature < d_k {
+        sums[row * d_k + feature] = 0.0;
+        feature += TILE;
+    }
+    sync_cube();
+
+    let mut part = f32::new(0.0);
+    if q < query_len {
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            let at = place(which, q, query_len, heads, d_v) + feature;
+            part += grads[row * (d_v + 1) + feature] * context[at];
+            feature += TILE;
+        }
+    }
+    slopes[unit] = part;
+    sync_cube();
+    let mut centre = f32::new(0.0);
+    for other in 0..TILE {
+        centre += slopes[row * TILE + other];
+    }
+    sync_cube();
+    let mut log_sum = f32::new(0.0);
+    if q < query_len {
+        log_sum = log_sums[which * query_len + q];
+        if column == 0 {
+            centres[which * query_len + q] = centre;
+        }
+    }
+
+    let mut first_key = 0usize;
+    while first_key < key_len {
+        load(key, &mut keys, which, first_key, key_len, heads, d_k);
+        load(value, &mut values, which, first_key, key_len, heads, d_v);
+        sync_cube();
+        let k = first_key + column;
+        let mut slope = f32::new(0.0);
+        if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
+            let element = (which * query_len + q) * key_len + k;
+            let weight = (dot(&queries, row, &keys, column, d_k) * scale - log_sum).exp();
+            let product = dot(&grads, row, &values, column, d_v)
+                * kept(element, key_0, key_1, threshold, keep, head);
+            slope = weight * (product - centre) * scale;
+        }
+        slopes[unit] = slope;
+        sync_cube();
+        let mut feature = unit % TILE;
+        while feature < d_k {
+            let mut sum = sums[row * d_k + feature];
+            for other in 0..TILE {
+                sum += slopes[row * TILE + other] * keys[other * (d_k + 1) + feature];
+            }
+            sums[row * d_k + feature] = sum;
+            feature += TILE;
+        }
+        sync_cube();
+        first_key += TILE;
+    }
+    if q < query_len {
+        let mut feature = unit % TILE;
+        while feature < d_k {
+            d_query[place(which, q, query_len, heads, d_k) + feature] = sums[row * d_k + feature];
+            feature += TILE;
+        }
+    }
+}
+
+/// The same for a tile of keys and their values. A unit's score is that of the query `row` and the key `column` of the
+/// tiles, its features are those of the key `row`.
+#[cube(launch)]
+pub(super) fn gradients_of_keys<H: Int>(
+    grad: &[f32],
+    query: &[f32],
+    key: &[f32],
+    value: &[f32],
+    hidden: &Tensor<H>,
+    log_sums: &[f32],
+    centres: &[f32],
+    d_key: &mut [f32],
+    d_value: &mut [f32],
+    heads: usize,
+    query_len: usize,
+    key_len: usize,
+    key_0: u32,
+    key_1: u32,
+    threshold: u32,
+    keep: f32,
+    #[comptime] head: Head,
+    #[define(H)] _bools: ElemType,
+) {
+    let d_k = comptime!(head.d_k);
+    let d_v = comptime!(head.d_v);
+    let tiles = key_len.div_ceil(TILE);
+    let which = CUBE_POS / tiles;
+    if which * query_len >= log_sums.len() {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let row = unit / TILE;
+    let column = unit % TILE;
+    let first_key = CUBE_POS % tiles * TILE;
+    let scale = f32::new(comptime!(head.scale()));
+    let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
+    let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let mut grads = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let mut key_sums = Shared::<[f32]>::new_slice(TILE * d_k);
+    let mut value_sums = Shared::<[f32]>::new_slice(TILE * d_v);
+    let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
+    let mut weights = Shared::<[f32]>::new_slice(TILE * TILE);
+    load(key, &mut keys, which, first_key, key_len, heads, d_k);
+    load(value, &mut values, which, first_key, key_len, heads, d_v);
+    let mut feature = unit % TILE;
+    while feature < d_k {
+        key_sums[row * d_k + feature] = 0.0;
+        feature += TILE;
+    }
+    let mut feature = unit % TILE;
+    while feature < d_v {
+        value_sums[row * d_v + feature] = 0.0;
+        feature += TILE;
+    }
+
+    let mut first_query = 0usize;
+    while first_query < query_len {
+        load(query, &mut queries, which, first_query, query_len, heads, d_k);
+        load(grad, &mut grads, which, first_query, query_len, heads, d_v);
+        sync_cube();
+        let (q, k) = (first_query + row, first_key + column);
+        let mut slope = f32::new(0.0);
+        let mut kept_weight = f32::new(0.0);
+        if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
+            let at = which * query_len + q;
+            let kept = kept(at * key_len + k, key_0, key_1, threshold, keep, head);
+            let weight = (dot(&queries, row, &keys, column, d_k) * scale - log_sums[at]).exp();
+            let product = dot(&grads, row, &values, column, d_v) * kept;
+            slope = weight * (product - centres[at]) * scale;
+            kept_weight = weight * kept;
+        }
+        slopes[unit] = slope;
+        weights[unit] = kept_weight;
+        sync_cube();
+        let mut feature = unit % TILE;
+        while feature < d_k {
+            let mut sum = key_sums[row * d_k + feature];
+            for other in 0..TILE {
+                sum += slopes[other * TILE + row] * queries[other * (d_k + 1) + feature];
+            }
+            key_sums[row * d_k + feature] = sum;
+            feature += TILE;
+        }
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            let mut sum = value_sums[row * d_v + feature];
+            for other in 0..TILE {
+                sum += weights[other * TILE + row] * grads[other * (d_v + 1) + feature];
+            }
+            value_sums[row * d_v + feature] = sum;
+            feature += TILE;
+        }
+        sync_cube();
+        first_query += TILE;
+    }
+    let k = first_key + row;
+    if k < key_len {
+        let mut feature = unit % TILE;
+        while feature < d_k {
+            d_key[place(which, k, key_len, heads, d_k) + feature] = key_sums[row * d_k + feature];
+            feature += TILE;
+        }
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            d_value[place(which, k, key_len, heads, d_v) + feature] =
+                value_sums[row * d_v + feature];
+            feature += TILE;
+        }
+    }
+}
+
+/// Where the features of head `which` begin in row `row` of its sentence.
+#[cube]
+fn place(which: usize, row: usize, len: usize, heads: usize, #[comptime] width: usize) -> usize {
+    (((which / heads) * len + row) * heads + which % heads) * width
+}
+
+/// Loads a tile's rows from `first` on, zeros past the end. A row takes one place more than its features, lest the
+/// units of a column all read from one bank.
+#[cube]
+fn load(
+    x: &[f32],
+    rows: &mut Shared<[f32]>,
+    which: usize,
+    first: usize,
+    len: usize,
+    heads: usize,
+    #[comptime] width: usize,
+) {
+    let mut at = UNIT_POS as usize;
+    while at < TILE * width {
+        let (row, feature) = (at / width, at % width);
+        let mut element = f32::new(0.0);
+        if first + row < len {
+            element = x[place(which, first + row, len, heads, width) + feature];
+        }
+        rows[row * (width + 1) + feature] = element;
+        at += TILE * TILE;
+    }
+}
+
+/// The product of row `x` of `xs` and row `y` of `ys`.
+#[cube]
+fn dot(
+    xs: &Shared<[f32]>,
+    x: usize,
+    ys: &Shared<[f32]>,
+    y: usize,
+    #[comptime] width: usize,
+) -> f32 {
+    let mut sum = f32::new(0.0);
+    for feature in 0..width {
+        sum += xs[x * (width + 1) + feature] * ys[y * (width + 1) + feature];
+    }
+    sum
+}
+
+/// Whether there are such a query and such a key, and the one may see the other.
+#[cube]
+fn sees<H: Int>(
+    hidden: &Tensor<H>,
+    which: usize,
+    q: usize,
+    k: usize,
+    heads: usize,
+    query_len: usize,
+    key_len: usize,
+) -> bool {
+    let mut sees = false;
+    if q < query_len && k < key_len {
+        let at = along::<H>(hidden, 0usize, which / heads)
+            + along::<H>(hidden, 1usize, which % heads)
+            + along::<H>(hidden, 2usize, q)
+            + along::<H>(hidden, 3usize, k);
+        sees = u32::cast_from(hidden[at]) == 0;
+    }
+    sees
+}
+
+/// The way of `steps` steps along an axis of the mask, which is one long where it makes no difference.
+#[cube]
+fn along<H: Int>(hidden: &Tensor<H>, #[comptime] axis: usize, steps: usize) -> usize {
+    select(hidden.shape(axis) == 1, 0, steps * hidden.stride(axis))
+}
+
+/// Dropout's factor for a weight, the `element`th of all.
+#[cube]
+fn kept(
+    element: usize,
+    key_0: u32,
+    key_1: u32,
+    threshold: u32,
+    keep: f32,
+    #[comptime] head: Head,
+) -> f32 {
+    if comptime!(head.drops) {
+        let words = words((element / ELEMENTS) as u32, key_0, key_1);
+        factor(&words, (element % ELEMENTS) as u32, threshold, keep)
+    } else {
+        f32::new(1.0)
+    }
+}

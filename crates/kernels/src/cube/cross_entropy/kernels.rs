@@ -1,0 +1,147 @@
+//! A cube works on a row.
+
+use cubecl::prelude::*;
+
+use crate::cube::rows::sums_of_units;
+
+/// Each unit keeps the highest logit it saw and Σ e^(x − highest), so that one pass over the row is enough; then the
+/// units' pairs are joined two by two.
+#[cube(launch, address_type = "dynamic")]
+pub(super) fn rows_of_loss(
+    logits: &Tensor<f32>,
+    targets: &Tensor<i32>,
+    by_row: &mut Tensor<f32>,
+    pad: i32,
+    smoothing: f32,
+    #[comptime] units: usize,
+) {
+    let row = CUBE_POS;
+    let rows = logits.shape(0);
+    let vocab = logits.shape(1);
+    if row >= rows {
+        terminate!();
+    }
+    let start = row * logits.stride(0);
+    let unit = UNIT_POS as usize;
+    let mut highest = f32::new(-3.0e38);
+    let mut sum = f32::new(0.0);
+    let mut total = f32::new(0.0);
+    let mut place = UNIT_POS as usize;
+    while place < vocab {
+        let x = logits[start + place];
+        let rise = x - highest;
+        // What is no number is no rise either, and makes the sum no number.
+        let factor = (-rise.abs()).exp();
+        if rise > 0.0 {
+            sum = sum * factor + 1.0;
+            highest = x;
+        } else {
+            sum += factor;
+        }
+        total += x;
+        place += units;
+    }
+
+    let mut peaks = Shared::<[f32]>::new_slice(units);
+    let mut sums = Shared::<[f32]>::new_slice(units);
+    peaks[unit] = highest;
+    sums[unit] = sum;
+    sync_cube();
+    let mut half = (CUBE_DIM / 2) as usize;
+    while half > 0 {
+        if unit < half {
+            let (one, other) = (peaks[unit], peaks[unit + half]);
+            let peak = max(one, other);
+            sums[unit] = sums[unit] * (one - peak).exp() + sums[unit + half] * (other - peak).exp();
+            peaks[unit] = peak;
+        }
+        sync_cube();
+        half /= 2;
+    }
+    let (total, _) = sums_of_units(total, 0.0, units);
+
+    if unit == 0 {
+        // Never added up: beside a huge logit the rest of log Σ eˣ would be lost.
+        let (peak, log_sum) = (peaks[0], sums[0].ln());
+        let target = targets[row];
+        let mut loss = f32::new(0.0);
+        let mut nll = f32::new(0.0);
+        if target != pad {
+            nll = log_sum + (peak - logit_of(logits, start, target, vocab));
+            let uniform = log_sum + (peak - total / f32::cast_from(vocab as u32));
+            loss = nll * (1.0 - smoothing) + uniform * smoothing;
+        }
+        by_row[row] = peak;
+        by_row[rows + row] = log_sum;
+        by_row[2 * rows + row] = loss;
+        by_row[3 * rows + row] = nll;
+    }
+}
+
+/// The target's logit. Of a target outside the vocabulary −∞, so that the loss is infinite: the host, which does not
+/// wait, learns of it by a loss that is not finite.
+#[cube]
+fn logit_of(logits: &Tensor<f32>, start: usize, target: i32, vocab: usize) -> f32 {
+    // No literal of WGSL is infinite.
+    let mut logit = -(f32::cast_from(vocab as u32) + 1000.0).exp();
+    if target >= 0 && (target as usize) < vocab {
+        logit = logits[start + target as usize];
+    }
+    logit
+}
+
+#[cube(launch)]
+pub(super) fn sums_of_rows(
+    by_row: &Tensor<f32>,
+    smoothed: &mut Tensor<f32>,
+    nll: &mut Tensor<f32>,
+    #[comptime] units: usize,
+) {
+    let rows = by_row.shape(1);
+    let mut loss_sum = f32::new(0.0);
+    let mut nll_sum = f32::new(0.0);
+    let mut row = UNIT_POS as usize;
+    while row < rows {
+        loss_sum += by_row[2 * rows + row];
+        nll_sum += by_row[3 * rows + row];
+        row += units;
+    }
+    let (loss_sum, nll_sum) = sums_of_units(loss_sum, nll_sum, units);
+    if UNIT_POS == 0 {
+        smoothed[0] = loss_sum;
+        nll[0] = nll_sum;
+    }
+}
+
+/// scale·(p − ε/vocab − (1 − ε)·[the target]), 0 in rows of padding.
+#[cube(launch, address_type = "dynamic")]
+pub(super) fn gradient_of_rows(
+    logits: &Tensor<f32>,
+    out: &mut Tensor<f32>,
+    targets: &Tensor<i32>,
+    by_row: &Tensor<f32>,
+    scale: &Tensor<f32>,
+    pad: i32,
+    smoothing: f32,
+) {
+    let row = CUBE_POS;
+    if row >= logits.shape(0) {
+        terminate!();
+    }
+    let vocab = logits.shape(1);
+    let (from, to) = (row * logits.stride(0), row * out.stride(0));
+    let (peak, log_sum) = (by_row[row], by_row[by_row.shape(1) + row]);
+    let target = targets[row];
+    let scale = scale[0];
+    let uniform = smoothing / f32::cast_from(vocab as u32);
+    let mut place = UNIT_POS as usize;
+    while place < vocab {
+        let mut gradient = f32::new(0.0);
+        if target != pad {
+            let right = select(place as i32 == target, 1.0 - smoothing, 0.0);
+            gradient = ((logits[from + place] - peak - log_sum).exp() - uniform - right) * scale;
+        }
+        out[to + place] = gradient;
+        place += CUBE_DIM as usize;
+    }
+}

@@ -1,0 +1,102 @@
+//! Sums of squares of many vectors: each vector's cubes write their parts into a row of one matrix, which is then added
+//! up. Burn's own sum adds with atomics, in whatever order the cubes end.
+
+use burn::backend::fusion::custom::TensorSpec;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Backend, Dispatch, backend_extension};
+use burn::tensor::{DType, Tensor};
+use burn_cubecl::CubeBackend;
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+use super::rows::{room, sums_of_units, units};
+
+/// Cubes that share a vector.
+const CUBES: usize = 256;
+
+#[backend_extension(Cube, Fusion)]
+pub(crate) trait Squares: Backend {
+    /// `parts` `[vectors, CUBES]` with row `row` from the squares of `x`, in place where nothing else holds it.
+    #[fusion(dtype = parts, shape = parts)]
+    fn squares_into(
+        parts: FloatTensor<Self>,
+        x: FloatTensor<Self>,
+        row: usize,
+    ) -> FloatTensor<Self>;
+
+    /// The root of the sum of all parts, `[1]`.
+    #[fusion(meta = |_parts| TensorSpec::new([1].into(), DType::F32))]
+    fn root_of_sum(parts: FloatTensor<Self>) -> FloatTensor<Self>;
+}
+
+/// The norm of all `vectors` as one.
+pub(crate) fn norm(vectors: &[Tensor<1>]) -> Tensor<1> {
+    let parts = Tensor::<2>::empty([vectors.len(), CUBES], &vectors[0].device()).into_dispatch();
+    let parts = vectors.iter().enumerate().fold(parts, |parts, (row, vector)| {
+        <Dispatch as Squares>::squares_into(parts, vector.clone().into_dispatch(), row)
+    });
+    Tensor::from_dispatch(<Dispatch as Squares>::root_of_sum(parts))
+}
+
+impl Squares for CubeBackend {
+    fn squares_into(parts: CubeTensor, x: CubeTensor, row: usize) -> CubeTensor {
+        let parts = into_contiguous(parts);
+        let parts = if parts.can_mut() { parts } else { parts.copy() };
+        let client = parts.client.clone();
+        let units = units(&client);
+        squares::launch(
+            &client,
+            CubeCount::new_1d(CUBES as u32),
+            CubeDim::new_1d(units),
+            into_contiguous(x).into_buffer_arg(),
+            parts.clone().into_buffer_arg(),
+            row * CUBES,
+            units as usize,
+        );
+        parts
+    }
+
+    fn root_of_sum(parts: CubeTensor) -> CubeTensor {
+        let parts = into_contiguous(parts);
+        let (client, root) = (parts.client.clone(), room(&parts, [1]));
+        let units = units(&client);
+        root_of_parts::launch(
+            &client,
+            CubeCount::new_single(),
+            CubeDim::new_1d(units),
+            parts.into_buffer_arg(),
+            root.clone().into_buffer_arg(),
+            units as usize,
+        );
+        root
+    }
+}
+
+#[cube(launch)]
+fn squares(x: &[f32], parts: &mut [f32], first: usize, #[comptime] units: usize) {
+    let mut sum = f32::new(0.0);
+    let mut place = ABSOLUTE_POS;
+    while place < x.len() {
+        sum += x[place] * x[place];
+        place += CUBES * units;
+    }
+    let (sum, _) = sums_of_units(sum, 0.0, units);
+    if UNIT_POS == 0 {
+        parts[first + CUBE_POS] = sum;
+    }
+}
+
+#[cube(launch)]
+fn root_of_parts(parts: &[f32], root: &mut [f32], #[comptime] units: usize) {
+    let mut sum = f32::new(0.0);
+    let mut place = UNIT_POS as usize;
+    while place < parts.len() {
+        sum += parts[place];
+        place += units;
+    }
+    let (sum, _) = sums_of_units(sum, 0.0, units);
+    if UNIT_POS == 0 {
+        root[0] = sum.sqrt();
+    }
+}
