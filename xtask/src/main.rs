@@ -174,6 +174,12 @@ fn check(args: &[OsString]) -> ExitCode {
 fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand).arg("--manifest-path").arg(manifest());
+    // What cargo tells this program of itself would tell build scripts, and have them run anew.
+    let of_package =
+        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -81,7 +81,7 @@ pub use model::{Architecture, Model, ModelCache, ModelConfig};
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{
-    LoadError, named_gradients, named_parameters, parameter_sizes, with_parameters,
+    LoadError, data_now, named_gradients, named_parameters, parameter_sizes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
 pub use precision::Precision;

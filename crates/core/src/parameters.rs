@@ -81,7 +81,7 @@ impl ModuleVisitor for Collector<'_> {
             Some(gradients) => param.val().grad(gradients),
         };
         if let Some(value) = value {
-            self.found.insert(self.path.name(), value.into_data());
+            self.found.insert(self.path.name(), data_now(value));
         }
     }
 }
@@ -90,6 +90,15 @@ fn collect<M: Module>(module: &M, gradients: Option<&Gradients>) -> BTreeMap<Str
     let mut collector = Collector { path: Path::default(), found: BTreeMap::new(), gradients };
     module.visit(&mut collector);
     collector.found
+}
+
+/// The values of `x` as they are now. What Burn's `into_data` gives of a tensor on a GPU is copied only when it is
+/// looked at, and by then an update in place may have changed it.
+pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
+    let data = x.into_data();
+    // Looks at it.
+    let _ = data.bytes().first();
+    data
 }
 
 /// Every parameter's value, sorted by name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::parameter_sizes;
+use burnformer_core::{data_now, parameter_sizes};
 use burnformer_kernels::{AdamStep, Moving, adam_step};
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ impl Adam {
         let named = |prefix: &'static str, moments: &[Tensor<1>]| {
             let pairs = self.names.iter().zip(moments.to_vec());
             pairs
-                .map(move |(name, m)| (format!("{prefix}.{name}"), m.into_data()))
+                .map(move |(name, m)| (format!("{prefix}.{name}"), data_now(m)))
                 .collect::<Vec<_>>()
         };
         let first = named("first", &self.first);
@@ -181,21 +181,6 @@ mod tests {
         let x = Tensor::<3>::ones([1, 2, 3], &device());
         let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
         FlatGradients::take(linear, &mut gradients)
-    }
-
-    #[test]
-    fn the_first_step_moves_every_weight_by_the_rate_against_its_gradient() {
-        let linear = Linear::new(3, 2, RandomKey::new(1), &device());
-        let before = named_parameters(&linear);
-        let gradients = gradients(&linear);
-        let signs: Vec<f32> =
-            gradients.clone().into_inner().remove(0).sign().into_data().iter().collect();
-        let mut adam = Adam::new(AdamSettings::default(), &linear);
-        let after = named_parameters(&adam.step(linear, gradients, 1.0, 0.01));
-        let moved = before["weight"].iter::<f32>().zip(after["weight"].iter::<f32>()).zip(signs);
-        for ((old, new), sign) in moved {
-            assert!((old - new - 0.01 * sign).abs() < 1e-6, "{old} {new} {sign}");
-        }
     }
 
     #[test]

@@ -39,10 +39,10 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
             .cast(dtype(precision))
     };
     let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
-    // Each product waits for the one before, and the host for the last only, as in a model.
+    // Each product waits for the one before, and the host, which looks at a number of it, for the last, as in a model.
     let four = || {
         let last = (0..4).fold(a.clone(), |product, _| product.matmul(b.clone()));
-        last.slice([0..1, 0..1]).into_data()
+        last.slice([0..1, 0..1]).cast(FloatDType::F32).into_scalar::<f32>()
     };
     four();
     let start = Instant::now();

@@ -89,7 +89,7 @@ fn best_time(rows: usize, [input, output]: [usize; 2], seconds: f64, device: &De
         let start = Instant::now();
         let gradients = linear(x.clone(), weight.clone(), None).backward();
         // Reading waits for devices that compute in the background.
-        let read = weight.grad(&gradients).map(|g| g.slice([0..1, 0..1]).into_data());
+        let read = weight.grad(&gradients).map(|g| g.slice([0..1, 0..1]).into_scalar::<f32>());
         best = best.min(start.elapsed().as_secs_f64());
         drop((gradients, read));
     }
