@@ -35,9 +35,7 @@ impl DeviceName {
             Self::Remote(name) => Ok(Found::remote(name.clone(), name.open()?).open()?),
         }
     }
-}
 
-impl DeviceName {
     /// What PyTorch calls this device, where it has it; its default elsewhere.
     pub fn in_torch(&self) -> String {
         match self {
