@@ -7,7 +7,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{Corpus, run, run_with, stderr, stdout, train_arguments};
+use common::{Corpus, losses, run, stderr, stdout, train_arguments, translations};
 use serde_json::Value;
 
 /// Devices to test beside the CPU by flex.
@@ -98,18 +98,6 @@ fn train(folder: &Path, corpus: &Corpus, device: &str) -> PathBuf {
     let output = run(&train_arguments(folder, corpus, &out, &more));
     assert!(output.status.success(), "{device}: {}", stderr(&output));
     folder.join(out)
-}
-
-fn losses(run: &Path) -> Vec<f64> {
-    let metrics = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let rows = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
-}
-
-fn translations(model: &Path, device: &str) -> String {
-    let model = model.join("best").display().to_string();
-    let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
-    stdout(&run_with(&["translate", "--model", &model, "--device", device], input))
 }
 
 /// Training, validation, decoding the test text and `translate`: with the same dropout everywhere, the losses of

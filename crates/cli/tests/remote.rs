@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use common::{
-    Corpus, Untrained, assert_refused, burnformer, run, run_with, stderr, stdout, train_arguments,
+    Corpus, Untrained, assert_refused, burnformer, losses, run, stderr, stdout, train_arguments,
+    translations,
 };
 use serde_json::Value;
 
@@ -55,18 +56,6 @@ fn arguments(folder: &Path, corpus: &Corpus, device: &str, out: &str) -> Vec<Str
     ];
     let more: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
     train_arguments(folder, corpus, out, &[&more[..], &["--device", device]].concat())
-}
-
-fn losses(run: &Path) -> Vec<f64> {
-    let metrics = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let rows = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
-}
-
-fn translations(model: &Path, device: &str) -> String {
-    let model = model.join("best").display().to_string();
-    let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
-    stdout(&run_with(&["translate", "--model", &model, "--device", device], input))
 }
 
 /// One server, then two that share each update's batches.

@@ -37,13 +37,18 @@ impl Precision {
         self.half().is_none_or(|dtype| device.supports_dtype(dtype))
     }
 
+    /// The type as Burn names it.
+    pub fn dtype(self) -> FloatDType {
+        match self {
+            Self::Float32 => FloatDType::F32,
+            Self::BFloat16 => FloatDType::BF16,
+            Self::Float16 => FloatDType::F16,
+        }
+    }
+
     /// The type of 16 bits, if it is one.
     fn half(self) -> Option<FloatDType> {
-        match self {
-            Self::Float32 => None,
-            Self::BFloat16 => Some(FloatDType::BF16),
-            Self::Float16 => Some(FloatDType::F16),
-        }
+        (self != Self::Float32).then(|| self.dtype())
     }
 
     /// An operand of a product in this precision.

@@ -1,5 +1,6 @@
 use anyhow::{Result, ensure};
-use burn::tensor::{Device, FloatDType};
+use burn::tensor::Device;
+use burnformer_core::Precision;
 use serde::Serialize;
 use serde_json::json;
 
@@ -83,14 +84,10 @@ fn line(found: Found, args: &Args) -> Line {
 
 /// The floating point types that `device` computes in.
 fn precision(device: &Device) -> Vec<&'static str> {
-    let types = [
-        (FloatDType::F32, "float32"),
-        (FloatDType::BF16, "bfloat16"),
-        (FloatDType::F16, "float16"),
-    ];
-    let supported = || Ok(types.into_iter().filter(|(t, _)| device.supports_dtype(*t)).collect());
+    let is_supported = |precision: &Precision| precision.is_supported_on(device);
+    let supported = || Ok(Precision::ALL.into_iter().filter(is_supported).collect());
     let supported: Vec<_> = crate::device::quietly(supported).unwrap_or_default();
-    supported.into_iter().map(|(_, name)| name).collect()
+    supported.into_iter().map(Precision::name).collect()
 }
 
 fn describe(line: &Line) -> String {

@@ -23,10 +23,9 @@ pub fn run(args: Args) -> Result<()> {
     let token = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
     ensure!(
         token.is_some() || args.listen.ip().is_loopback(),
-        "{} is open to other machines: set {TOKEN_VARIABLE} here and where {} is used, so that not everyone who reaches \
-         the port can compute and allocate here",
+        "{} is open to other machines: set {TOKEN_VARIABLE} here and where --device remote:HOST:PORT is used, so that \
+         not everyone who reaches the port can compute and allocate here",
         args.listen,
-        "--device remote:HOST:PORT",
     );
     let devices = args.device.open()?;
     let listener = TcpListener::bind(args.listen).with_context(|| {

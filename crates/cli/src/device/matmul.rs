@@ -36,7 +36,7 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let matrix = |seed, scale: f32| {
         let values: Vec<f32> = values(seed).map(|value| value * scale).collect();
         Tensor::<2>::from_data(TensorData::new(values, [size, size]), &device)
-            .cast(dtype(precision))
+            .cast(precision.dtype())
     };
     let (a, b) = (matrix(1, 1.0), matrix(2, 1.0 / size as f32));
     // Each product waits for the one before, and the host, which looks at a number of it, for the last, as in a model.
@@ -57,12 +57,4 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
 /// A multiplication and an addition for each element of each row and column.
 fn operations(size: usize) -> f64 {
     2.0 * (size as f64).powi(3)
-}
-
-fn dtype(precision: Precision) -> FloatDType {
-    match precision {
-        Precision::Float32 => FloatDType::F32,
-        Precision::BFloat16 => FloatDType::BF16,
-        Precision::Float16 => FloatDType::F16,
-    }
 }

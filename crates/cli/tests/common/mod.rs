@@ -85,6 +85,20 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The loss of each log line of the run in this folder.
+pub fn losses(run: &Path) -> Vec<f64> {
+    let metrics = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let rows = metrics.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    rows.filter(|row| row["kind"] == "train").map(|row| row["loss"].as_f64().unwrap()).collect()
+}
+
+/// What the best model of a run gives for a few lines, one of them empty.
+pub fn translations(run: &Path, device: &str) -> String {
+    let model = run.join("best").display().to_string();
+    let input = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
+    stdout(&run_with(&["translate", "--model", &model, "--device", device], input))
+}
+
 /// Settings of a model that learns the toy pair in seconds.
 pub fn tiny_settings(cache: &Path) -> Vec<String> {
     let settings = [

@@ -134,13 +134,13 @@ impl<B: Norm, C: CheckpointStrategy> Norm for Autodiff<B, C> {
         let state = State::<B> { x, y, weight, moments: moments.clone(), input };
         let [x, weight, bias] = parents;
         let output = if input.is_sum() {
-            let prepared = OfSum.prepare::<C>([x, weight, bias, y_node]).compute_bound();
+            let prepared = NormBackward.prepare::<C>([x, weight, bias, y_node]).compute_bound();
             match prepared.stateful() {
                 OpsKind::Tracked(prepared) => prepared.finish(state, output),
                 OpsKind::UnTracked(prepared) => prepared.finish(output),
             }
         } else {
-            let prepared = OfOne.prepare::<C>([x, weight, bias]).compute_bound();
+            let prepared = NormBackward.prepare::<C>([x, weight, bias]).compute_bound();
             match prepared.stateful() {
                 OpsKind::Tracked(prepared) => prepared.finish(state, output),
                 OpsKind::UnTracked(prepared) => prepared.finish(output),
@@ -189,25 +189,14 @@ impl<B: Norm> State<B> {
     }
 }
 
+/// Of three parents (x, weight, bias) or four (y too).
 #[derive(Debug)]
-struct OfOne;
+struct NormBackward;
 
-impl<B: Norm> Backward<B, 3> for OfOne {
+impl<B: Norm, const N: usize> Backward<B, N> for NormBackward {
     type State = State<B>;
 
-    fn backward(self, ops: Ops<State<B>, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let output = grads.consume::<B>(&ops.node);
-        ops.state.register(&ops.parents.map(|node| node.map(|node| node.id)), output, grads);
-    }
-}
-
-#[derive(Debug)]
-struct OfSum;
-
-impl<B: Norm> Backward<B, 4> for OfSum {
-    type State = State<B>;
-
-    fn backward(self, ops: Ops<State<B>, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
+    fn backward(self, ops: Ops<State<B>, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let output = grads.consume::<B>(&ops.node);
         ops.state.register(&ops.parents.map(|node| node.map(|node| node.id)), output, grads);
     }

@@ -80,6 +80,10 @@ pub fn run(args: Args) -> Result<()> {
         (None, false) => args.train.clone(),
     };
     if args.alternation.wanted() {
+        ensure!(
+            args.device != DeviceName::Auto || !cfg!(feature = "gpu"),
+            "--against compares on one device: name it with --device cpu or --device cuda"
+        );
         let ours = own_arguments(&args, &config.data.train);
         let theirs = peer_arguments(&args, &config.data.train)?;
         return args.alternation.run(Peer::TorchTrain, &ours, &theirs, "tgt_tokens_per_s");

@@ -60,11 +60,7 @@ pub(super) fn contexts<H: Int>(
     let mut sums = Shared::<[f32]>::new_slice(TILE * d_v);
     let mut scores = Shared::<[f32]>::new_slice(TILE * TILE);
     load(query, &mut queries, which, first_query, query_len, heads, d_k);
-    let mut feature = unit % TILE;
-    while feature < d_v {
-        sums[row * d_v + feature] = 0.0;
-        feature += TILE;
-    }
+    clear(&mut sums, d_v);
 
     let mut highest = f32::new(-3.0e38);
     // Of this unit's keys alone.
@@ -97,15 +93,7 @@ pub(super) fn contexts<H: Int>(
         let element = (which * query_len + q) * key_len + k;
         scores[unit] = weight * kept(element, key_0, key_1, threshold, keep, head);
         sync_cube();
-        let mut feature = unit % TILE;
-        while feature < d_v {
-            let mut sum = sums[row * d_v + feature] * shrunk;
-            for other in 0..TILE {
-                sum += scores[row * TILE + other] * values[other * (d_v + 1) + feature];
-            }
-            sums[row * d_v + feature] = sum;
-            feature += TILE;
-        }
+        add(&mut sums, shrunk, &scores, false, &values, d_v);
         // Before the next keys are loaded.
         sync_cube();
         first_key += TILE;
@@ -117,17 +105,9 @@ pub(super) fn contexts<H: Int>(
     for other in 0..TILE {
         total += scores[row * TILE + other];
     }
-    if q < query_len {
-        let mut feature = unit % TILE;
-        while feature < d_v {
-            let mean = sums[row * d_v + feature] / total;
-            let at = place(which, q, query_len, heads, d_v) + feature;
-            context[at] = select(total == 0.0, 0.0, mean);
-            feature += TILE;
-        }
-        if column == 0 {
-            log_sums[which * query_len + q] = highest + total.ln();
-        }
+    store(&sums, total, context, which, first_query, query_len, heads, d_v);
+    if q < query_len && column == 0 {
+        log_sums[which * query_len + q] = highest + total.ln();
     }
 }
 
@@ -175,11 +155,7 @@ pub(super) fn gradients_of_queries<H: Int>(
     let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
     load(query, &mut queries, which, first_query, query_len, heads, d_k);
     load(grad, &mut grads, which, first_query, query_len, heads, d_v);
-    let mut feature = unit % TILE;
-    while feature < d_k {
-        sums[row * d_k + feature] = 0.0;
-        feature += TILE;
-    }
+    clear(&mut sums, d_k);
     sync_cube();
 
     let mut part = f32::new(0.0);
@@ -222,25 +198,11 @@ pub(super) fn gradients_of_queries<H: Int>(
         }
         slopes[unit] = slope;
         sync_cube();
-        let mut feature = unit % TILE;
-        while feature < d_k {
-            let mut sum = sums[row * d_k + feature];
-            for other in 0..TILE {
-                sum += slopes[row * TILE + other] * keys[other * (d_k + 1) + feature];
-            }
-            sums[row * d_k + feature] = sum;
-            feature += TILE;
-        }
+        add(&mut sums, 1.0, &slopes, false, &keys, d_k);
         sync_cube();
         first_key += TILE;
     }
-    if q < query_len {
-        let mut feature = unit % TILE;
-        while feature < d_k {
-            d_query[place(which, q, query_len, heads, d_k) + feature] = sums[row * d_k + feature];
-            feature += TILE;
-        }
-    }
+    store(&sums, 1.0, d_query, which, first_query, query_len, heads, d_k);
 }
 
 /// The same for a tile of keys and their values. A unit's score is that of the query `row` and the key `column` of the
@@ -288,16 +250,8 @@ pub(super) fn gradients_of_keys<H: Int>(
     let mut weights = Shared::<[f32]>::new_slice(TILE * TILE);
     load(key, &mut keys, which, first_key, key_len, heads, d_k);
     load(value, &mut values, which, first_key, key_len, heads, d_v);
-    let mut feature = unit % TILE;
-    while feature < d_k {
-        key_sums[row * d_k + feature] = 0.0;
-        feature += TILE;
-    }
-    let mut feature = unit % TILE;
-    while feature < d_v {
-        value_sums[row * d_v + feature] = 0.0;
-        feature += TILE;
-    }
+    clear(&mut key_sums, d_k);
+    clear(&mut value_sums, d_v);
 
     let mut first_query = 0usize;
     while first_query < query_len {
@@ -318,41 +272,13 @@ pub(super) fn gradients_of_keys<H: Int>(
         slopes[unit] = slope;
         weights[unit] = kept_weight;
         sync_cube();
-        let mut feature = unit % TILE;
-        while feature < d_k {
-            let mut sum = key_sums[row * d_k + feature];
-            for other in 0..TILE {
-                sum += slopes[other * TILE + row] * queries[other * (d_k + 1) + feature];
-            }
-            key_sums[row * d_k + feature] = sum;
-            feature += TILE;
-        }
-        let mut feature = unit % TILE;
-        while feature < d_v {
-            let mut sum = value_sums[row * d_v + feature];
-            for other in 0..TILE {
-                sum += weights[other * TILE + row] * grads[other * (d_v + 1) + feature];
-            }
-            value_sums[row * d_v + feature] = sum;
-            feature += TILE;
-        }
+        add(&mut key_sums, 1.0, &slopes, true, &queries, d_k);
+        add(&mut value_sums, 1.0, &weights, true, &grads, d_v);
         sync_cube();
         first_query += TILE;
     }
-    let k = first_key + row;
-    if k < key_len {
-        let mut feature = unit % TILE;
-        while feature < d_k {
-            d_key[place(which, k, key_len, heads, d_k) + feature] = key_sums[row * d_k + feature];
-            feature += TILE;
-        }
-        let mut feature = unit % TILE;
-        while feature < d_v {
-            d_value[place(which, k, key_len, heads, d_v) + feature] =
-                value_sums[row * d_v + feature];
-            feature += TILE;
-        }
-    }
+    store(&key_sums, 1.0, d_key, which, first_key, key_len, heads, d_k);
+    store(&value_sums, 1.0, d_value, which, first_key, key_len, heads, d_v);
 }
 
 /// Where the features of head `which` begin in row `row` of its sentence.
@@ -382,6 +308,66 @@ fn load(
         }
         rows[row * (width + 1) + feature] = element;
         at += TILE * TILE;
+    }
+}
+
+/// Makes a tile's sums zero, this unit's features of its row.
+#[cube]
+fn clear(sums: &mut Shared<[f32]>, #[comptime] width: usize) {
+    let row = UNIT_POS as usize / TILE;
+    let mut feature = UNIT_POS as usize % TILE;
+    while feature < width {
+        sums[row * width + feature] = 0.0;
+        feature += TILE;
+    }
+}
+
+/// Multiplies a tile's sums by `shrunk` and adds the product of the tile `factors`, or of it turned round, with `rows`;
+/// this unit's features of its row.
+#[cube]
+fn add(
+    sums: &mut Shared<[f32]>,
+    shrunk: f32,
+    factors: &Shared<[f32]>,
+    #[comptime] turned: bool,
+    rows: &Shared<[f32]>,
+    #[comptime] width: usize,
+) {
+    let row = UNIT_POS as usize / TILE;
+    let mut feature = UNIT_POS as usize % TILE;
+    while feature < width {
+        let mut sum = sums[row * width + feature] * shrunk;
+        for other in 0..TILE {
+            let at = if comptime!(turned) { other * TILE + row } else { row * TILE + other };
+            sum += factors[at] * rows[other * (width + 1) + feature];
+        }
+        sums[row * width + feature] = sum;
+        feature += TILE;
+    }
+}
+
+/// Stores a tile's sums over `divisor`, zeros where that is zero, as rows from `first` on; this unit's features of its
+/// row.
+#[cube]
+fn store(
+    sums: &Shared<[f32]>,
+    divisor: f32,
+    x: &mut [f32],
+    which: usize,
+    first: usize,
+    len: usize,
+    heads: usize,
+    #[comptime] width: usize,
+) {
+    let row = UNIT_POS as usize / TILE;
+    if first + row < len {
+        let start = place(which, first + row, len, heads, width);
+        let mut feature = UNIT_POS as usize % TILE;
+        while feature < width {
+            let quotient = sums[row * width + feature] / divisor;
+            x[start + feature] = select(divisor == 0.0, 0.0, quotient);
+            feature += TILE;
+        }
     }
 }
 

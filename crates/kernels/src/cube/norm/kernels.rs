@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::philox::{ELEMENTS, factor, words};
+use crate::cube::philox::{ELEMENTS, Words, factor, words};
 use crate::cube::rows::sums_of_units;
 
 /// What is normalised, for the compiler.
@@ -77,15 +77,7 @@ pub(super) fn norm_of_rows(
         #[unroll]
         for i in 0..step {
             let at = place + i;
-            let input = if comptime!(rows.input == Kind::Alone) {
-                x[start + at]
-            } else if comptime!(rows.input == Kind::Sum) {
-                x[start + at] + y[start + at]
-            } else {
-                x[start + at]
-                    + y[start + at]
-                        * factor(&block, ((start + at) % ELEMENTS) as u32, threshold, keep)
-            };
+            let input = input(x, y, start + at, &block, threshold, keep, rows);
             inputs[at] = input;
             sum += input;
         }
@@ -176,15 +168,7 @@ pub(super) fn gradients_of_rows(
             #[unroll]
             for i in 0..step {
                 let at = place + i;
-                let input = if comptime!(rows.input == Kind::Alone) {
-                    x[start + at]
-                } else if comptime!(rows.input == Kind::Sum) {
-                    x[start + at] + y[start + at]
-                } else {
-                    x[start + at]
-                        + y[start + at]
-                            * factor(&block, ((start + at) % ELEMENTS) as u32, threshold, keep)
-                };
+                let input = input(x, y, start + at, &block, threshold, keep, rows);
                 let n = (input - mean) * scale;
                 let gradient = grad[start + at];
                 normalised[at] = n;
@@ -225,6 +209,26 @@ pub(super) fn gradients_of_rows(
             parts[group * 2 * width + width + place + i] = dbias[place + i];
         }
         place += step * units;
+    }
+}
+
+/// What is normalised, at `at`, which `block` decides about.
+#[cube]
+fn input(
+    x: &[f32],
+    y: &[f32],
+    at: usize,
+    block: &Words,
+    threshold: u32,
+    keep: f32,
+    #[comptime] rows: Rows,
+) -> f32 {
+    if comptime!(rows.input == Kind::Alone) {
+        x[at]
+    } else if comptime!(rows.input == Kind::Sum) {
+        x[at] + y[at]
+    } else {
+        x[at] + y[at] * factor(block, (at % ELEMENTS) as u32, threshold, keep)
     }
 }
 

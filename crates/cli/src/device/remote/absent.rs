@@ -1,0 +1,24 @@
+//! What builds without remote devices answer.
+
+use std::net::TcpListener;
+
+use anyhow::Result;
+use burn::tensor::Device;
+
+use super::{RemoteName, is_built_in};
+
+pub fn connect(_: &RemoteName) -> Result<Device> {
+    Err(is_built_in().expect_err("it is not"))
+}
+
+pub fn all(_: &RemoteName) -> Result<Vec<(RemoteName, Device)>> {
+    Err(is_built_in().expect_err("it is not"))
+}
+
+/// As the server's `serve`.
+///
+/// # Errors
+/// Always.
+pub fn serve(_: Vec<Device>, _: TcpListener, _: Option<String>) -> Result<()> {
+    is_built_in()
+}

@@ -1,0 +1,50 @@
+//! Serving this machine's devices.
+
+use std::net::TcpListener;
+
+use anyhow::{Context, Result};
+use burn::server::{
+    AuthorizationRequest, PeerAuthorizer, RemoteServer, TokenAuthorizer, WebSocketTransport,
+};
+use burn::tensor::Device;
+
+/// Serves `devices`, all of one kind, on `listener` until SIGINT or SIGTERM.
+///
+/// # Errors
+/// If the devices cannot be served together or the listener fails.
+pub fn serve(devices: Vec<Device>, listener: TcpListener, token: Option<String>) -> Result<()> {
+    let kind = devices.first().context("there is no device to serve")?.clone();
+    let server = burnformer_kernels::with_operations(RemoteServer::new(devices), &kind);
+    let server = server.context("ndarray's devices cannot be served; cpu is faster")?;
+    log_to_stderr();
+    let token = token.map(TokenAuthorizer::new).transpose()?;
+    let server = server.with_authorizer(Reporter { token });
+    Ok(server.serve(WebSocketTransport::from_listener(listener))?)
+}
+
+/// Lets in whoever has the token, where there is one, and says who asks.
+struct Reporter {
+    token: Option<TokenAuthorizer>,
+}
+
+impl PeerAuthorizer for Reporter {
+    fn authorize(&self, request: AuthorizationRequest<'_>) -> Result<(), String> {
+        let who = format!("{}, device {}", request.client, request.device_index);
+        let answer = self.token.as_ref().map_or(Ok(()), |token| token.authorize(request));
+        eprintln!("{}: {who}", if answer.is_ok() { "serving" } else { "refused, wrong token" });
+        answer
+    }
+}
+
+/// Burn would log to standard output, clients that end among the errors, and print a failed session's whole stack.
+fn log_to_stderr() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));
+    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    // An error says that there is a logger already.
+    let _ = logger.with_writer(std::io::stderr).try_init();
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.payload_as_str().unwrap_or("it panicked");
+        eprintln!("a session failed: {}", text.lines().next().unwrap_or_default());
+    }));
+}
