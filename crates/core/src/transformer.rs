@@ -141,7 +141,7 @@ impl Transformer {
     }
 
     /// Arranges the weights for fast inference where the backend has products for that (`flex` with
-    /// AVX-512): a decoding step is then faster, and the weights take twice their memory. Elsewhere,
+    /// AVX-512, AVX2 or NEON): a decoding step is then faster, and the weights take twice their memory. Elsewhere,
     /// and for weights that change later, nothing changes.
     pub fn pack(&mut self) {
         self.encoder.pack();

@@ -130,7 +130,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
                 let tokens = target.clone().slice([0..rows, start..end]);
                 let step = model.decode_step(tokens, &mut cache);
                 let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
-                let worst: f32 = (step - expected).abs().max().into_scalar();
+                let worst: f64 = (step - expected).abs().max().into_scalar();
                 assert!(worst < within(1e-5), "{} {start} {worst}", case.name);
             }
         }
@@ -160,7 +160,7 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
         let mut cache = model.start_decoding(&alone);
         let expected = model.decode_step(Tensor::from_ints([target], &device), &mut cache);
         let own = logits.clone().slice([row..row + 1, 0..24]);
-        let worst: f32 = (own - expected).abs().max().into_scalar();
+        let worst: f64 = (own - expected).abs().max().into_scalar();
         assert!(worst < within(1e-5), "{row} {worst}");
     }
 }
@@ -175,7 +175,7 @@ fn padded_keys_do_not_change_the_output() {
         let target = Tensor::<2, Int>::from_ints([[1, 6, 3]], &device);
         let own = model.forward(short, target.clone(), Mode::Inference);
         let other = model.forward(padded, target, Mode::Inference);
-        let worst: f32 = (own - other).abs().max().into_scalar();
+        let worst: f64 = (own - other).abs().max().into_scalar();
         assert!(worst < within(1e-5), "{} {worst}", case.name);
     }
 }

@@ -42,7 +42,7 @@ fn assert_near(name: &str, own: &TensorData, expected: &TensorData, real: impl F
     let scale = expected.iter::<f64>().fold(1e-6_f64, |m, x| m.max(x.abs()));
     let pairs = own.iter::<f64>().zip(expected.iter::<f64>()).enumerate();
     for (place, (a, b)) in pairs.filter(|&(place, _)| real(place)) {
-        assert!((a - b).abs() <= within::<f64>(1e-4) * scale, "{name} {place}: {a}, not {b}");
+        assert!((a - b).abs() <= within(1e-4) * scale, "{name} {place}: {a}, not {b}");
     }
 }
 
@@ -89,7 +89,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
             let tokens = target.clone().slice([0..rows, start..end]);
             let step = model.decode_step(tokens, &mut cache);
             let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
-            let worst: f32 = (step - expected).abs().max().into_scalar();
+            let worst: f64 = (step - expected).abs().max().into_scalar();
             assert!(worst < within(1e-5), "{start} {worst}");
         }
     }
@@ -106,7 +106,7 @@ fn padding_and_neighbours_do_not_change_the_output() {
     let together = Tensor::<2, Int>::from_ints(together, &device);
     let targets = Tensor::from_ints([[1, 9, 0], target, [1, 4, 5]], &device);
     let other = model.forward(together, targets, Mode::Inference).slice(1..2);
-    let worst: f32 = (own - other).abs().max().into_scalar();
+    let worst: f64 = (own - other).abs().max().into_scalar();
     assert!(worst < within(1e-5), "{worst}");
 }
 

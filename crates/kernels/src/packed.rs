@@ -15,7 +15,7 @@ pub struct PackedWeight {
 
 impl PackedWeight {
     /// Rearranges `weight` (`[out, in]`); `None` where products would not gain: on another backend
-    /// than `flex`, with gradients, or without AVX-512.
+    /// than `flex`, with gradients, or on a processor with none of AVX-512, AVX2 and NEON.
     pub fn new(weight: &Tensor<2>) -> Option<Self> {
         #[cfg(feature = "flex")]
         if crate::flex::plain(weight) {

@@ -27,7 +27,7 @@ macro_rules! vectorised {
                     // SAFETY: the processor has every feature the function was compiled for.
                     return unsafe { avx512($($arg),*) };
                 }
-                if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+                if $crate::vector::has_avx2() {
                     // SAFETY: as above.
                     return unsafe { avx2($($arg),*) };
                 }
@@ -45,6 +45,13 @@ pub(crate) fn has_avx512() -> bool {
         && std::is_x86_feature_detected!("avx512bw")
         && std::is_x86_feature_detected!("avx512dq")
         && std::is_x86_feature_detected!("avx512vl")
+        && has_avx2()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn has_avx2() -> bool {
+    std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
 }
 
 /// eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN stays NaN.

@@ -7,7 +7,7 @@ use burn::tensor::{Bytes, Tensor};
 use super::primitive;
 use super::storage::{contiguous, floats, tensor};
 use crate::slices::linear::Activation;
-use crate::slices::packed::{Panels, supported};
+use crate::slices::packed::Panels;
 
 /// Panels, and the bytes that they were made from.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ impl Packed {
     pub(crate) fn new(weight: Tensor<2>) -> Option<Self> {
         let shape = weight.dims();
         let weight = primitive(weight);
-        if !supported() || !weight.is_contiguous() {
+        if !weight.is_contiguous() {
             return None;
         }
-        let panels = Panels::new(floats(&weight), shape);
+        let panels = Panels::new(floats(&weight), shape)?;
         Some(Self { panels, start: weight.layout().start_offset(), source: weight.data_arc() })
     }
 
