@@ -165,15 +165,32 @@ mod tests {
                     weight.chunks_exact(input).zip(&bias).map(move |(weight, bias)| {
                         let sum =
                             x.iter().zip(weight).fold(0.0, |sum: f32, (x, w)| x.mul_add(*w, sum));
-                        (sum + bias).max(0.0)
+                        let sum = sum + bias;
+                        if sum < 0.0 { 0.0 } else { sum }
                     })
                 });
                 assert_eq!(
-                    actual,
-                    expected.collect::<Vec<f32>>(),
+                    bits(actual),
+                    bits(expected),
                     "{instructions:?} {rows}x{input}x{output}"
                 );
             }
         }
+    }
+
+    /// In a full panel and in one that is not.
+    #[test]
+    fn relu_keeps_the_sign_of_a_product_too_small_for_a_number() {
+        for instructions in Instructions::available() {
+            for output in [16, 17] {
+                let panels = Panels::with(instructions, &vec![1e-30; output], [output, 1]);
+                let actual = panels.forward(&[-1e-30], &[], Activation::Relu);
+                assert_eq!(bits(actual), bits(vec![-0.0; output]), "{instructions:?} {output}");
+            }
+        }
+    }
+
+    fn bits(numbers: impl IntoIterator<Item = f32>) -> Vec<u32> {
+        numbers.into_iter().map(f32::to_bits).collect()
     }
 }

@@ -7,11 +7,11 @@ use burn::tensor::Device;
 
 use super::{RemoteName, is_built_in};
 
-pub fn connect(_: &RemoteName) -> Result<Device> {
+pub(super) fn connect(_: &RemoteName) -> Result<Device> {
     Err(is_built_in().expect_err("it is not"))
 }
 
-pub fn all(_: &RemoteName) -> Result<Vec<(RemoteName, Device)>> {
+pub(super) fn all(_: &RemoteName) -> Result<Vec<(RemoteName, Device)>> {
     Err(is_built_in().expect_err("it is not"))
 }
 

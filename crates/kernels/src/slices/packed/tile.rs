@@ -238,14 +238,15 @@ unsafe trait Vector: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// `self·factor + sum`, rounded once.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
-    /// The larger of each number and 0; NaN stays NaN.
+    /// 0 instead of each number below it; −0 and NaN stay.
     unsafe fn or_zero(self) -> Self;
 }
 
-/// Implements [`Vector`] by the instructions of one set.
+/// Implements [`Vector`] by the instructions of one set. `$larger` gives its second operand where both are equal or
+/// one is NaN, as x86's maximum does.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
-    ($type:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $max:ident,
+    ($type:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $larger:ident,
      |$x:ident, $factor:ident, $sum:ident| $multiply_add:expr) => {
         // SAFETY: the type is `$lanes` numbers; what the intrinsics demand, the trait does.
         unsafe impl Vector for $type {
@@ -273,8 +274,7 @@ macro_rules! vector {
             }
             #[inline(always)]
             unsafe fn or_zero(self) -> Self {
-                // x86's maximum is its second operand where one is NaN.
-                unsafe { $max($splat(0.0), self) }
+                unsafe { $larger($splat(0.0), self) }
             }
         }
     };
@@ -303,13 +303,13 @@ vector!(
     |x, factor, sum| _mm256_fmadd_ps(x, factor, sum)
 );
 #[cfg(target_arch = "aarch64")]
-vector!(
-    float32x4_t,
-    4,
-    vdupq_n_f32,
-    vld1q_f32,
-    vst1q_f32,
-    vaddq_f32,
-    vmaxq_f32,
-    |x, factor, sum| vfmaq_f32(sum, x, factor)
-);
+vector!(float32x4_t, 4, vdupq_n_f32, vld1q_f32, vst1q_f32, vaddq_f32, larger, |x, factor, sum| {
+    vfmaq_f32(sum, x, factor)
+});
+
+/// ARM's own maximum takes 0 for larger than −0.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+unsafe fn larger(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+    unsafe { vbslq_f32(vcgtq_f32(a, b), a, b) }
+}
