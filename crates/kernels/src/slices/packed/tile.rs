@@ -216,7 +216,7 @@ impl Tile<'_> {
         let sums: &[f32] =
             unsafe { std::slice::from_raw_parts(sums.as_ptr().cast(), WIDTH * V::LANES) };
         for (feature, &sum) in sums.iter().enumerate().take(self.features) {
-            let sum = sum + self.bias.get(feature).copied().unwrap_or(0.0);
+            let sum = self.bias.get(feature).map_or(sum, |bias| sum + bias);
             let sum = if self.relu && sum < 0.0 { 0.0 } else { sum };
             // SAFETY: the row has `features` numbers.
             unsafe { out.add(feature).write(sum) };
