@@ -9,7 +9,7 @@ use crate::{cargo, exit_code};
 /// Devices that need the cargo feature of their name; every other device is in the default build.
 pub const FEATURES: [&str; 7] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray", REMOTE];
 
-/// Devices of other machines: what `--device remote:HOST:PORT` and `serve` need.
+/// Devices of other machines: what `--device remote:HOST:PORT` and `worker` need.
 pub const REMOTE: &str = "remote";
 
 /// The cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
@@ -69,7 +69,7 @@ impl Plan {
         if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
     }
 
-    /// The devices of this machine; tests of remote ones start a server themselves.
+    /// The devices of this machine; tests of remote ones start a worker themselves.
     pub fn local(&self) -> impl Iterator<Item = &str> {
         self.devices.iter().map(String::as_str).filter(|device| *device != REMOTE)
     }

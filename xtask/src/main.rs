@@ -7,7 +7,7 @@
 //! program compiles in a second and never waits for Burn.
 
 mod devices;
-mod server;
+mod worker;
 
 use std::env;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, REMOTE, devices_of, has_gpu};
-use server::Server;
+use worker::Worker;
 
 /// A command's name and its line in the help.
 type Entry = (&'static str, &'static str);
@@ -33,7 +33,7 @@ const FORWARDED: [Entry; 12] = [
     ("attention", "show what a model looks at, and align words"),
     ("plot", "draw the curves of runs, positions, the schedule"),
     ("devices", "list the devices that can compute"),
-    ("serve", "compute for other machines"),
+    ("worker", "compute for other machines"),
     ("bench", "measure speed, alone or beside another framework"),
 ];
 
@@ -116,13 +116,13 @@ fn test(args: &[OsString]) -> ExitCode {
         );
     }
     if plan.devices.iter().any(|device| device == REMOTE) {
-        passed &= match Server::start() {
-            Ok(server) => {
-                let variables = [("BURN_DEVICE", REMOTE), ("BURN_REMOTE_ADDRESS", &server.url)];
+        passed &= match Worker::start() {
+            Ok(worker) => {
+                let variables = [("BURN_DEVICE", REMOTE), ("BURN_REMOTE_ADDRESS", &worker.url)];
                 same_numbers(&plan, "the CPU of another process", &ON_EVERY_DEVICE, &variables)
             }
             Err(cause) => {
-                eprintln!("xtask: no server of remote devices starts: {cause}");
+                eprintln!("xtask: no worker starts: {cause}");
                 false
             }
         };
@@ -197,7 +197,7 @@ fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
     if devices.contains(&"wgpu".into()) && has_gpu() {
         devices.push("autotune".into());
     }
-    if name == "serve" && !devices.contains(&REMOTE.into()) {
+    if name == "worker" && !devices.contains(&REMOTE.into()) {
         devices.push(REMOTE.into());
     }
     let features = devices.iter().flat_map(|feature| ["--features", feature]);

@@ -13,10 +13,10 @@ fn arguments_reach_the_binary_as_they_are() {
 }
 
 #[test]
-fn a_server_is_built_with_what_it_serves() {
+fn a_worker_is_built_with_what_it_offers() {
     let expected =
-        "--release --package burnformer --features cuda --features remote -- serve --device cuda";
-    assert_eq!(run_arguments("serve", &words("--device cuda")), words(expected));
+        "--release --package burnformer --features cuda --features remote -- worker --device cuda";
+    assert_eq!(run_arguments("worker", &words("--device cuda")), words(expected));
 }
 
 #[test]

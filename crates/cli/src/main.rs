@@ -49,7 +49,7 @@ enum Command {
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
     /// Compute for other machines: what `--device remote:HOST:PORT` names there.
-    Serve(commands::serve::Args),
+    Worker(commands::worker::Args),
     /// Measure speed, alone or beside another framework.
     Bench(commands::bench::Args),
 }
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),
         Command::Devices(args) => commands::devices::run(args),
-        Command::Serve(args) => commands::serve::run(args),
+        Command::Worker(args) => commands::worker::run(args),
         Command::Bench(args) => commands::bench::run(args),
     });
     match result {

@@ -66,10 +66,10 @@ fn a_device_that_is_not_there_is_refused_with_a_remedy() {
 #[test]
 fn without_remote_devices_a_build_says_what_has_them() {
     for arguments in [
-        &["serve", "--device", "cpu", "--listen", "127.0.0.1:0"][..],
+        &["worker", "--device", "cpu", "--listen", "127.0.0.1:0"][..],
         &["translate", "--model", "m", "--device", "remote:somewhere:3000"],
     ] {
-        common::refused(arguments, 1, &["--features remote", "cargo xtask serve"]);
+        common::refused(arguments, 1, &["--features remote", "cargo xtask worker"]);
     }
 }
 

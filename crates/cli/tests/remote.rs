@@ -1,4 +1,4 @@
-//! Devices that other processes serve compute what those of this process compute.
+//! Devices of workers, other processes, compute what those of this process compute.
 #![cfg(feature = "remote")]
 
 mod common;
@@ -15,16 +15,16 @@ use serde_json::Value;
 
 const TOKEN: &str = "BURNFORMER_TOKEN";
 
-/// A server of this machine's CPU, which ends with its owner.
-struct Server {
+/// A worker of this machine's CPU, which ends with its owner.
+struct Worker {
     child: Child,
     /// `remote:127.0.0.1:PORT`.
     device: String,
 }
 
-impl Server {
+impl Worker {
     fn start(devices: &str, token: Option<&str>) -> Self {
-        let mut command = burnformer(&["serve", "--listen", "127.0.0.1:0", "--device", devices]);
+        let mut command = burnformer(&["worker", "--listen", "127.0.0.1:0", "--device", devices]);
         if let Some(token) = token {
             command.env(TOKEN, token);
         }
@@ -36,7 +36,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -58,13 +58,13 @@ fn arguments(folder: &Path, corpus: &Corpus, device: &str, out: &str) -> Vec<Str
     train_arguments(folder, corpus, out, &[&more[..], &["--device", device]].concat())
 }
 
-/// One server, then two that share each update's batches.
+/// One worker, then two that share each update's batches.
 #[test]
-fn servers_train_and_translate_as_this_process_does() {
+fn workers_train_and_translate_as_this_process_does() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = Corpus::write(folder.path());
-    let servers = [Server::start("cpu", None), Server::start("cpu", None)];
-    let [first, second] = servers.each_ref().map(|server| server.device.as_str());
+    let workers = [Worker::start("cpu", None), Worker::start("cpu", None)];
+    let [first, second] = workers.each_ref().map(|worker| worker.device.as_str());
     let train = |device: &str, out: &str| {
         let output = run(&arguments(folder.path(), &corpus, device, out));
         assert!(output.status.success(), "{device}: {}", stderr(&output));
@@ -87,13 +87,13 @@ fn servers_train_and_translate_as_this_process_does() {
 }
 
 #[test]
-fn every_device_of_a_server_is_listed_and_computes() {
-    let server = Server::start("cpu,cpu", None);
-    let all = format!("{}:all", server.device);
+fn every_device_of_a_worker_is_listed_and_computes() {
+    let worker = Worker::start("cpu,cpu", None);
+    let all = format!("{}:all", worker.device);
     let output = run(&["devices", "--device", &all, "--test", "--json"]);
     let listed: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|device| &device["name"]).collect();
-    assert_eq!(names, [&format!("{}:0", server.device), &format!("{}:1", server.device)]);
+    assert_eq!(names, [&format!("{}:0", worker.device), &format!("{}:1", worker.device)]);
     for device in listed.as_array().unwrap() {
         assert!(device["test"]["Ok"]["difference"].as_f64().unwrap() < 1e-3, "{device}");
     }
@@ -106,17 +106,17 @@ fn translate_on(device: &str) -> Vec<String> {
 
 #[test]
 fn only_those_with_the_token_are_served() {
-    let server = Server::start("cpu", Some("open sesame"));
-    let arguments = translate_on(&server.device);
-    assert_refused(&run(&arguments), 1, &[&server.device, TOKEN]);
+    let worker = Worker::start("cpu", Some("open sesame"));
+    let arguments = translate_on(&worker.device);
+    assert_refused(&run(&arguments), 1, &[&worker.device, TOKEN]);
     let with = |token: &str| burnformer(&arguments).env(TOKEN, token).output().unwrap();
-    assert_refused(&with("close sesame"), 1, &[&server.device, TOKEN]);
+    assert_refused(&with("close sesame"), 1, &[&worker.device, TOKEN]);
     assert!(with("open sesame").status.success());
 }
 
 #[test]
-fn a_server_open_to_other_machines_must_have_a_token() {
-    let output = run(&["serve", "--device", "cpu", "--listen", "0.0.0.0:0"]);
+fn a_worker_open_to_other_machines_must_have_a_token() {
+    let output = run(&["worker", "--device", "cpu", "--listen", "0.0.0.0:0"]);
     assert_refused(&output, 1, &["0.0.0.0:0", TOKEN]);
 }
 
@@ -124,38 +124,38 @@ fn a_server_open_to_other_machines_must_have_a_token() {
 fn a_taken_port_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = run(&["serve", "--device", "cpu", "--listen", &address]);
+    let output = run(&["worker", "--device", "cpu", "--listen", &address]);
     assert_refused(&output, 1, &[&address, "free port"]);
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named_with_what_would_start_it() {
+fn a_worker_that_is_not_there_is_named_with_what_would_start_it() {
     // A port that was free a moment ago.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let device = format!("remote:{address}");
     let output = run(&translate_on(&device));
-    assert_refused(&output, 1, &[&device, &format!("serve --listen {address}")]);
+    assert_refused(&output, 1, &[&device, &format!("worker --listen {address}")]);
 }
 
 #[test]
-fn a_device_that_the_server_lacks_is_refused_with_their_number() {
-    let server = Server::start("cpu", None);
-    let output = run(&translate_on(&format!("{}:3", server.device)));
+fn a_device_that_the_worker_lacks_is_refused_with_their_number() {
+    let worker = Worker::start("cpu", None);
+    let output = run(&translate_on(&format!("{}:3", worker.device)));
     assert_refused(&output, 1, &["1 device", "from 0"]);
 }
 
 #[test]
-fn a_run_whose_server_dies_says_how_to_go_on_and_goes_on_elsewhere() {
+fn a_run_whose_worker_dies_says_how_to_go_on_and_goes_on_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = Corpus::write(folder.path());
-    let mut server = Server::start("cpu", None);
-    let mut long = arguments(folder.path(), &corpus, &server.device, "run");
+    let mut worker = Worker::start("cpu", None);
+    let mut long = arguments(folder.path(), &corpus, &worker.device, "run");
     long.extend(["--set", "training.max_updates=100000"].map(String::from));
     let mut training = burnformer(&long);
     let training = training.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let run_dir = folder.path().join("run");
     wait_for_a_checkpoint(&run_dir);
-    server.child.kill().unwrap();
+    worker.child.kill().unwrap();
     let output = training.wait_with_output().unwrap();
     assert_refused(&output, 1, &["the device failed", "--resume"]);
     // Exactly as many updates as the last checkpoint has, and five more, on the CPU.

@@ -8,11 +8,11 @@ pub mod eval_bleu;
 pub mod inspect;
 pub mod plot;
 pub mod score;
-pub mod serve;
 pub mod study;
 mod token_ids;
 pub mod train;
 pub mod translate;
+pub mod worker;
 
 use burnformer_core::Precision;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};

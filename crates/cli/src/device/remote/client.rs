@@ -1,4 +1,4 @@
-//! Connecting to served devices.
+//! Connecting to the devices of a worker.
 
 use anyhow::{Result, anyhow};
 use burn::remote::{ConnectError, RemoteHost};
@@ -29,12 +29,12 @@ fn explain(name: &RemoteName, cause: &ConnectError) -> anyhow::Error {
     let remedy = match cause {
         ConnectError::Unreachable { .. } | ConnectError::Handshake { .. } => {
             format!(
-                "is `burnformer serve --listen {}` running there, and of the same version?",
+                "is `burnformer worker --listen {}` running there, and of the same version?",
                 name.server()
             )
         }
         ConnectError::Unauthorized => {
-            format!("set {TOKEN_VARIABLE} to what it was when the server was started")
+            format!("set {TOKEN_VARIABLE} to what it was when the worker was started")
         }
         ConnectError::NoSuchDevice { .. } => "they are counted from 0".into(),
         _ => "use the same version of burnformer on both sides".into(),

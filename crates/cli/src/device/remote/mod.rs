@@ -1,4 +1,4 @@
-//! Devices that another process or machine serves (`burnformer serve`), through Burn's remote backend.
+//! Devices that another process or machine serves (`burnformer worker`), through Burn's remote backend.
 
 #[cfg(not(feature = "remote"))]
 mod absent;
@@ -20,7 +20,7 @@ pub use absent::serve;
 #[cfg(feature = "remote")]
 pub use server::serve;
 
-/// Where both sides look for the word that a server asks of its clients.
+/// Where both sides look for the word that a worker asks of its clients.
 pub const TOKEN_VARIABLE: &str = "BURNFORMER_TOKEN";
 
 /// A device by the address of its server: `gpu-box:3000`, `gpu-box:3000:1` for the server's second.
@@ -106,7 +106,7 @@ impl RemoteName {
 pub fn is_built_in() -> Result<()> {
     ensure!(
         cfg!(feature = "remote"),
-        "this build has no remote devices; `cargo xtask serve` and `cargo xtask COMMAND --device remote:HOST:PORT` \
+        "this build has no remote devices; `cargo xtask worker` and `cargo xtask COMMAND --device remote:HOST:PORT` \
          build them in, and `cargo install --path crates/cli --features remote` installs them"
     );
     Ok(())

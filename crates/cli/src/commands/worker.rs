@@ -5,13 +5,13 @@ use anyhow::{Context, Result, ensure};
 use crate::device::{DeviceNames, TOKEN_VARIABLE, remote_is_built_in, serve};
 use crate::output::print;
 
-/// Arguments of `serve`.
+/// Arguments of `worker`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which devices to serve, all of one kind: cuda:all
+    /// Which devices to offer, all of one kind: cuda:all
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Where to listen; port 0 takes a free one. Traffic is not encrypted: serve a network you trust, or
+    /// Where to listen; port 0 takes a free one. Traffic is not encrypted: listen to a network you trust, or to
     /// this machine alone and reach it by `ssh -L`
     #[arg(long, default_value = "127.0.0.1:3000", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
