@@ -55,7 +55,7 @@ pub use memory::{update_bytes, worst_batch_bytes};
 pub use origin::Origin;
 pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};
-pub use run_dir::RunDir;
+pub use run_dir::{RunDir, RunMode};
 pub use schedule::{ScheduleSettings, noam};
 pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use update::Updater;

@@ -25,6 +25,15 @@ pub struct RunDir {
     _lock: Option<File>,
 }
 
+/// What is wanted of a run's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMode {
+    /// A new run; the folder must not hold one yet.
+    New,
+    /// To go on with the run that the folder holds.
+    Resume,
+}
+
 /// The run's end, in `finished.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Finished {
@@ -37,11 +46,11 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn check(path: &Path, resume: bool) -> Result<(), TrainError> {
-        match (path.exists(), resume) {
-            (true, _) => Self::claim(path, resume).map(drop),
-            (false, true) => Err(TrainError::NothingToResume { path: path.into() }),
-            (false, false) => Ok(()),
+    pub fn check(path: &Path, mode: RunMode) -> Result<(), TrainError> {
+        match (path.exists(), mode) {
+            (true, _) => Self::claim(path, mode).map(drop),
+            (false, RunMode::Resume) => Err(TrainError::NothingToResume { path: path.into() }),
+            (false, RunMode::New) => Ok(()),
         }
     }
 
@@ -50,14 +59,14 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
-    /// [`TrainError::RunExists`] if it holds a run and `resume` is false, [`TrainError::NothingToResume`]
-    /// if it holds none and `resume` is true.
-    pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
-        if resume && !path.exists() {
+    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::NothingToResume`]
+    /// if it holds none and is to be resumed.
+    pub fn open(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
+        if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume { path: path.into() });
         }
         fs::create_dir_all(path).map_err(|e| TrainError::io(path, e))?;
-        let run = Self::claim(path, resume)?;
+        let run = Self::claim(path, mode)?;
         for folder in [run.checkpoints(), run.path.join("valid")] {
             fs::create_dir_all(&folder).map_err(|e| TrainError::io(&folder, e))?;
         }
@@ -71,13 +80,13 @@ impl RunDir {
     }
 
     /// Locks an existing folder and checks that it holds a run, or none, as expected.
-    fn claim(path: &Path, resume: bool) -> Result<Self, TrainError> {
+    fn claim(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         let mut run = Self { path: path.into(), _lock: None };
-        if resume && !run.holds_a_run() {
+        if mode == RunMode::Resume && !run.holds_a_run() {
             return Err(TrainError::NothingToResume { path: path.into() });
         }
         run._lock = lock(path)?;
-        if !resume && run.holds_a_run() {
+        if mode == RunMode::New && run.holds_a_run() {
             return Err(TrainError::RunExists { path: path.into() });
         }
         Ok(run)
@@ -235,7 +244,7 @@ mod tests {
     use super::*;
 
     fn run_with(folder: &Path, steps: &[u64]) -> RunDir {
-        let run = RunDir::open(folder, false).expect("opens");
+        let run = RunDir::open(folder, RunMode::New).expect("opens");
         steps.iter().for_each(|&step| fs::create_dir(run.checkpoint(step)).expect("makes"));
         run
     }
@@ -244,25 +253,28 @@ mod tests {
     fn a_run_is_not_overwritten_and_an_empty_one_not_resumed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("run");
-        assert!(matches!(RunDir::open(&path, true), Err(TrainError::NothingToResume { .. })));
+        assert!(matches!(
+            RunDir::open(&path, RunMode::Resume),
+            Err(TrainError::NothingToResume { .. })
+        ));
         assert!(!path.exists());
-        let run = RunDir::open(&path, false).expect("opens");
+        let run = RunDir::open(&path, RunMode::New).expect("opens");
         fs::write(run.config(), "").expect("writes");
         drop(run);
-        assert!(matches!(RunDir::open(&path, false), Err(TrainError::RunExists { .. })));
-        RunDir::open(&path, true).expect("opens");
+        assert!(matches!(RunDir::open(&path, RunMode::New), Err(TrainError::RunExists { .. })));
+        RunDir::open(&path, RunMode::Resume).expect("opens");
     }
 
     #[test]
     fn a_folder_has_one_run_at_a_time() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let run = run_with(folder.path(), &[100]);
-        let second = RunDir::open(folder.path(), true).unwrap_err();
+        let second = RunDir::open(folder.path(), RunMode::Resume).unwrap_err();
         let process = std::process::id().to_string();
         assert!(matches!(&second, TrainError::RunInUse { holder, .. } if *holder == process));
-        assert!(RunDir::check(folder.path(), true).is_err());
+        assert!(RunDir::check(folder.path(), RunMode::Resume).is_err());
         drop(run);
-        RunDir::open(folder.path(), true).expect("opens");
+        RunDir::open(folder.path(), RunMode::Resume).expect("opens");
     }
 
     #[test]
@@ -304,7 +316,7 @@ mod tests {
         make(folder.path().join("best.partial"));
         make(folder.path().join("last.old"));
         drop(run);
-        let run = RunDir::open(folder.path(), true).expect("opens");
+        let run = RunDir::open(folder.path(), RunMode::Resume).expect("opens");
         assert_eq!(run.checkpoint_steps().expect("reads"), [100, 300]);
         assert!(run.model("last").exists() && !folder.path().join("best.partial").exists());
         let names = fs::read_dir(run.checkpoints()).expect("reads").count();

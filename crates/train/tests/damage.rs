@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::named_parameters;
-use burnformer_train::{Corpora, Learner, TrainConfig, TrainError};
+use burnformer_train::report::Verbosity;
+use burnformer_train::{Corpora, Learner, RunMode, TrainConfig, TrainError};
 
 const SETTINGS: [&str; 14] = [
     "model.d_model=16",
@@ -46,7 +47,10 @@ impl Run {
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
         let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
         let run = Self { folder, config, corpora };
-        run.learner(&run.path("run"), false).unwrap().train(&AtomicBool::new(false)).unwrap();
+        run.learner(&run.path("run"), RunMode::New)
+            .unwrap()
+            .train(&AtomicBool::new(false))
+            .unwrap();
         run
     }
 
@@ -54,9 +58,9 @@ impl Run {
         self.folder.path().join(name)
     }
 
-    fn learner(&self, path: &Path, resume: bool) -> Result<Learner, TrainError> {
+    fn learner(&self, path: &Path, mode: RunMode) -> Result<Learner, TrainError> {
         let config = self.config.clone();
-        Learner::new(config, &self.corpora, path, resume, true, &[Device::default()])
+        Learner::new(config, &self.corpora, path, mode, Verbosity::Quiet, &[Device::default()])
     }
 
     /// A copy of the run's configuration and checkpoints.
@@ -89,7 +93,8 @@ impl Run {
     fn survives(&self, file: &str, damaged: &[u8], expected: &[(String, TensorData)], case: &str) {
         let copy = self.copy();
         fs::write(copy.join("checkpoints/step-000020").join(file), damaged).unwrap();
-        let learner = self.learner(&copy, true).unwrap_or_else(|e| panic!("{case}: {e}"));
+        let learner =
+            self.learner(&copy, RunMode::Resume).unwrap_or_else(|e| panic!("{case}: {e}"));
         assert_eq!(learner.state().step, 10, "{case}");
         for (name, value) in expected {
             value.assert_eq(&named_parameters(learner.model())[name], true);
@@ -146,12 +151,12 @@ fn a_missing_file_counts_as_damage_and_with_nothing_whole_left_nothing_is_touche
     let run = Run::trained();
     let copy = run.copy();
     fs::remove_file(copy.join("checkpoints/step-000020/state.json")).unwrap();
-    assert_eq!(run.learner(&copy, true).unwrap().state().step, 10);
+    assert_eq!(run.learner(&copy, RunMode::Resume).unwrap().state().step, 10);
     let copy = run.copy();
     for step in ["step-000010", "step-000020"] {
         fs::remove_file(copy.join("checkpoints").join(step).join("optimizer.safetensors")).unwrap();
     }
-    let error = run.learner(&copy, true).err().expect("an error");
+    let error = run.learner(&copy, RunMode::Resume).err().expect("an error");
     assert!(
         matches!(&error, TrainError::AllDamaged { damage, .. } if damage.len() == 2),
         "{error}"
@@ -165,10 +170,10 @@ fn a_finished_run_has_nothing_to_do_and_an_interrupted_end_is_done_again() {
     let stop = AtomicBool::new(false);
     let metrics = || fs::read(run.path("run/metrics.jsonl")).unwrap();
     let before = metrics();
-    let again = run.learner(&run.path("run"), true);
+    let again = run.learner(&run.path("run"), RunMode::Resume);
     assert!(matches!(again, Err(TrainError::NothingToDo { step: 20, .. })));
     assert_eq!(metrics(), before);
     let copy = run.copy();
-    run.learner(&copy, true).unwrap().train(&stop).unwrap();
+    run.learner(&copy, RunMode::Resume).unwrap().train(&stop).unwrap();
     assert!(copy.join("last/manifest.json").exists() && copy.join("finished.json").exists());
 }

@@ -8,8 +8,8 @@ use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, Loaded, Progress, RunState, Saved};
-use burnformer_train::report::{Record, read_metrics};
-use burnformer_train::{Corpora, Learner, Origin, Recovery, TrainConfig, TrainError};
+use burnformer_train::report::{Record, Verbosity, read_metrics};
+use burnformer_train::{Corpora, Learner, Origin, Recovery, RunMode, TrainConfig, TrainError};
 
 const SETTINGS: [&str; 16] = [
     "model.d_model=32",
@@ -58,11 +58,12 @@ impl Toy {
         TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
     }
 
-    fn train(&self, out: &str, precision: &str, updates: u64, resume: bool) -> RunState {
+    fn train(&self, out: &str, precision: &str, updates: u64, mode: RunMode) -> RunState {
         let config = self.config(precision, updates);
         let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
         let devices = [Device::default()];
-        let learner = Learner::new(config, &corpora, &self.path(out), resume, true, &devices);
+        let learner =
+            Learner::new(config, &corpora, &self.path(out), mode, Verbosity::Quiet, &devices);
         learner.unwrap().train(&AtomicBool::new(false)).unwrap().state
     }
 
@@ -107,7 +108,7 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
     let toy = Toy::new();
     let names = ["float32", "bfloat16", "float16"];
     for name in names {
-        toy.train(name, name, 150, false);
+        toy.train(name, name, 150, RunMode::New);
     }
     let [exact, brain, half] = names.map(|name| toy.losses(name));
     let (first, last) = (exact[0], exact[exact.len() - 1]);
@@ -131,9 +132,9 @@ fn a_run_in_16_bits_reaches_the_loss_of_float32_and_keeps_weights_and_moments_in
 #[test]
 fn a_run_in_float16_stopped_and_resumed_is_the_run_that_was_not() {
     let toy = Toy::new();
-    let whole = toy.train("whole", "float16", 60, false);
-    let stopped = toy.train("parts", "float16", 30, false);
-    let parts = toy.train("parts", "float16", 60, true);
+    let whole = toy.train("whole", "float16", 60, RunMode::New);
+    let stopped = toy.train("parts", "float16", 30, RunMode::New);
+    let parts = toy.train("parts", "float16", 60, RunMode::Resume);
     assert!(stopped.loss_scale.is_some());
     assert_ne!(stopped.loss_scale, whole.loss_scale, "the scale counted on");
     assert_eq!(parts.loss_scale, whole.loss_scale);
@@ -148,10 +149,10 @@ fn a_run_in_float16_stopped_and_resumed_is_the_run_that_was_not() {
 #[test]
 fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
     let toy = Toy::new();
-    toy.train("run", "float16", 4, false);
+    toy.train("run", "float16", 4, RunMode::New);
     let high = 2f64.powi(36);
     toy.set_loss_scale("run", 4, high);
-    let state = toy.train("run", "float16", 40, true);
+    let state = toy.train("run", "float16", 40, RunMode::Resume);
     let skipped = state.step - state.optimizer_steps;
     // More in a row than recovery.skips, after which a diverged run goes back.
     assert!((6..36).contains(&skipped), "{state:?}");
@@ -164,9 +165,9 @@ fn a_gradient_beyond_the_range_of_float16_is_no_divergence() {
 #[test]
 fn a_run_may_go_on_in_another_precision() {
     let toy = Toy::new();
-    assert_eq!(toy.train("run", "float32", 4, false).loss_scale, None);
-    assert!(toy.train("run", "float16", 8, true).loss_scale.is_some());
-    assert_eq!(toy.train("run", "bfloat16", 12, true).loss_scale, None);
+    assert_eq!(toy.train("run", "float32", 4, RunMode::New).loss_scale, None);
+    assert!(toy.train("run", "float16", 8, RunMode::Resume).loss_scale.is_some());
+    assert_eq!(toy.train("run", "bfloat16", 12, RunMode::Resume).loss_scale, None);
     let log = fs::read_to_string(toy.path("run/train.log")).unwrap();
     let note = "training.precision was \"float32\" and is \"float16\"";
     assert!(log.contains(note), "{log}");

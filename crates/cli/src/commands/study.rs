@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use burnformer_train::report::Verbosity;
 use burnformer_train::study::{
     Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_table,
 };
@@ -135,7 +136,8 @@ fn configuration(common: &Common) -> Result<TrainConfig> {
 /// The results of `rows`, one after another; those that were done before come from their files.
 fn train(common: &Common, folder: PathBuf, rows: &[Row]) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let study = Study { folder, device: common.device.open()?, quiet: common.quiet };
+    let verbosity = if common.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let study = Study { folder, device: common.device.open()?, verbosity };
     let known = study.done(rows)?.len();
     eprintln!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len());
     let mut results = Vec::with_capacity(rows.len());

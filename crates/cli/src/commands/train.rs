@@ -7,8 +7,9 @@ use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use burnformer_train::config::corpus_paths;
+use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, RunDir, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
+    Corpora, Learner, RunDir, RunMode, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
 };
 
 use crate::device::{DeviceNames, guarded};
@@ -58,6 +59,16 @@ pub struct Args {
     quiet: bool,
 }
 
+impl Args {
+    fn mode(&self) -> RunMode {
+        if self.resume { RunMode::Resume } else { RunMode::New }
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
+    }
+}
+
 /// Tokens of a side of a sentence, to tell how much arithmetic an update is.
 const TYPICAL: usize = 12;
 
@@ -69,10 +80,11 @@ pub fn run(args: Args) -> Result<()> {
         return dry_run(&config);
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    RunDir::check(&folder, args.resume)?;
+    let (mode, verbosity) = (args.mode(), args.verbosity());
+    RunDir::check(&folder, mode)?;
     let devices = args.device.open()?;
-    let corpora = Corpora::prepare(&config, &mut progress(args.quiet))?;
-    if !args.quiet {
+    let corpora = Corpora::prepare(&config, &mut progress(verbosity))?;
+    if verbosity == Verbosity::Normal {
         let cached = if corpora.reused { " (from the cache)" } else { "" };
         eprintln!("{}{cached}", corpora.report);
         eprintln!("run: {}", folder.display());
@@ -84,8 +96,8 @@ pub fn run(args: Args) -> Result<()> {
     );
     let outcome = signals.patiently(|interrupted| {
         guarded(&advice, || {
-            let (resume, quiet) = (args.resume, args.quiet);
-            let learner = Learner::new(config.clone(), &corpora, &folder, resume, quiet, &devices)?;
+            let config = config.clone();
+            let learner = Learner::new(config, &corpora, &folder, mode, verbosity, &devices)?;
             Ok(learner.train(interrupted)?)
         })
     })?;
@@ -110,17 +122,19 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
         n => Path::new("runs").join(format!("{name}-{n}")),
     };
     let free = (1..).find(|&n| !candidate(n).exists()).expect("some number is free");
-    match (args.resume, free) {
-        (true, 1) => bail!("no run under runs/{name} to resume; name its folder with --out"),
-        (true, n) => Ok(candidate(n - 1)),
-        (false, n) => Ok(candidate(n)),
+    match (args.mode(), free) {
+        (RunMode::Resume, 1) => {
+            bail!("no run under runs/{name} to resume; name its folder with --out")
+        }
+        (RunMode::Resume, n) => Ok(candidate(n - 1)),
+        (RunMode::New, n) => Ok(candidate(n)),
     }
 }
 
 /// A resumed run keeps its configuration; a new one has the embedded corpus unless told otherwise.
 fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
     let own = folder.join("config.toml");
-    let file = match (&args.config, args.resume && own.exists()) {
+    let file = match (&args.config, args.mode() == RunMode::Resume && own.exists()) {
         (None, true) => Some(own.as_path()),
         (file, _) => file.as_deref(),
     };
@@ -166,11 +180,11 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
 }
 
 /// A line on stderr at each stage; on a terminal also how far it is.
-fn progress(quiet: bool) -> impl FnMut(Progress) {
+fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
     let terminal = std::io::stderr().is_terminal();
     let mut stage: Option<Stage> = None;
     move |now: Progress| {
-        if quiet {
+        if verbosity == Verbosity::Quiet {
             return;
         }
         let label = match now.stage {

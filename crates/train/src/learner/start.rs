@@ -15,8 +15,8 @@ use crate::folder::write_file;
 use crate::memory::{Memory, worst_batch};
 use crate::origin::Origin;
 use crate::parallel::Replicas;
-use crate::report::{Reporter, ReporterOptions};
-use crate::run_dir::RunDir;
+use crate::report::{Reporter, ReporterOptions, Verbosity};
+use crate::run_dir::{RunDir, RunMode};
 use crate::sums::Objective;
 use crate::update::Updater;
 use crate::validate::Validator;
@@ -40,13 +40,13 @@ impl Learner {
         mut config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
-        resume: bool,
-        quiet: bool,
+        mode: RunMode,
+        verbosity: Verbosity,
         devices: &[Device],
     ) -> Result<Self, TrainError> {
         let precision = config.training.precision;
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
-        let shared_out = share_out(&mut config.training.accumulate, devices.len(), resume)?;
+        let shared_out = share_out(&mut config.training.accumulate, devices.len(), mode)?;
         let replicas = Replicas::new(devices);
         let device = replicas.first();
         let tokenizers = corpora.tokenizers.clone();
@@ -56,16 +56,16 @@ impl Learner {
         let sampler = sampler(&config, corpora)?;
         let validator = Validator::new(&config, corpora)?;
         let origin = Origin::of(corpora);
-        let run = RunDir::open(folder, resume)?;
+        let run = RunDir::open(folder, mode)?;
         let mut memory = Memory::new(&config);
         let worst = worst_of(&config, &shape, &sampler);
         // What a GPU has free is not known; there the trial batch decides.
         if is_fused_on(device) || config.training.max_memory > 0.0 {
             memory.check_estimate(&shape, &config, worst.1)?;
         }
-        let start = match resume {
-            false => Start::fresh(&config, &shape, &sampler, device)?,
-            true => newest(&run, &config, &origin, &shape, &sampler, device, |_| true)?,
+        let start = match mode {
+            RunMode::New => Start::fresh(&config, &shape, &sampler, device)?,
+            RunMode::Resume => newest(&run, &config, &origin, &shape, &sampler, device, |_| true)?,
         };
         // Before anything is written: what a run reported of its end stays.
         let step = start.state.step;
@@ -77,7 +77,8 @@ impl Learner {
         try_batch(&start.model, &config, &sampler, &worst.0, &replicas);
         memory.check_process(&shape, &config, worst.1)?;
         write_file(&run.config(), config.to_toml().as_bytes())?;
-        let reporter = reporter(&config, &run, quiet, resume.then_some(&start))?;
+        let resumed = (mode == RunMode::Resume).then_some(&start);
+        let reporter = reporter(&config, &run, verbosity, resumed)?;
         let Start { model, adam, state, mut notes } = start;
         notes.extend(shared_out);
         let mut learner = Self {
@@ -203,13 +204,13 @@ fn worst_of(
 fn share_out(
     accumulate: &mut usize,
     devices: usize,
-    resume: bool,
+    mode: RunMode,
 ) -> Result<Option<String>, TrainError> {
     let given = *accumulate;
-    if resume && devices > given {
+    if mode == RunMode::Resume && devices > given {
         return Err(TrainError::TooManyDevices { devices, batches: given });
     }
-    if !resume {
+    if mode == RunMode::New {
         *accumulate = given.next_multiple_of(devices.max(1));
     }
     let instead = match *accumulate {
@@ -241,14 +242,14 @@ fn try_batch(
 fn reporter(
     config: &TrainConfig,
     run: &RunDir,
-    quiet: bool,
+    verbosity: Verbosity,
     resumed: Option<&Start>,
 ) -> Result<Reporter, TrainError> {
     let minutes = config.training.max_minutes;
     let options = ReporterOptions {
         max_steps: Some(config.training.max_updates).filter(|&most| most > 0),
         max_seconds: (minutes > 0.0).then_some(60.0 * minutes),
-        quiet,
+        verbosity,
         resume: resumed.map(|start| start.state.reported()),
     };
     Ok(Reporter::create(run.path(), options)?)
@@ -260,15 +261,15 @@ mod tests {
 
     #[test]
     fn a_new_run_has_as_many_batches_for_each_device_and_a_resumed_one_what_it_had() {
-        for (given, devices, resume, expected) in [
-            (1, 1, false, 1),
-            (1, 4, false, 4),
-            (5, 2, false, 6),
-            (4, 2, false, 4),
-            (5, 2, true, 5),
+        for (given, devices, mode, expected) in [
+            (1, 1, RunMode::New, 1),
+            (1, 4, RunMode::New, 4),
+            (5, 2, RunMode::New, 6),
+            (4, 2, RunMode::New, 4),
+            (5, 2, RunMode::Resume, 5),
         ] {
             let mut accumulate = given;
-            let note = share_out(&mut accumulate, devices, resume).unwrap();
+            let note = share_out(&mut accumulate, devices, mode).unwrap();
             assert_eq!(accumulate, expected);
             assert_eq!(note.is_some(), devices > 1);
             let says = note.is_some_and(|note| note.contains(&format!("instead of {given}")));
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_resumed_run_refuses_more_devices_than_batches_and_says_what_to_do() {
-        let error = share_out(&mut 2, 3, true).unwrap_err().to_string();
+        let error = share_out(&mut 2, 3, RunMode::Resume).unwrap_err().to_string();
         assert!(
             error.starts_with("3 devices") && error.contains("name at most 2 with --device"),
             "{error}"

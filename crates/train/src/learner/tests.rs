@@ -9,7 +9,8 @@ use burnformer_core::named_parameters;
 
 use super::*;
 use crate::corpora::Corpora;
-use crate::report::Record;
+use crate::report::{Record, Verbosity};
+use crate::run_dir::RunMode;
 
 const SETTINGS: [&str; 17] = [
     "model.d_model=16",
@@ -59,21 +60,22 @@ impl Toy {
     }
 
     fn start(&self, run: &str, devices: usize) -> Learner {
-        self.learner(run, false, devices, 20).unwrap()
+        self.learner(run, RunMode::New, devices, 20).unwrap()
     }
 
     /// The learner of a run of `updates`, on as many CPU devices.
     fn learner(
         &self,
         run: &str,
-        resume: bool,
+        mode: RunMode,
         devices: usize,
         updates: u64,
     ) -> Result<Learner, TrainError> {
         let mut config = self.config.clone();
         config.training.max_updates = updates;
         let devices = vec![Device::default(); devices];
-        Learner::new(config, &self.corpora, &self.folder.path().join(run), resume, true, &devices)
+        let folder = self.folder.path().join(run);
+        Learner::new(config, &self.corpora, &folder, mode, Verbosity::Quiet, &devices)
     }
 
     fn records(&self, run: &str) -> Vec<Record> {
@@ -122,16 +124,16 @@ fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {
     let toy = Toy::new(&["training.accumulate=4", "training.log_every=1"]);
     train(toy.start("one", 1));
     train(toy.start("two", 2));
-    train(toy.learner("both", false, 2, 10).unwrap());
-    train(toy.learner("both", true, 1, 20).unwrap());
+    train(toy.learner("both", RunMode::New, 2, 10).unwrap());
+    train(toy.learner("both", RunMode::Resume, 1, 20).unwrap());
     assert_eq!(toy.losses("one").len(), 20);
     toy.assert_same_losses(["one", "two"], 1e-4);
     toy.assert_same_losses(["one", "both"], 1e-4);
     let losses = toy.losses("one");
     assert!(losses[19].1 < losses[0].1 - 0.1, "nothing was learned: {losses:?}");
-    let refused = toy.learner("both", true, 5, 30);
+    let refused = toy.learner("both", RunMode::Resume, 5, 30);
     assert!(matches!(refused, Err(TrainError::TooManyDevices { devices: 5, batches: 4 })));
-    train(toy.learner("both", true, 3, 21).unwrap());
+    train(toy.learner("both", RunMode::Resume, 3, 21).unwrap());
 }
 
 #[test]
@@ -188,8 +190,8 @@ fn a_run_whose_updates_the_device_decides_about_is_the_one_of_the_host() {
     assert_eq!(without_clock(host.state), without_clock(device.state));
     assert_eq!(device.state.optimizer_steps, 20);
     // Stopped between two readings of the run that was not.
-    train(on_device(toy.learner("resumed", false, 1, 7).unwrap()));
-    train(on_device(toy.learner("resumed", true, 1, 20).unwrap()));
+    train(on_device(toy.learner("resumed", RunMode::New, 1, 7).unwrap()));
+    train(on_device(toy.learner("resumed", RunMode::Resume, 1, 20).unwrap()));
     assert_eq!(toy.saved("device", "step-000020"), toy.saved("resumed", "step-000020"));
 }
 
@@ -199,7 +201,7 @@ fn an_interrupted_run_reads_what_the_device_did_and_saves_it() {
     let outcome = on_device(toy.start("run", 1)).train(&AtomicBool::new(true)).unwrap();
     assert_eq!((outcome.reason, outcome.state.step), (StopReason::Interrupted, 1));
     assert_eq!(outcome.state.optimizer_steps, 1);
-    assert_eq!(toy.learner("run", true, 1, 20).unwrap().state().step, 1);
+    assert_eq!(toy.learner("run", RunMode::Resume, 1, 20).unwrap().state().step, 1);
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn a_run_that_diverges_on_the_device_for_good_stops_and_saves_nothing_of_it() {
     let error = learner.train(&AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, TrainError::Diverged { step: 6, rollbacks: 0, .. }), "{error}");
     assert!(fs::read_dir(toy.folder.path().join("run/checkpoints")).unwrap().next().is_none());
-    let again = toy.learner("run", true, 1, 20).unwrap();
+    let again = toy.learner("run", RunMode::Resume, 1, 20).unwrap();
     for (name, value) in before {
         value.assert_eq(&named_parameters(again.model())[&name], true);
     }

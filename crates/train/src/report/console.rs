@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::line;
 use super::pace::Pace;
 use super::point::Progress;
+use super::reporter::Verbosity;
 
 /// Steps of the bar itself, finer than any terminal shows.
 const RESOLUTION: u64 = 1000;
@@ -28,8 +29,8 @@ pub(super) enum Console {
 
 impl Console {
     /// A bar if stderr is a terminal, plain lines if not.
-    pub(super) fn new(quiet: bool, pace: Pace) -> Self {
-        if quiet {
+    pub(super) fn new(verbosity: Verbosity, pace: Pace) -> Self {
+        if verbosity == Verbosity::Quiet {
             return Self::Quiet;
         }
         if !io::stderr().is_terminal() {
@@ -107,6 +108,6 @@ mod tests {
 
     #[test]
     fn a_quiet_console_stays_quiet_on_a_terminal_too() {
-        assert!(matches!(Console::new(true, Pace::default()), Console::Quiet));
+        assert!(matches!(Console::new(Verbosity::Quiet, Pace::default()), Console::Quiet));
     }
 }

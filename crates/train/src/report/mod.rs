@@ -29,4 +29,4 @@ mod reporter;
 pub use error::ReportError;
 pub use metrics::{METRICS_FILE, Record, ResumePoint, read_metrics};
 pub use point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
-pub use reporter::{Reporter, ReporterOptions};
+pub use reporter::{Reporter, ReporterOptions, Verbosity};

@@ -12,6 +12,16 @@ use super::metrics::{MetricsFile, Record, ResumePoint};
 use super::pace::Pace;
 use super::point::{DivergencePoint, Progress, TrainPoint, ValidPoint};
 
+/// What a run prints on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Every line of its log and, on a terminal, a bar.
+    #[default]
+    Normal,
+    /// Nothing.
+    Quiet,
+}
+
 /// How a run is reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReporterOptions {
@@ -19,8 +29,8 @@ pub struct ReporterOptions {
     pub max_steps: Option<u64>,
     /// Seconds of training, resumes added up, after which it ends; the bar's end where it comes first.
     pub max_seconds: Option<f64>,
-    /// Print nothing; the files are written all the same.
-    pub quiet: bool,
+    /// What to print; the files are written all the same.
+    pub verbosity: Verbosity,
     /// Where a resumed run goes on from (update 0: from the start, over an earlier attempt); none for a new run.
     pub resume: Option<ResumePoint>,
 }
@@ -54,7 +64,7 @@ impl Reporter {
             metrics: MetricsFile::open(dir, options.resume)?,
             events: EventsFile::create(dir, options.resume.map(|point| point.step))?,
             log: LogFile::open(dir)?,
-            console: Console::new(options.quiet, pace),
+            console: Console::new(options.verbosity, pace),
             signature: None,
         })
     }
@@ -146,7 +156,7 @@ mod tests {
 
     fn quiet(step: Option<u64>) -> ReporterOptions {
         let resume = step.map(|step| ResumePoint { step, validated: step, divergences: 0 });
-        ReporterOptions { quiet: true, resume, ..ReporterOptions::default() }
+        ReporterOptions { verbosity: Verbosity::Quiet, resume, ..ReporterOptions::default() }
     }
 
     fn train(step: u64) -> TrainPoint {

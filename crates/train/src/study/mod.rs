@@ -20,6 +20,7 @@ pub use row::{Paper, Row, RowResult};
 pub use table3::{table3, table3_table};
 
 use crate::error::TrainError;
+use crate::report::Verbosity;
 
 /// Where a study lives and computes.
 pub struct Study {
@@ -27,8 +28,8 @@ pub struct Study {
     pub folder: PathBuf,
     /// Where to train and decode.
     pub device: Device,
-    /// Says nothing of the updates of its rows.
-    pub quiet: bool,
+    /// What to print of the updates of its rows.
+    pub verbosity: Verbosity,
 }
 
 impl Study {

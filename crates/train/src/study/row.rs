@@ -12,6 +12,7 @@ use crate::corpora::Corpora;
 use crate::error::TrainError;
 use crate::folder::write_file;
 use crate::learner::{Learner, StopReason};
+use crate::run_dir::RunMode;
 
 /// What the paper's Table 3 prints for a row: of its development set, newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,10 +90,10 @@ impl Row {
     ) -> Result<Option<RowResult>, TrainError> {
         let run = study.folder().join(&self.name);
         let corpora = Corpora::prepare(&self.config, &mut |_| ())?;
-        let resume = run.join("config.toml").exists();
+        let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
         let config = self.config.clone();
         let devices = from_ref(&study.device);
-        match Learner::new(config, &corpora, &run, resume, study.quiet, devices) {
+        match Learner::new(config, &corpora, &run, mode, study.verbosity, devices) {
             // Stopped between its last update and its file.
             Err(TrainError::NothingToDo { .. }) => {}
             learner => {
