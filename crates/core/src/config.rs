@@ -165,6 +165,9 @@ const DEEPEST: usize = 1 << 10;
 const MOST_ROWS: usize = 1 << 24;
 
 impl TransformerConfig {
+    /// The name of the architecture in configurations and model directories.
+    pub const ARCHITECTURE: &'static str = "transformer";
+
     /// Checks the configuration.
     ///
     /// # Errors
@@ -262,7 +265,11 @@ impl TransformerConfig {
 
 /// Checks what embeddings of any architecture need: vocabularies that can be shared as they are to be,
 /// special ids inside them.
-pub(crate) fn check_vocabularies(
+///
+/// # Errors
+/// [`ConfigError::SharedVocabularies`] if vocabularies of two sizes are to be one matrix,
+/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary or two are the same.
+pub fn check_vocabularies(
     sharing: EmbeddingSharing,
     [source_vocab, target_vocab]: [usize; 2],
     [pad, bos, eos]: [u32; 3],

@@ -1,10 +1,12 @@
+//! Initial weights, each a function of a [`RandomKey`].
+
 use burn::module::Param;
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
 /// Xavier-uniform weights `[fan_out, fan_in]`: U(−a, a) with a = √(6 / (fan_in + fan_out))
 /// (Glorot and Bengio, 2010), the choice of the paper's own code.
-pub(crate) fn xavier_uniform(
+pub fn xavier_uniform(
     [fan_out, fan_in]: [usize; 2],
     key: RandomKey,
     device: &Device,
@@ -15,20 +17,15 @@ pub(crate) fn xavier_uniform(
     parameter(values.collect(), [fan_out, fan_in], device)
 }
 
-/// Weights of N(0, `std`²), for embeddings.
-pub(crate) fn normal(
-    shape: [usize; 2],
-    std: f64,
-    key: RandomKey,
-    device: &Device,
-) -> Param<Tensor<2>> {
+/// Weights of N(0, `std`²), as embeddings take them.
+pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
     let values = key.normal(shape[0] * shape[1]);
     let values = values.into_iter().map(|z| z * std as f32);
     parameter(values.collect(), shape, device)
 }
 
-/// A vector filled with `value`.
-pub(crate) fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
+/// A vector of `length` elements, all of them `value`.
+pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
     parameter(vec![value; length], [length], device)
 }
 

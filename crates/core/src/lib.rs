@@ -18,8 +18,10 @@
 //! | §3.5 positions | [`PositionalEncoding`] |
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
-//! | recurrent baseline | [`Rnn`]; [`Model`] is either |
-//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Model::compute_in`] |
+//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::compute_in`] |
+//!
+//! What training, search and the model directory ask of a model are the traits [`Seq2Seq`] and [`Seq2SeqConfig`]; other
+//! architectures implement them in crates of their own.
 //!
 //! # Example
 //!
@@ -44,12 +46,9 @@ mod dropout;
 mod embedding;
 mod encoder;
 mod feed_forward;
-mod flops;
-mod init;
 mod linear;
 mod loss;
 mod mask;
-mod model;
 mod multi_head;
 mod norm;
 mod parameters;
@@ -58,17 +57,20 @@ mod precision;
 mod presets;
 mod random;
 mod residual;
-mod rnn;
+mod seq2seq;
 mod transformer;
 mod window;
 
+pub mod init;
 pub mod model_dir;
 
 pub use burnformer_kernels::RandomKey;
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
-pub use config::{ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+pub use config::{
+    ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
+};
 pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
 pub use dropout::Dropout;
 pub use embedding::TokenEmbedding;
@@ -77,7 +79,6 @@ pub use feed_forward::PositionWiseFeedForward;
 pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{look_ahead_mask, padding_mask, window_mask};
-pub use model::{Architecture, Model, ModelCache, ModelConfig};
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{
@@ -87,8 +88,6 @@ pub use position::{PositionalEncoding, sinusoid};
 pub use precision::Precision;
 pub use random::Mode;
 pub use residual::ResidualNorm;
-pub use rnn::{
-    AdditiveAttention, Gru, Rnn, RnnCache, RnnConfig, RnnDecoder, RnnEncoder, RnnMemory,
-};
+pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 pub use transformer::{AttentionMaps, Memory, Transformer};
 pub use window::{Sight, Window, WindowBlocks, window_attention};

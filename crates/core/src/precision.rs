@@ -61,7 +61,7 @@ impl Precision {
 
     /// `x·Wᵀ + b`, the product in this precision: `x` `[.., in]`, `weight` `[out, in]`, `bias` `[out]` →
     /// float32 `[.., out]`.
-    pub(crate) fn linear<const D: usize>(
+    pub fn linear<const D: usize>(
         self,
         x: Tensor<D>,
         weight: Tensor<2>,

@@ -3,7 +3,7 @@
 mod common;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::Mode;
+use burnformer_core::{Mode, Seq2Seq, Seq2SeqConfig};
 use burnformer_infer::{
     Batching, Ensemble, NeuralModel, Request, Sampling, SearchSettings, StepModel, search,
 };

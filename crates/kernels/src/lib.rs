@@ -21,7 +21,6 @@
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
-//! | recurrent baseline (Bahdanau et al., 2015) | [`gru`], [`attentive_gru`](attentive_gru()) |
 //!
 //! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that
 //! it is drawn again in the backward pass and costs no memory.
@@ -56,13 +55,11 @@ mod vector;
 
 mod adam;
 mod attention;
-mod attentive_gru;
 mod cross_entropy;
 mod dropout;
 mod dropout_mask;
 mod embedding;
 mod global_norm;
-mod gru;
 mod history;
 mod linear;
 mod log_sum_exp;
@@ -76,13 +73,11 @@ pub mod twin;
 
 pub use adam::{AdamStep, Moving, adam_step, sum_of_squares};
 pub use attention::attention;
-pub use attentive_gru::{AttentiveGru, attentive_gru};
 pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use dropout_mask::DropoutMask;
 pub use embedding::embedding;
 pub use global_norm::global_norm;
-pub use gru::{Direction, gru};
 pub use history::History;
 pub use linear::{linear, linear_relu};
 pub use log_sum_exp::log_sum_exp;
@@ -93,6 +88,26 @@ pub use random::RandomKey;
 pub use remote::with_operations;
 pub use step::step_attention;
 pub use widened::widened;
+
+/// What fused operations of other crates are built from. It is no part of the interface and changes without notice.
+#[doc(hidden)]
+pub mod internal {
+    #[cfg(feature = "flex")]
+    pub use crate::flex::{
+        cover, covers,
+        storage::{bools, contiguous, floats, tensor},
+    };
+    #[cfg(feature = "flex")]
+    pub use crate::slices::{
+        dropout::increase,
+        linear::{Sizes, grad_of_sum, grad_of_weight},
+        matrix::{Matrix, MatrixMut, Parallelism, multiply},
+        ordered_sum,
+    };
+    pub mod vector {
+        pub use crate::vector::*;
+    }
+}
 
 /// Whether the fused operations serve tensors on `device`: the CPU, where memory is the host's and
 /// work is divided among its processors.

@@ -5,9 +5,11 @@
 //! contracted with a sum, so every instruction set gives the same bits.
 
 /// How many partial results a reduction keeps.
-pub(crate) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// Declares functions compiled for AVX-512, for AVX2 and portably, chosen at run time.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! vectorised {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block)*) => {$(
         $(#[$meta])*
@@ -23,11 +25,11 @@ macro_rules! vectorised {
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $ty),*) $(-> $ret)? { portable($($arg),*) }
 
-                if $crate::vector::has_avx512() {
+                if $crate::internal::vector::has_avx512() {
                     // SAFETY: the processor has every feature the function was compiled for.
                     return unsafe { avx512($($arg),*) };
                 }
-                if $crate::vector::has_avx2() {
+                if $crate::internal::vector::has_avx2() {
                     // SAFETY: as above.
                     return unsafe { avx2($($arg),*) };
                 }
@@ -36,11 +38,12 @@ macro_rules! vectorised {
         }
     )*};
 }
-pub(crate) use vectorised;
+pub use crate::vectorised;
 
+/// Whether the processor has the AVX-512 instructions for which [`vectorised!`] compiles.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn has_avx512() -> bool {
+pub fn has_avx512() -> bool {
     std::is_x86_feature_detected!("avx512f")
         && std::is_x86_feature_detected!("avx512bw")
         && std::is_x86_feature_detected!("avx512dq")
@@ -48,9 +51,10 @@ pub(crate) fn has_avx512() -> bool {
         && has_avx2()
 }
 
+/// Whether the processor has AVX2 and fused multiply-add.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn has_avx2() -> bool {
+pub fn has_avx2() -> bool {
     std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn has_avx2() -> bool {
 ///
 /// The range reduction and the polynomial are those of Cephes' `expf` (Moshier, 1989).
 #[inline(always)]
-pub(crate) fn exp(x: f32) -> f32 {
+pub fn exp(x: f32) -> f32 {
     const LOWEST: f32 = -87.33;
     const HIGHEST: f32 = 88.37;
     // Adding 1.5·2^23 leaves the nearest whole number in the low bits of the mantissa.
@@ -81,7 +85,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 
 /// 1 / (1 + e⁻ˣ).
 #[inline(always)]
-pub(crate) fn sigmoid(x: f32) -> f32 {
+pub fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x))
 }
 
@@ -89,7 +93,7 @@ pub(crate) fn sigmoid(x: f32) -> f32 {
 ///
 /// Near 0, where the exponential form cancels, the polynomial of Cephes' `tanhf` (Moshier, 1989).
 #[inline(always)]
-pub(crate) fn tanh(x: f32) -> f32 {
+pub fn tanh(x: f32) -> f32 {
     let size = x.abs();
     let square = x * x;
     let p = -5.704_988_7e-3 * square + 2.063_909e-2;
@@ -103,7 +107,7 @@ pub(crate) fn tanh(x: f32) -> f32 {
 
 /// Folds `xs` lane by lane with `step`, the lanes then with `join` in a fixed order.
 #[inline(always)]
-pub(crate) fn fold(
+pub fn fold(
     xs: &[f32],
     start: f32,
     step: impl Fn(f32, f32) -> f32,
@@ -124,7 +128,7 @@ pub(crate) fn fold(
 
 /// As [`fold`] over pairs of two slices of one length.
 #[inline(always)]
-pub(crate) fn fold_pairs(xs: &[f32], ys: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
+pub fn fold_pairs(xs: &[f32], ys: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let (mut xs, mut ys) = (xs.chunks_exact(LANES), ys.chunks_exact(LANES));
     for (x, y) in (&mut xs).zip(&mut ys) {
@@ -152,13 +156,13 @@ fn halve(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
 
 /// Σ x.
 #[inline(always)]
-pub(crate) fn sum(xs: &[f32]) -> f32 {
+pub fn sum(xs: &[f32]) -> f32 {
     fold(xs, 0.0, |a, x| a + x, |a, b| a + b)
 }
 
 /// The largest x, −∞ of nothing; NaN is passed over.
 #[inline(always)]
-pub(crate) fn max(xs: &[f32]) -> f32 {
+pub fn max(xs: &[f32]) -> f32 {
     let larger = |a: f32, x: f32| if x > a { x } else { a };
     fold(xs, f32::NEG_INFINITY, larger, larger)
 }

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::{self, read_tensors, write_tensors};
-use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{SamplerState, Tokenizers};
 use burnformer_infer::save_text_files;
+use burnformer_models::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::adam::Adam;
@@ -188,7 +188,7 @@ pub fn load(
     let old_config = text.parse().map_err(|e| wrong(path, CONFIG, &e))?;
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
-    let (_, model) = model_dir::load(path, device)?;
+    let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let adam = Adam::new(config.optimizer, &model);
     let adam = adam.restore(state.optimizer_steps, moments, device);

@@ -1,7 +1,8 @@
 //! How much memory a run needs, and how much there is.
 
-use burnformer_core::{ModelConfig, Precision, RnnConfig, TransformerConfig};
+use burnformer_core::{Precision, Seq2SeqConfig};
 use burnformer_data::{BatchSampler, EpochPlan};
+use burnformer_models::ModelConfig;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainConfig;
@@ -26,13 +27,10 @@ pub fn worst_batch_bytes(
 /// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
 /// tokens needs: weights, gradients and two moments, and what the backward pass keeps of one batch.
 ///
-/// Counted in float32 values kept a position: each attention keeps its input, queries, keys, values,
-/// context and weights; each feed-forward network its input and inner layer; each residual connection
-/// its two sides; the output keeps the logits and their gradient; a recurrent unit its gates' inputs,
-/// four values of each gate and their gradients, an annotation its keys and its gradient. (Measured: 0.77 GB where this says
-/// 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept rounded too, and attention weights
-/// three times: before and after rounding, and as what hides some of them. (Measured at d 256, 2,048 tokens a
-/// side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17 where it says 1.31 for 1,024.)
+/// Of each position are kept the float32 values of [`kept_values`](Seq2SeqConfig::kept_values), the logits and their
+/// gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept
+/// rounded too. (Measured at d 256, 2,048 tokens a side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
+/// where it says 1.31 for 1,024.)
 pub fn update_bytes(
     config: &ModelConfig,
     [rows, source, target]: Shape,
@@ -59,37 +57,9 @@ fn position_bytes(
     target: usize,
     precision: Precision,
 ) -> [u64; 2] {
-    let times = if precision == Precision::Float32 { 1 } else { 3 };
-    let [of_source, of_target] = match config {
-        ModelConfig::Transformer(config) => {
-            transformer_values(config, times * source, times * target)
-        }
-        ModelConfig::Rnn(config) => rnn_values(config, source),
-    };
+    let [of_source, of_target] = config.kept_values(source, target, precision);
     let logits = 2 * config.target_vocab();
     [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
-}
-
-/// Values kept for a source and for a target position but the logits, where a row of attention weights takes
-/// `source` or `target` values.
-fn transformer_values(config: &TransformerConfig, source: usize, target: usize) -> [usize; 2] {
-    let attention =
-        |keys: usize| config.d_model + config.heads * (2 * config.d_k + 2 * config.d_v + keys);
-    let feed_forward = config.d_model + config.d_ff;
-    let residual = 2 * config.d_model;
-    let encoder = attention(source) + feed_forward + 2 * residual;
-    let decoder = attention(target) + attention(source) + feed_forward + 3 * residual;
-    [config.encoder_layers * encoder, config.decoder_layers * decoder]
-}
-
-/// The same of the recurrent baseline, whose attention keeps one weight a source position.
-fn rnn_values(config: &RnnConfig, source: usize) -> [usize; 2] {
-    let &RnnConfig { d_model, d_hidden, d_attention, .. } = config;
-    let (unit, annotation) = (13 * d_hidden, config.annotation());
-    let encoder = 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention;
-    let readout = 2 * (d_hidden + annotation + d_model) + 6 * d_model;
-    let decoder = 2 * d_model + unit + 2 * annotation + 2 * d_attention + source + readout;
-    [encoder, decoder]
 }
 
 /// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
@@ -228,6 +198,9 @@ fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -
 
 #[cfg(test)]
 mod tests {
+    use burnformer_core::TransformerConfig;
+    use burnformer_rnn::RnnConfig;
+
     use super::*;
 
     fn tiny(vocab: usize) -> ModelConfig {

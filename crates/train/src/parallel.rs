@@ -10,8 +10,8 @@ use std::thread::{self, Builder};
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::Model;
 use burnformer_data::Batch;
+use burnformer_models::Model;
 
 use crate::sums::{Objective, Sums};
 

@@ -1,8 +1,9 @@
 //! Gradient and loss of the batches of an update.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy};
+use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy};
 use burnformer_data::{Batch, special};
+use burnformer_models::Model;
 
 use crate::gradients::FlatGradients;
 

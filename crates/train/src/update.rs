@@ -1,6 +1,6 @@
 use burn::tensor::Tensor;
-use burnformer_core::Model;
 use burnformer_data::Batch;
+use burnformer_models::Model;
 
 use crate::adam::Adam;
 use crate::gradients::{clip_factor, clip_factor_on_device};
@@ -120,7 +120,9 @@ impl Updater {
 #[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
-    use burnformer_core::{ModelConfig, RnnConfig, TransformerConfig, named_parameters};
+    use burnformer_core::{Seq2SeqConfig, TransformerConfig, named_parameters};
+    use burnformer_models::ModelConfig;
+    use burnformer_rnn::RnnConfig;
 
     use super::*;
     use crate::adam::AdamSettings;

@@ -2,12 +2,13 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::{Mode, Model, ModelConfig, Precision};
+use burnformer_core::{Mode, Precision, Seq2Seq};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
     LengthPenalty, LongSources, NeuralModel, SearchSettings, TranslateOptions, Translator,
 };
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
+use burnformer_models::{Model, ModelConfig};
 
 use crate::config::{TrainConfig, ValidationSettings};
 use crate::corpora::Corpora;

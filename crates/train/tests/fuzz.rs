@@ -6,6 +6,7 @@ mod fuzz;
 use std::fs;
 
 use burn::tensor::Device;
+use burnformer_core::Seq2SeqConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_core::model_dir;
+use burnformer_core::{Seq2SeqConfig, model_dir};
+use burnformer_models::ModelConfig;
 use serde_json::json;
 
 use crate::output::{Output, print};
@@ -22,8 +23,8 @@ pub struct Args {
 /// Describes a model directory after checking its hashes.
 pub fn run(args: Args) -> Result<()> {
     model_dir::verify(&args.model)?;
-    let config = model_dir::load_config(&args.model)?;
-    let shapes = model_dir::parameter_shapes(&args.model)?;
+    let config: ModelConfig = model_dir::load_config(&args.model)?;
+    let shapes = model_dir::parameter_shapes::<ModelConfig>(&args.model)?;
     if args.json {
         let value = json!({
             "path": args.model,
@@ -36,7 +37,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut output = Output::create(None, &[])?;
     output.line(format_args!("model       {}", args.model.display()))?;
-    output.line(format_args!("architecture {}", config.architecture().name()))?;
+    output.line(format_args!("architecture {}", config.architecture()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;
     let fields = serde_json::to_value(&config)?;
     for (name, value) in fields.as_object().into_iter().flatten() {

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use burn::tensor::Device;
+use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};

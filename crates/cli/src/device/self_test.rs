@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Model, Precision, TransformerConfig, label_smoothed_cross_entropy};
+use burnformer_core::{Mode, Precision, TransformerConfig, label_smoothed_cross_entropy};
 use serde::{Deserialize, Serialize};
 
 use super::DeviceName;
@@ -77,7 +77,7 @@ fn loss_and_gradients(device: &Device) -> Vec<f32> {
     let device = device.clone().autodiff();
     let config =
         TransformerConfig { dropout: 0.1, ..TransformerConfig::tiny(40).with_width(32, 2) };
-    let model: Model = config.init(1, &device).expect("a valid configuration").into();
+    let model = config.init(1, &device).expect("a valid configuration");
     let source = ids([[5, 9, 12, 33, 2], [7, 30, 2, 0, 0]], &device);
     let input = ids([[1, 8, 11, 20, 6], [1, 17, 4, 0, 0]], &device);
     let output = ids([[8, 11, 20, 6, 2], [17, 4, 2, 0, 0]], &device);

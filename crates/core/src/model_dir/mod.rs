@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config.json` | format version, architecture (`arch`), every field of its configuration in [`ModelConfig`] |
+//! | `config.json` | format version, architecture (`arch`), every field of its configuration (`model`) |
 //! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`] |
 //! | `manifest.json` | size and SHA-256 of every other file, written last |
 //!
@@ -24,8 +24,8 @@ pub use error::ModelDirError;
 pub use manifest::{read, seal, verify};
 pub use weights::{read_tensors, write_tensors};
 
-use crate::model::{Architecture, Model, ModelConfig};
 use crate::parameters::{named_parameters, with_parameters};
+use crate::seq2seq::Seq2SeqConfig;
 use manifest::{read_checked, write_atomically};
 
 /// Version of the layout that this crate writes and reads.
@@ -34,10 +34,10 @@ const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 
 #[derive(Serialize)]
-struct ConfigFile {
+struct ConfigFile<'a, C> {
     format_version: u32,
     arch: &'static str,
-    model: ModelConfig,
+    model: &'a C,
 }
 
 /// Writes `config.json` and `model.safetensors` into `dir`, which is made if need be.
@@ -46,25 +46,24 @@ struct ConfigFile {
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
-pub fn save<C: Clone + Into<ModelConfig>, M: Module>(
+pub fn save<C: Seq2SeqConfig, M: Module>(
     dir: &Path,
     config: &C,
     model: &M,
 ) -> Result<(), ModelDirError> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
-    let config: ModelConfig = config.clone().into();
-    let arch = config.architecture().name();
+    let arch = config.architecture();
     let file = ConfigFile { format_version: FORMAT_VERSION, arch, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write_atomically(&dir.join(CONFIG), &json)?;
     write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
 }
 
-/// Reads the configuration in `dir`.
+/// Reads the configuration in `dir`, which is that of an architecture that `C` describes.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
+pub fn load_config<C: Seq2SeqConfig>(dir: &Path) -> Result<C, ModelDirError> {
     let path = dir.join(CONFIG);
     let bytes = read_checked(dir, CONFIG)?;
     let json =
@@ -74,30 +73,24 @@ pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     if found != u64::from(FORMAT_VERSION) {
         return Err(ModelDirError::Version { path, found });
     }
-    let architecture: Architecture =
-        serde_json::from_value(value["arch"].clone()).map_err(|_| {
-            let found = value["arch"].as_str().unwrap_or_default().to_string();
-            ModelDirError::Architecture { path: path.clone(), found }
-        })?;
     let model = value["model"].take();
-    let config: ModelConfig = match architecture {
-        Architecture::Transformer => {
-            ModelConfig::Transformer(serde_json::from_value(model).map_err(json)?)
-        }
-        Architecture::Rnn => ModelConfig::Rnn(serde_json::from_value(model).map_err(json)?),
+    let architecture = value["arch"].as_str().unwrap_or_default();
+    let Some(config) = C::from_json(architecture, model) else {
+        return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
     };
+    let config = config.map_err(json)?;
     match config.validate() {
         Ok(()) => Ok(config),
         Err(source) => Err(ModelDirError::Config { path, source }),
     }
 }
 
-/// Loads the model in `dir` onto `device`.
+/// Loads the model in `dir`, which is of an architecture that `C` describes, onto `device`.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDirError> {
-    let config = load_config(dir)?;
+pub fn load<C: Seq2SeqConfig>(dir: &Path, device: &Device) -> Result<(C, C::Model), ModelDirError> {
+    let config: C = load_config(dir)?;
     let path = dir.join(WEIGHTS);
     let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;
     check_size(&dir.join(CONFIG), &config, &values)?;
@@ -112,7 +105,7 @@ pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDi
 /// Compares sizes before a model of the size that the configuration claims is allocated.
 fn check_size(
     path: &Path,
-    config: &ModelConfig,
+    config: &impl Seq2SeqConfig,
     values: &BTreeMap<String, TensorData>,
 ) -> Result<(), ModelDirError> {
     let expected = config.parameter_count();
@@ -123,13 +116,15 @@ fn check_size(
     }
 }
 
-/// Name and shape of every tensor in `dir`'s weights.
+/// Name and shape of every tensor in `dir`'s weights, which are those of a model that `C` describes.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
+pub fn parameter_shapes<C: Seq2SeqConfig>(
+    dir: &Path,
+) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
     let tensors = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
-    check_size(&dir.join(CONFIG), &load_config(dir)?, &tensors)?;
+    check_size(&dir.join(CONFIG), &load_config::<C>(dir)?, &tensors)?;
     Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 

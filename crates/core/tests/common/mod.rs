@@ -1,6 +1,7 @@
 //! The reference numbers (`tests/reference/README.md`).
 
 pub mod case;
+pub mod half;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

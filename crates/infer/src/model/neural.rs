@@ -1,7 +1,8 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Model, ModelCache, ModelConfig};
+use burnformer_core::{Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 use burnformer_kernels::is_fused_on;
+use burnformer_models::{Model, ModelCache, ModelConfig};
 
 use super::{Decoding, SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
@@ -83,7 +84,7 @@ impl StepModel for NeuralModel {
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
-        let cache = self.model.start_decoding(self.pad(sources, None));
+        let cache = self.model.start(self.pad(sources, None));
         Box::new(NeuralDecoding { model: self, cache })
     }
 

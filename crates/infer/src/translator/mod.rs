@@ -10,6 +10,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_data::{Tokenizers, special};
+use burnformer_models::ModelConfig;
 
 pub use files::{
     SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE, load_settings, load_tokenizers,
@@ -264,7 +265,7 @@ impl Translator {
 fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify(dir)?;
     let tokenizers = load_tokenizers(dir)?;
-    let (config, model) = model_dir::load(dir, device)?;
+    let (config, model) = model_dir::load::<ModelConfig>(dir, device)?;
     Ok((NeuralModel::new(config, model, device), tokenizers))
 }
 

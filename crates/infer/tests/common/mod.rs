@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::{
-    Activation, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions, RnnConfig,
-    TransformerConfig, with_parameters,
+    Activation, EmbeddingSharing, NormPosition, Positions, Seq2SeqConfig, TransformerConfig,
+    with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request};
+use burnformer_models::{Model, ModelConfig};
+use burnformer_rnn::RnnConfig;
 use serde_json::Value;
 
 pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "rnn"];

@@ -2,18 +2,16 @@
 
 pub(crate) mod adam;
 pub(crate) mod attention;
-pub(crate) mod attentive_gru;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
-pub(crate) mod gru;
 pub(crate) mod linear;
 pub(crate) mod norm;
 pub(crate) mod packed;
 pub(crate) mod residual;
 pub(crate) mod residual_norm;
 pub(crate) mod step;
-mod storage;
+pub(crate) mod storage;
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::{DispatchDevice, Flex};
@@ -21,12 +19,12 @@ use burn::tensor::{DType, Tensor};
 
 /// Whether `x` lives on `flex`, with or without gradients, in 32 bits: what the fused operations
 /// are written for. An extension called on another backend would panic.
-pub(crate) fn covers<const D: usize>(x: &Tensor<D>) -> bool {
+pub fn covers<const D: usize>(x: &Tensor<D>) -> bool {
     x.dtype() == DType::F32 && is_flex(x.device().as_dispatch())
 }
 
 /// [`covers`] for all of `xs`.
-pub(crate) fn cover<const D: usize, const N: usize>(xs: [&Tensor<D>; N]) -> bool {
+pub fn cover<const D: usize, const N: usize>(xs: [&Tensor<D>; N]) -> bool {
     xs.into_iter().all(covers)
 }
 

@@ -2,17 +2,17 @@ use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{BoolStore, Bytes, DType, Shape};
 
 /// `x` with its elements in row-major order without gaps; copies only where they are not.
-pub(crate) fn contiguous(x: FlexTensor) -> FlexTensor {
+pub fn contiguous(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() { x } else { x.to_contiguous() }
 }
 
 /// The elements of a [`contiguous`] tensor.
-pub(crate) fn floats(x: &FlexTensor) -> &[f32] {
+pub fn floats(x: &FlexTensor) -> &[f32] {
     x.as_slice().expect("a contiguous f32 tensor")
 }
 
 /// `values` as a tensor of `shape`.
-pub(crate) fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
+pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(shape.into()), DType::F32)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn overwrite(
 }
 
 /// The truth values of `x`, row-major, not 0 where true.
-pub(crate) fn bools(x: &FlexTensor) -> Vec<u8> {
+pub fn bools(x: &FlexTensor) -> Vec<u8> {
     if let (DType::Bool(BoolStore::Native | BoolStore::U8), Some((start, end))) =
         (x.dtype(), x.layout().contiguous_offsets())
     {

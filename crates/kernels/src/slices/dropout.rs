@@ -54,7 +54,7 @@ vectorised! {
     }
 
     /// `xs += ys`.
-    pub(crate) fn increase(xs: &mut [f32], ys: &[f32]) {
+    pub fn increase(xs: &mut [f32], ys: &[f32]) {
         for (x, y) in xs.iter_mut().zip(ys) {
             *x += y;
         }

@@ -18,9 +18,12 @@ pub(crate) enum Activation {
 
 /// Rows, inputs and outputs of an affine map.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
+pub struct Sizes {
+    /// Rows of the input and of the output.
     pub rows: usize,
+    /// Features of an input row.
     pub input: usize,
+    /// Features of an output row.
     pub output: usize,
 }
 
@@ -62,7 +65,7 @@ pub(crate) fn forward(
 
 /// Finishes the output's gradient in `grad` (0 where a ReLU gave 0 in `out`), and gives its column
 /// sums, the gradient of the bias.
-pub(crate) fn grad_of_sum(
+pub fn grad_of_sum(
     sizes: Sizes,
     grad: &mut [f32],
     source: Option<&[f32]>,
@@ -97,7 +100,7 @@ pub(crate) fn grad_of_x(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> 
 }
 
 /// `gradᵀ·x`, `[output, input]`.
-pub(crate) fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
+pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
     let Sizes { rows, input, output } = sizes;
     let mut dweight = vec![0.0; output * input];
     let grad = Matrix::new(grad, rows, output, output).transposed();

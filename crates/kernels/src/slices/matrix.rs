@@ -1,8 +1,8 @@
-pub(crate) use gemm::Parallelism;
+pub use gemm::Parallelism;
 
 /// A matrix inside a slice: element (r, c) stands at `r·row_stride + c·column_stride`.
 #[derive(Clone, Copy)]
-pub(crate) struct Matrix<'a> {
+pub struct Matrix<'a> {
     data: &'a [f32],
     rows: usize,
     columns: usize,
@@ -12,7 +12,7 @@ pub(crate) struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     /// The `rows` by `columns` at the start of `data`, a row every `row_stride` elements.
-    pub(crate) fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
+    pub fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
             "{rows}x{columns} exceeds the slice"
@@ -20,7 +20,8 @@ impl<'a> Matrix<'a> {
         Self { data, rows, columns, row_stride, column_stride: 1 }
     }
 
-    pub(crate) fn transposed(self) -> Self {
+    /// The transpose, of which no element moves.
+    pub fn transposed(self) -> Self {
         let Self { data, rows, columns, row_stride, column_stride } = self;
         Self {
             data,
@@ -33,7 +34,7 @@ impl<'a> Matrix<'a> {
 }
 
 /// A matrix to be written, with its rows every `row_stride` elements.
-pub(crate) struct MatrixMut<'a> {
+pub struct MatrixMut<'a> {
     data: &'a mut [f32],
     rows: usize,
     columns: usize,
@@ -42,7 +43,7 @@ pub(crate) struct MatrixMut<'a> {
 
 impl<'a> MatrixMut<'a> {
     /// The `rows` by `columns` at the start of `data`.
-    pub(crate) fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
+    pub fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
             "{rows}x{columns} exceeds the slice"
@@ -57,13 +58,7 @@ fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
 }
 
 /// `out = scale·left·right`.
-pub(crate) fn multiply(
-    out: MatrixMut,
-    left: Matrix,
-    right: Matrix,
-    scale: f32,
-    parallelism: Parallelism,
-) {
+pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32, parallelism: Parallelism) {
     let (m, n, k) = (out.rows, out.columns, left.columns);
     assert_eq!((left.rows, right.rows, right.columns), (m, k, n), "shapes of a product");
     // SAFETY: the constructors checked that every element of the three matrices lies in its slice,

@@ -4,11 +4,9 @@
 
 pub(crate) mod adam;
 pub(crate) mod attention;
-pub(crate) mod attentive_gru;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
-pub(crate) mod gru;
 pub(crate) mod linear;
 pub(crate) mod matrix;
 pub(crate) mod norm;
@@ -22,7 +20,7 @@ pub(crate) fn rows_per_task(rows: usize) -> usize {
 }
 
 /// Sums `parts`, each `[width]`, in their order and in 64 bits.
-pub(crate) fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
+pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
     let mut sums = vec![0.0f64; width];
     for part in parts {
         for (sum, &x) in sums.iter_mut().zip(part) {

@@ -3,22 +3,18 @@
 
 mod adam;
 mod attention;
-mod attentive_gru;
 mod cross_entropy;
 mod dropout;
 mod embedding;
 mod global_norm;
-mod gru;
 mod linear;
 mod norm;
 
 pub use adam::{adam_step, sum_of_squares};
 pub use attention::attention;
-pub use attentive_gru::attentive_gru;
 pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use embedding::embedding;
 pub use global_norm::global_norm;
-pub use gru::gru;
 pub use linear::{linear, linear_relu};
 pub use norm::{layer_norm, residual_dropout_norm};

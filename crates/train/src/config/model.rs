@@ -1,8 +1,7 @@
-use burnformer_core::{
-    Activation, Architecture, EmbeddingSharing, ModelConfig, NormPosition, Positions, RnnConfig,
-    TransformerConfig,
-};
+use burnformer_core::{Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
 use burnformer_data::special;
+use burnformer_models::{Architecture, ModelConfig};
+use burnformer_rnn::RnnConfig;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 

@@ -1,3 +1,5 @@
+use burnformer_core::Seq2SeqConfig;
+
 use super::*;
 
 fn set(settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
@@ -22,7 +24,8 @@ fn every_preset_resolves_to_a_valid_model() {
 
 #[test]
 fn presets_agree_with_the_cores() {
-    use burnformer_core::{RnnConfig, TransformerConfig};
+    use burnformer_core::TransformerConfig;
+    use burnformer_rnn::RnnConfig;
     let preset = |name| TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over(900, 900);
     assert_eq!(preset("base"), TransformerConfig::base(900).into());
     assert_eq!(preset("big"), TransformerConfig::big(900).into());

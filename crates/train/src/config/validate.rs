@@ -1,6 +1,6 @@
 //! What a configuration must satisfy before anything is read or computed.
 
-use burnformer_core::{EmbeddingSharing, Positions};
+use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig};
 
 use super::{ConfigFileError, TrainConfig, corpus_paths};
 

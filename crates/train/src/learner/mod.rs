@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig};
+use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, Tokenizers};
+use burnformer_models::{Model, ModelConfig};
 
 use crate::checkpoint::RunState;
 use crate::config::TrainConfig;

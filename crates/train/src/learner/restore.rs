@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig, Precision};
+use burnformer_core::{Precision, Seq2Seq, Seq2SeqConfig};
 use burnformer_data::BatchSampler;
+use burnformer_models::{Model, ModelConfig};
 
 use super::Learner;
 use crate::adam::Adam;

@@ -2,9 +2,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Model, ModelConfig, Precision};
+use burnformer_core::{Precision, Seq2SeqConfig};
 use burnformer_data::{BatchSampler, SamplerSettings};
 use burnformer_kernels::is_fused_on;
+use burnformer_models::{Model, ModelConfig};
 
 use super::restore::{Start, newest};
 use super::{Learner, limit_reached};

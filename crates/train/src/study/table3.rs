@@ -140,6 +140,8 @@ fn verdict(paper: f64, own: f64, interval: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Measure;
+    use burnformer_core::{Seq2SeqConfig, TransformerConfig};
+
     use super::*;
 
     fn base(preset: &str) -> TrainConfig {
@@ -176,7 +178,6 @@ mod tests {
         );
         let vocab = 37_000;
         let count = |row: &Row| row.config.model.over(vocab, vocab).parameter_count();
-        use burnformer_core::TransformerConfig;
         assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
         assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
         assert_eq!(

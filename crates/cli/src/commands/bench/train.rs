@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
-use burnformer_core::{ModelConfig, Precision};
+use burnformer_core::{Precision, Seq2Seq, Seq2SeqConfig};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
 use burnformer_kernels::is_fused_on;
+use burnformer_models::ModelConfig;
 use burnformer_train::{
     Adam, AdamSettings, Corpora, LossScale, Replicas, TrainConfig, Updater, cache_folder, noam,
 };
@@ -102,7 +103,7 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
     };
     let shape = args.shape.config(vocab, args.dropout);
     let counted = ModelConfig::from(shape.clone());
-    let mut model = burnformer_core::Model::from(shape.init(1, device)?);
+    let mut model = burnformer_models::Model::from(shape.init(1, device)?);
     model.compute_in(args.precision);
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     let mut updater = Updater {

@@ -1,13 +1,12 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{AttentiveGru, RandomKey, attentive_gru};
+use burnformer_core::{Linear, Precision, RandomKey};
 
-use super::attention::AdditiveAttention;
-use super::config::RnnConfig;
-use super::gru::Gru;
-use super::network::RnnMemory;
-use crate::linear::Linear;
-use crate::precision::Precision;
+use crate::attention::AdditiveAttention;
+use crate::config::RnnConfig;
+use crate::gru::Gru;
+use crate::kernels::{AttentiveGru, attentive_gru};
+use crate::network::RnnMemory;
 
 /// The decoder: a GRU whose input at each position is the token before and what additive attention finds
 /// in the source from the state before, and a maxout readout of state, context and token.

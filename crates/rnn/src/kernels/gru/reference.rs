@@ -1,10 +1,10 @@
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Tensor};
+use burnformer_kernels::twin::linear;
 
-use super::linear::linear;
-use crate::Direction;
+use super::Direction;
 
-/// [`gru`](crate::gru) in tensor arithmetic.
+/// [`gru`](super::gru) in tensor arithmetic.
 pub fn gru(
     inputs: Tensor<3>,
     weight: Tensor<2>,
@@ -29,13 +29,13 @@ pub fn gru(
 }
 
 /// The position `place` of `x`: `[rows, len, features]` → `[rows, features]`.
-pub(super) fn at(x: &Tensor<3>, place: usize) -> Tensor<2> {
+pub(in crate::kernels) fn at(x: &Tensor<3>, place: usize) -> Tensor<2> {
     let [rows, _, features] = x.dims();
     x.clone().slice([0..rows, place..place + 1, 0..features]).reshape([rows, features])
 }
 
 /// The state after `state` (`[rows, width]`) on the gates' inputs `[rows, 3·width]`.
-pub(super) fn cell(
+pub(in crate::kernels) fn cell(
     input: Tensor<2>,
     state: Tensor<2>,
     weight: &Tensor<2>,

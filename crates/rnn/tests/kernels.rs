@@ -1,9 +1,11 @@
-//! Recurrent units against their twins.
+//! The fused recurrent units against their references.
 
+#[path = "../../kernels/tests/common/mod.rs"]
 mod common;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, AttentiveGru, Direction, RandomKey, twin};
+use burnformer_kernels::RandomKey;
+use burnformer_rnn::kernels::{self, AttentiveGru, Direction, reference};
 use common::{
     Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
 };
@@ -89,19 +91,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn the_fused_unit_is_the_twin_in_both_directions(
+    fn the_fused_unit_is_the_reference_in_both_directions(
         shape in [1usize..40, 1usize..9, 1usize..20],
     ) {
         for direction in [Direction::Forward, Direction::Backward] {
             assert_near(
                 &sequence(kernels::gru, shape, direction),
-                &sequence(twin::gru, shape, direction),
+                &sequence(reference::gru, shape, direction),
             );
         }
     }
 
     #[test]
-    fn the_fused_attentive_unit_is_the_twin(
+    fn the_fused_attentive_unit_is_the_reference(
         rows in 1usize..40,
         lens in [1usize..7, 1usize..9],
         widths in [1usize..20, 1usize..36, 1usize..20],
@@ -109,7 +111,7 @@ proptest! {
         let sizes = [rows, lens[0], lens[1], widths[0], widths[1], widths[2]];
         assert_near(
             &attentive(kernels::attentive_gru, sizes),
-            &attentive(twin::attentive_gru, sizes),
+            &attentive(reference::attentive_gru, sizes),
         );
     }
 }
@@ -145,9 +147,9 @@ fn hypotheses_share_the_memory_of_their_sentence() {
         initial: flat(9, [6, 4]),
         padding: padding([2, 3], &device),
     };
-    let twin = twin::attentive_gru(grouped.clone());
+    let expected = reference::attentive_gru(grouped.clone());
     let fused = kernels::attentive_gru(grouped);
-    assert_close(&[values(fused)], &[values(twin)]);
+    assert_close(&[values(fused)], &[values(expected)]);
 }
 
 #[test]

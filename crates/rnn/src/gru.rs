@@ -1,9 +1,8 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{self as kernels, Direction, RandomKey};
+use burnformer_core::{Precision, RandomKey, init};
 
-use crate::init;
-use crate::precision::Precision;
+use crate::kernels::{self, Direction};
 
 /// A gated recurrent unit (Cho et al., 2014) with `torch.nn.GRU`'s weights: gates in the order reset,
 /// update, new.

@@ -1,6 +1,12 @@
-use burn::tensor::{Bool, Tensor};
+#[cfg(feature = "flex")]
+mod autodiff;
+#[cfg(feature = "flex")]
+pub(super) mod cpu;
+pub(super) mod reference;
 
-use crate::twin;
+use burn::tensor::{Bool, Tensor};
+#[cfg(feature = "flex")]
+use burnformer_kernels::internal::{cover, covers};
 
 /// Which way a recurrence runs through its sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +59,8 @@ pub fn gru(
     assert_eq!((gates, bias.dims()), (3 * width, [3 * width]), "gates of states of width {width}");
     assert_eq!((initial.dims()[0], padding.dims()), (rows, [rows, len]), "rows of the sequences");
     #[cfg(feature = "flex")]
-    if crate::flex::covers(&inputs)
-        && crate::flex::covers(&bias)
-        && crate::flex::cover([&weight, &initial])
-    {
-        return crate::flex::gru::fused([weight, initial], inputs, bias, padding, direction);
+    if covers(&inputs) && covers(&bias) && cover([&weight, &initial]) {
+        return autodiff::fused([weight, initial], inputs, bias, padding, direction);
     }
-    twin::gru(inputs, weight, bias, initial, padding, direction)
+    reference::gru(inputs, weight, bias, initial, padding, direction)
 }

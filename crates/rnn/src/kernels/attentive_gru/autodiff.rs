@@ -7,10 +7,10 @@ use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::{BoolTensor, FloatTensor};
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::Tensor;
+use burnformer_kernels::internal::{bools, contiguous, floats, tensor};
 
-use super::storage::{bools, contiguous, floats, tensor};
-use crate::AttentiveGru as Given;
-use crate::slices::attentive_gru::{self as slices, Shape, Tape};
+use super::AttentiveGru as Given;
+use super::cpu::{self, Shape, Tape};
 
 #[backend_extension(Flex, Autodiff)]
 pub(crate) trait AttentiveGru: Backend {
@@ -116,7 +116,7 @@ impl State {
     }
 }
 
-fn read<'a>(inputs: &'a [FlexTensor; 9], padding: &'a [u8]) -> slices::Given<'a> {
+fn read<'a>(inputs: &'a [FlexTensor; 9], padding: &'a [u8]) -> cpu::Given<'a> {
     let [rows, len, gates] = inputs[0].layout().shape().dims();
     let [sentences, places, attention] = inputs[6].layout().shape().dims();
     let [_, _, features] = inputs[7].layout().shape().dims();
@@ -124,7 +124,7 @@ fn read<'a>(inputs: &'a [FlexTensor; 9], padding: &'a [u8]) -> slices::Given<'a>
     let shape = Shape { rows, len, width, sentences, places, attention, features };
     let [inputs, context_weight, weight, bias, query_weight, energy, keys, memory, initial] =
         inputs.each_ref().map(floats);
-    slices::Given {
+    cpu::Given {
         shape,
         inputs,
         context_weight,

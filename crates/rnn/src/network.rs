@@ -1,16 +1,12 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_core::{
+    Dropout, EmbeddingSharing, Linear, Mode, Precision, RandomKey, TokenEmbedding,
+};
 
-use super::config::RnnConfig;
-use super::decoder::{RnnCache, RnnDecoder};
-use super::encoder::RnnEncoder;
-use crate::config::EmbeddingSharing;
-use crate::dropout::Dropout;
-use crate::embedding::TokenEmbedding;
-use crate::linear::Linear;
-use crate::precision::Precision;
-use crate::random::Mode;
+use crate::config::RnnConfig;
+use crate::decoder::{RnnCache, RnnDecoder};
+use crate::encoder::RnnEncoder;
 
 /// A recurrent encoder-decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]
@@ -120,7 +116,7 @@ impl Rnn {
         }
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
     pub fn pack(&mut self) {
         self.decoder.pack();
         match &mut self.generator {

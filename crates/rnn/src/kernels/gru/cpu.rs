@@ -1,11 +1,12 @@
 //! Gated recurrent units: a step, and whole sequences.
 
+use burnformer_kernels::internal::vector::{sigmoid, tanh, vectorised};
+use burnformer_kernels::internal::{
+    Matrix, MatrixMut, Parallelism, Sizes, grad_of_sum, grad_of_weight, increase, multiply,
+};
 use rayon::prelude::*;
 
-use super::linear::{self, Sizes};
-use super::matrix::{Matrix, MatrixMut, Parallelism, multiply};
-use crate::Direction;
-use crate::vector::{sigmoid, tanh, vectorised};
+use super::Direction;
 
 /// Rows a task takes through their sequences: a function of their number alone. More make its products
 /// efficient, fewer keep every processor busy.
@@ -177,8 +178,8 @@ impl<'a> Gru<'a> {
         });
         let sizes = Sizes { rows: rows * len, input: width, output: 3 * width };
         let previous = previous(states, self.initial, [len, width, width], self.direction);
-        let weight = linear::grad_of_weight(sizes, &own, &previous);
-        let bias = linear::grad_of_sum(sizes, &mut own, None, None);
+        let weight = grad_of_weight(sizes, &own, &previous);
+        let bias = grad_of_sum(sizes, &mut own, None, None);
         GruGradients { inputs, weight, bias, initial }
     }
 
@@ -197,7 +198,7 @@ impl<'a> Gru<'a> {
             for row in 0..rows {
                 let at = row * len + place;
                 let carry = &mut carry[row * width..][..width];
-                super::dropout::increase(carry, &grad[at * width..][..width]);
+                increase(carry, &grad[at * width..][..width]);
                 if self.padding[at] != 0 {
                     continue;
                 }
@@ -211,7 +212,7 @@ impl<'a> Gru<'a> {
             }
             let own = Matrix::new(&own[place * 3 * width..], rows, 3 * width, len * 3 * width);
             back_product(&mut before, own, self.weight, [rows, width, 3 * width]);
-            super::dropout::increase(carry, &before);
+            increase(carry, &before);
         }
     }
 }

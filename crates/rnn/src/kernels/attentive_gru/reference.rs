@@ -1,11 +1,11 @@
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
+use burnformer_kernels::twin::linear;
 
-use super::gru::{at, cell};
-use super::linear::linear;
-use crate::AttentiveGru;
+use super::AttentiveGru;
+use crate::kernels::gru::reference::{at, cell};
 
-/// [`attentive_gru`](crate::attentive_gru) in tensor arithmetic.
+/// [`attentive_gru`](super::attentive_gru()) in tensor arithmetic.
 pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     let mut state = given.initial.clone();
     let mut outputs = Vec::new();

@@ -1,10 +1,9 @@
 use burn::module::Module;
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_core::{Linear, RandomKey};
 
-use super::config::RnnConfig;
-use crate::linear::Linear;
+use crate::config::RnnConfig;
 
 /// Additive attention (Bahdanau et al., 2015): the weight of place j is the softmax of
 /// v·tanh(Q·state + K·annotation_j + b).

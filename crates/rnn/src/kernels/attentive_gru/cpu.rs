@@ -4,15 +4,14 @@
     reason = "plain slices, so that they are compiled to vector instructions"
 )]
 
+use burnformer_kernels::internal::vector::{LANES, exp, fold_pairs, max, sum, tanh, vectorised};
+use burnformer_kernels::internal::{
+    Matrix, Sizes, grad_of_sum, grad_of_weight, increase, ordered_sum,
+};
 use rayon::prelude::*;
 
-use super::dropout::increase;
-use super::gru::{advance, back_product, previous, product, retreat, rows_per_task};
-use super::linear::{self, Sizes};
-use super::matrix::Matrix;
-use super::ordered_sum;
-use crate::Direction;
-use crate::vector::{LANES, exp, fold_pairs, max, sum, tanh, vectorised};
+use crate::kernels::gru::Direction;
+use crate::kernels::gru::cpu::{advance, back_product, previous, product, retreat, rows_per_task};
 
 /// The sizes of the sequences, of the memory and of the unit.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +32,7 @@ impl Shape {
     }
 }
 
-/// What [`AttentiveGru`](crate::AttentiveGru) holds, by the same names.
+/// What [`AttentiveGru`](super::AttentiveGru) holds, by the same names.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub shape: Shape,
@@ -341,10 +340,10 @@ impl Given<'_> {
             output.chunks_exact(shape.output()).flat_map(|row| &row[width..]).copied().collect();
         let sizes = |input, output| Sizes { rows: rows * len, input, output };
         Gradients {
-            context_weight: linear::grad_of_weight(sizes(features, 3 * width), &inputs, &contexts),
-            weight: linear::grad_of_weight(sizes(width, 3 * width), &own, &before),
-            query_weight: linear::grad_of_weight(sizes(width, attention), &queries, &before),
-            bias: linear::grad_of_sum(sizes(width, 3 * width), &mut own, None, None),
+            context_weight: grad_of_weight(sizes(features, 3 * width), &inputs, &contexts),
+            weight: grad_of_weight(sizes(width, 3 * width), &own, &before),
+            query_weight: grad_of_weight(sizes(width, attention), &queries, &before),
+            bias: grad_of_sum(sizes(width, 3 * width), &mut own, None, None),
             energy: ordered_sum(&energies, attention),
             inputs,
             keys,

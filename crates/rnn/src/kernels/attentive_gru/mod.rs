@@ -1,12 +1,18 @@
-use burn::tensor::{Bool, Tensor};
+#[cfg(feature = "flex")]
+mod autodiff;
+#[cfg(feature = "flex")]
+mod cpu;
+pub(super) mod reference;
 
-use crate::twin;
+use burn::tensor::{Bool, Tensor};
+#[cfg(feature = "flex")]
+use burnformer_kernels::internal::{cover, covers};
 
 /// The decoder of Bahdanau et al. (2015): a gated recurrent unit that at each position looks at a memory
 /// with additive attention and takes what it found as a further input.
 ///
 /// With h the state before: e_j = v·tanh(Q·h + key_j), α = softmax(e), c = Σ α_j·memory_j; then
-/// [`gru`](crate::gru)'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
+/// [`gru`](super::gru())'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
 /// memory of one sentence.
 #[derive(Clone, Debug)]
 pub struct AttentiveGru {
@@ -44,15 +50,14 @@ pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     check(&given);
     #[cfg(feature = "flex")]
     if fuses(&given) {
-        return crate::flex::attentive_gru::fused(given);
+        return autodiff::fused(given);
     }
-    twin::attentive_gru(given)
+    reference::attentive_gru(given)
 }
 
 /// Training has one row a sentence, so that no two tasks add to one gradient.
 #[cfg(feature = "flex")]
 fn fuses(given: &AttentiveGru) -> bool {
-    use crate::flex::{cover, covers};
     let AttentiveGru { inputs, context_weight, weight, bias, query_weight, energy, .. } = given;
     let single = given.keys.dims()[0] == inputs.dims()[0];
     (single || !inputs.device().is_autodiff())

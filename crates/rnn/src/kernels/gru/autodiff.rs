@@ -5,10 +5,9 @@ use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::{BoolTensor, FloatTensor};
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{Bool, Tensor};
+use burnformer_kernels::internal::{bools, contiguous, floats, tensor};
 
-use super::storage::{bools, contiguous, floats, tensor};
-use crate::Direction;
-use crate::slices::gru as slices;
+use super::{Direction, cpu};
 
 #[backend_extension(Flex, Autodiff)]
 pub(crate) trait Gru: Backend {
@@ -100,14 +99,10 @@ impl State {
     }
 }
 
-fn read<'a>(
-    inputs: &'a [FlexTensor; 4],
-    padding: &'a [u8],
-    direction: Direction,
-) -> slices::Gru<'a> {
+fn read<'a>(inputs: &'a [FlexTensor; 4], padding: &'a [u8], direction: Direction) -> cpu::Gru<'a> {
     let [_, len, gates] = inputs[0].layout().shape().dims();
     let [inputs, weight, bias, initial] = inputs.each_ref().map(floats);
-    slices::Gru { len, width: gates / 3, direction, inputs, weight, bias, initial, padding }
+    cpu::Gru { len, width: gates / 3, direction, inputs, weight, bias, initial, padding }
 }
 
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 use burn::tensor::Device;
-use burnformer_kernels::RandomKey;
+use burnformer_core::{ConfigError, EmbeddingSharing, RandomKey, check_vocabularies};
 use serde::{Deserialize, Serialize};
 
-use super::network::Rnn;
-use crate::config::{ConfigError, EmbeddingSharing, check_vocabularies};
+use crate::network::Rnn;
 
 /// Every choice that shapes a recurrent encoder-decoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +36,10 @@ const WIDEST: usize = 1 << 16;
 const MOST_ROWS: usize = 1 << 24;
 
 impl RnnConfig {
-    /// As large as [`TransformerConfig::tiny`](crate::TransformerConfig::tiny), to 1 % of its parameters.
+    /// The name of the architecture in configurations and model directories.
+    pub const ARCHITECTURE: &'static str = "rnn";
+
+    /// As large as [`TransformerConfig::tiny`](burnformer_core::TransformerConfig::tiny), to 1 % of its parameters.
     pub fn tiny(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -83,7 +85,7 @@ impl RnnConfig {
     /// all a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
-    /// As [`validate`](Self::validate).
+    /// The error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Rnn, ConfigError> {
         self.validate()?;
         Ok(Rnn::new(self, RandomKey::new(seed), device))
@@ -115,8 +117,9 @@ impl RnnConfig {
 
 #[cfg(test)]
 mod tests {
+    use burnformer_core::TransformerConfig;
+
     use super::*;
-    use crate::TransformerConfig;
 
     fn error(change: impl FnOnce(&mut RnnConfig)) -> ConfigError {
         let mut config = RnnConfig::tiny(50);

@@ -1,10 +1,10 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{Direction, RandomKey};
+use burnformer_core::{Precision, RandomKey};
 
-use super::config::RnnConfig;
-use super::gru::Gru;
-use crate::precision::Precision;
+use crate::config::RnnConfig;
+use crate::gru::Gru;
+use crate::kernels::Direction;
 
 /// The bidirectional encoder: each position's annotation knows what stands before and after it.
 #[derive(Module, Debug)]

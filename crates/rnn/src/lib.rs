@@ -1,0 +1,39 @@
+//! The recurrent baseline that readers of *Attention Is All You Need* know: a bidirectional GRU encoder, additive
+//! attention and a GRU decoder (Bahdanau et al., 2015).
+//!
+//! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`], whose traits
+//! [`Seq2SeqConfig`](burnformer_core::Seq2SeqConfig) and [`Seq2Seq`](burnformer_core::Seq2Seq) [`RnnConfig`] and [`Rnn`]
+//! implement, so that training, search and the model directory take either architecture. The trade-off: the recurrences
+//! are operations of this crate's own ([`kernels`]), fused for the CPU; on other devices they run step by step in plain
+//! tensors.
+//!
+//! ```
+//! use burn::tensor::{Device, Int, Tensor};
+//! use burnformer_core::Mode;
+//! use burnformer_rnn::RnnConfig;
+//!
+//! let device = Device::default();
+//! let model = RnnConfig::tiny(100).init(0, &device)?;
+//! let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
+//! let target = Tensor::<2, Int>::from_ints([[1, 9, 8]], &device);
+//! let logits = model.forward(source, target, Mode::Inference);
+//! assert_eq!(logits.dims(), [1, 3, 100]);
+//! # Ok::<(), burnformer_core::ConfigError>(())
+//! ```
+
+mod attention;
+mod config;
+mod decoder;
+mod encoder;
+mod gru;
+mod network;
+mod seq2seq;
+
+pub mod kernels;
+
+pub use attention::AdditiveAttention;
+pub use config::RnnConfig;
+pub use decoder::{RnnCache, RnnDecoder};
+pub use encoder::RnnEncoder;
+pub use gru::Gru;
+pub use network::{Rnn, RnnMemory};
