@@ -3,6 +3,9 @@
 //! The `tokenizers` crate's own trainer breaks ties among re-created pairs by hash-map order, so that two runs over one
 //! text may differ, and counts in 32 bits. This one is a textbook incremental trainer: a heap of pairs, ordered by count
 //! and then by the pair's ids, whose stale entries are corrected when they surface.
+//!
+//! It knows every pair by its places in the text and changes a merge's neighbours only, so that its time grows with the
+//! text however long the words are: scripts without spaces have words of whole sentences.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -13,6 +16,9 @@ type Pair = (u32, u32);
 pub(super) struct Learnt {
     pub tokens: Vec<String>,
     pub merges: Vec<(String, String)>,
+    /// Places of the text looked at, which is what the time goes with: at most three for each of its characters.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests' bound on the work"))]
+    pub visits: u64,
 }
 
 /// Learns merges over `words` (sorted, with counts) until there are `vocab_size` tokens or no pair is left.
@@ -34,24 +40,86 @@ pub(super) fn learn(
     }
     let text = |id: u32| learner.tokens[id as usize].clone();
     let merges = learner.merges.iter().map(|&(a, b)| (text(a), text(b))).collect();
-    Learnt { tokens: learner.tokens, merges }
+    Learnt { tokens: learner.tokens, merges, visits: learner.visits }
 }
 
-struct Word {
+/// Stands between two words.
+const GAP: u32 = u32::MAX;
+/// Stands where a symbol was until it became the right half of another.
+const MERGED: u32 = u32::MAX - 1;
+
+/// The words' symbols, a slot for each character and for each gap between words. A symbol stands at the first slot of its
+/// characters, and both the first and the last of them know how many they are: that leads to its neighbours on either
+/// side.
+struct Text {
     symbols: Vec<u32>,
+    widths: Vec<u16>,
+    /// The first slot of each word, in ascending order, and how often the word occurs.
+    words: Vec<(u32, u64)>,
+}
+
+impl Text {
+    fn new(words: &[(String, u64)], id: impl Fn(char) -> u32) -> Self {
+        let mut text = Self { symbols: vec![GAP], widths: Vec::new(), words: Vec::new() };
+        for (word, count) in words {
+            text.words.push((text.symbols.len() as u32, *count));
+            text.symbols.extend(word.chars().map(&id).chain([GAP]));
+        }
+        assert!(text.symbols.len() < MERGED as usize, "{} slots", text.symbols.len());
+        text.widths = vec![1; text.symbols.len()];
+        text
+    }
+
+    /// The slot of the symbol after the one at `slot`.
+    fn next(&self, slot: u32) -> u32 {
+        slot + u32::from(self.widths[slot as usize])
+    }
+
+    /// The slot of the symbol before the one at `slot`.
+    fn previous(&self, slot: u32) -> u32 {
+        slot - u32::from(self.widths[slot as usize - 1])
+    }
+
+    /// The symbols at two slots, unless one is the gap between two words.
+    fn pair(&self, left: u32, right: u32) -> Option<Pair> {
+        let pair = (self.symbols[left as usize], self.symbols[right as usize]);
+        (pair.0 != GAP && pair.1 != GAP).then_some(pair)
+    }
+
+    /// How often the word at `slot` occurs.
+    fn count(&self, slot: u32) -> u64 {
+        let word = self.words.partition_point(|&(start, _)| start <= slot) - 1;
+        self.words[word].1
+    }
+
+    /// Makes one symbol of those at `left` and `right`.
+    fn join(&mut self, left: u32, right: u32, token: u32) {
+        let last = self.next(right) - 1;
+        let width = (last + 1 - left) as u16;
+        self.symbols[right as usize] = MERGED;
+        self.symbols[left as usize] = token;
+        self.widths[left as usize] = width;
+        self.widths[last as usize] = width;
+    }
+}
+
+/// A pair of symbols: how often it occurs, and the slots where it begins, some of them stale.
+#[derive(Default)]
+struct Occurrences {
     count: u64,
+    places: Vec<u32>,
 }
 
 struct Learner {
     tokens: Vec<String>,
     ids: HashMap<String, u32>,
-    words: Vec<Word>,
-    counts: HashMap<Pair, u64>,
-    places: HashMap<Pair, Vec<u32>>,
+    text: Text,
+    pairs: HashMap<Pair, Occurrences>,
     heap: BinaryHeap<(u64, Reverse<Pair>)>,
     merges: Vec<Pair>,
     merged: HashSet<Pair>,
     max_piece_chars: usize,
+    visits: u64,
 }
 
 impl Learner {
@@ -61,45 +129,45 @@ impl Learner {
         alphabet: &[char],
         max_piece_chars: usize,
     ) -> Self {
+        let first = fixed.len() as u32;
+        let characters: HashMap<char, u32> = alphabet.iter().copied().zip(first..).collect();
         let tokens: Vec<String> =
             fixed.into_iter().chain(alphabet.iter().map(char::to_string)).collect();
-        let ids: HashMap<String, u32> = tokens.iter().cloned().zip(0..).collect();
-        let mut buffer = [0; 4];
-        let mut symbols =
-            |word: &str| word.chars().map(|c| ids[&*c.encode_utf8(&mut buffer)]).collect();
-        let words = words
-            .iter()
-            .map(|(word, count)| Word { symbols: symbols(word), count: *count })
-            .collect();
+        let ids = tokens.iter().cloned().zip(0..).collect();
         let mut learner = Self {
             tokens,
             ids,
-            words,
-            counts: HashMap::new(),
-            places: HashMap::new(),
+            text: Text::new(words, |c| characters[&c]),
+            pairs: HashMap::new(),
             heap: BinaryHeap::new(),
             merges: Vec::new(),
             merged: HashSet::new(),
-            max_piece_chars,
+            max_piece_chars: max_piece_chars.min(u16::MAX.into()),
+            visits: 0,
         };
         learner.count_pairs();
         learner
     }
 
     fn count_pairs(&mut self) {
-        for (place, word) in (0..).zip(&self.words) {
-            for pair in pairs(&word.symbols) {
-                *self.counts.entry(pair).or_default() += word.count;
-                add_place(self.places.entry(pair).or_default(), place);
+        for slot in 1..self.text.symbols.len() as u32 - 1 {
+            if let Some(pair) = self.text.pair(slot, slot + 1) {
+                let found = self.pairs.entry(pair).or_default();
+                found.count += self.text.count(slot);
+                found.places.push(slot);
             }
         }
-        self.heap.extend(self.counts.iter().map(|(&pair, &count)| (count, Reverse(pair))));
+        self.heap.extend(self.pairs.iter().map(|(&pair, found)| (found.count, Reverse(pair))));
+    }
+
+    fn count_of(&self, pair: Pair) -> u64 {
+        self.pairs.get(&pair).map_or(0, |found| found.count)
     }
 
     /// The pair with the highest count, the lowest ids among equals.
     fn most_frequent(&mut self) -> Option<Pair> {
         while let Some((count, Reverse(pair))) = self.heap.pop() {
-            let now = self.counts.get(&pair).copied().unwrap_or(0);
+            let now = self.count_of(pair);
             if now == 0 || self.too_long(pair) {
                 continue;
             }
@@ -119,17 +187,21 @@ impl Learner {
         chars(a) + chars(b) > self.max_piece_chars
     }
 
+    /// Merges `pair` wherever it stands, from left to right (`aaa` becomes `aa` and `a`).
     fn merge(&mut self, pair: Pair) {
         let token = self.token_for(pair);
         if self.merged.insert(pair) {
             self.merges.push(pair);
         }
+        let mut places = self.pairs.remove(&pair).unwrap_or_default().places;
+        places.sort_unstable();
+        self.visits += places.len() as u64;
         let mut risen = HashSet::new();
-        for place in self.places.remove(&pair).unwrap_or_default() {
-            self.merge_in(place, pair, token, &mut risen);
+        for place in places {
+            self.merge_at(place, pair, token, &mut risen);
         }
         for pair in risen {
-            self.heap.push((self.counts[&pair], Reverse(pair)));
+            self.heap.push((self.count_of(pair), Reverse(pair)));
         }
     }
 
@@ -144,48 +216,35 @@ impl Learner {
         id
     }
 
-    /// Merges `pair` in one word: takes the word's pairs out of the counts and puts the new ones in.
-    fn merge_in(&mut self, place: u32, pair: Pair, token: u32, risen: &mut HashSet<Pair>) {
-        let word = &mut self.words[place as usize];
-        let before = std::mem::take(&mut word.symbols);
-        word.symbols = joined(&before, pair, token);
-        if word.symbols.len() == before.len() {
+    /// Merges `pair` at one place, if it still stands there: the pairs with its neighbours go, those of the token with
+    /// them come.
+    fn merge_at(&mut self, left: u32, pair: Pair, token: u32, risen: &mut HashSet<Pair>) {
+        if self.text.symbols[left as usize] != pair.0 {
             return;
         }
-        for old in pairs(&before) {
-            *self.counts.get_mut(&old).expect("a word's pairs are counted") -= word.count;
+        let right = self.text.next(left);
+        if self.text.symbols[right as usize] != pair.1 {
+            return;
         }
-        for new in pairs(&word.symbols) {
-            *self.counts.entry(new).or_default() += word.count;
-            if new.0 == token || new.1 == token {
-                add_place(self.places.entry(new).or_default(), place);
-                risen.insert(new);
+        let (before, after) = (self.text.previous(left), self.text.next(right));
+        let count = self.text.count(left);
+        for gone in [self.text.pair(before, left), self.text.pair(right, after)] {
+            if let Some(found) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
+                found.count -= count;
+            }
+        }
+        self.text.join(left, right, token);
+        for (place, come) in
+            [(before, self.text.pair(before, left)), (left, self.text.pair(left, after))]
+        {
+            if let Some(come) = come {
+                let found = self.pairs.entry(come).or_default();
+                found.count += count;
+                found.places.push(place);
+                risen.insert(come);
             }
         }
     }
-}
-
-fn pairs(symbols: &[u32]) -> impl Iterator<Item = Pair> + '_ {
-    symbols.windows(2).map(|pair| (pair[0], pair[1]))
-}
-
-/// Adds a word's number unless it was the last one added.
-fn add_place(places: &mut Vec<u32>, place: u32) {
-    if places.last() != Some(&place) {
-        places.push(place);
-    }
-}
-
-/// `symbols` with every `pair`, from the left, replaced by `token`.
-fn joined(symbols: &[u32], pair: Pair, token: u32) -> Vec<u32> {
-    let mut out = Vec::with_capacity(symbols.len());
-    let mut rest = symbols;
-    while let [first, tail @ ..] = rest {
-        let hit = *first == pair.0 && tail.first() == Some(&pair.1);
-        out.push(if hit { token } else { *first });
-        rest = if hit { &tail[1..] } else { tail };
-    }
-    out
 }
 
 #[cfg(test)]
@@ -209,7 +268,10 @@ mod tests {
 
     #[test]
     fn a_run_of_one_letter_merges_from_the_left() {
-        assert_eq!(joined(&[7, 7, 7], (7, 7), 9), [9, 7]);
+        let mut learner = Learner::new(&words(&[("aaa", 2)]), vec![], &['a'], 16);
+        learner.merge((0, 0));
+        assert_eq!(learner.text.symbols, [GAP, 1, MERGED, 0, GAP]);
+        assert_eq!(learner.count_of((1, 0)), 2);
     }
 
     #[test]
@@ -220,5 +282,74 @@ mod tests {
             "{:?}",
             learnt.tokens
         );
+    }
+
+    /// Byte-pair encoding as it is defined: count every pair anew, join the first of the most frequent ones everywhere.
+    fn by_definition(
+        words: &[(String, u64)],
+        alphabet: &[char],
+        size: usize,
+        longest: usize,
+    ) -> Vec<String> {
+        let mut tokens: Vec<String> = alphabet.iter().map(char::to_string).collect();
+        let id = |c: char| alphabet.iter().position(|&known| known == c).unwrap();
+        let mut split: Vec<(Vec<usize>, u64)> =
+            words.iter().map(|(word, count)| (word.chars().map(id).collect(), *count)).collect();
+        while tokens.len() < size {
+            let mut counts: HashMap<(usize, usize), u64> = HashMap::new();
+            for (symbols, count) in &split {
+                symbols
+                    .windows(2)
+                    .for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += count);
+            }
+            let length = |id: usize| tokens[id].chars().count();
+            counts.retain(|pair, _| length(pair.0) + length(pair.1) <= longest);
+            let best = counts.into_iter().max_by_key(|&(pair, count)| (count, Reverse(pair)));
+            let Some(((a, b), _)) = best else { break };
+            let text = tokens[a].clone() + &tokens[b];
+            let token = tokens.iter().position(|known| *known == text).unwrap_or(tokens.len());
+            if token == tokens.len() {
+                tokens.push(text);
+            }
+            for (symbols, _) in &mut split {
+                let mut at = 0;
+                while at + 1 < symbols.len() {
+                    if (symbols[at], symbols[at + 1]) == (a, b) {
+                        symbols.splice(at..at + 2, [token]);
+                    }
+                    at += 1;
+                }
+            }
+        }
+        tokens
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_learnt_is_what_the_definition_gives(
+            text in proptest::collection::vec(("[abc]{1,20}", 1u64..4), 1..12),
+            size in 3usize..60,
+            longest in 1usize..12,
+        ) {
+            let alphabet = ['a', 'b', 'c'];
+            let learnt = learn(&text, vec![], &alphabet, size, longest);
+            proptest::prop_assert_eq!(learnt.tokens, by_definition(&text, &alphabet, size, longest));
+        }
+    }
+
+    #[test]
+    fn the_work_grows_with_the_text_and_not_with_the_square_of_its_words() {
+        // One word of 20,000 characters, as a line of Chinese without punctuation is; a merge that looked at the whole
+        // word would look at 20,000 places 5,000 times.
+        let mut state = 1u32;
+        let mut letter = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(b'a' + (state >> 24) as u8 % 26)
+        };
+        let word: String = (0..20_000).map(|_| letter()).collect();
+        let alphabet: Vec<char> = ('a'..='z').collect();
+        let learnt = learn(&[(word, 1)], vec![], &alphabet, 5_000, 16);
+        assert!(learnt.tokens.len() > 3_000, "{}", learnt.tokens.len());
+        assert!(learnt.visits <= 3 * 20_000, "{}", learnt.visits);
     }
 }

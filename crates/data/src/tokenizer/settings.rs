@@ -30,9 +30,10 @@ pub struct TokenizerSettings {
     pub split_digits: bool,
     /// Share of the text's characters that get a token; the rarest others are spelt in bytes. In `(0, 1]`.
     pub character_coverage: f64,
-    /// Longest piece, in characters.
+    /// Longest piece, in characters. At most 256.
     pub max_piece_chars: usize,
-    /// Most characters of text to train on. Longer text is thinned evenly over its whole length; this bounds memory.
+    /// Most characters of text to train on. Of longer text a sample is taken over its whole length, pair by pair; this
+    /// bounds memory. At most 10⁹.
     pub max_training_chars: usize,
     /// Accept fewer tokens than `vocab_size` when the text is too small, instead of failing.
     pub allow_smaller: bool,
@@ -52,6 +53,11 @@ impl Default for TokenizerSettings {
         }
     }
 }
+
+/// The longest piece that can be asked for, in characters.
+const MAX_PIECE_CHARS: usize = 256;
+/// The largest training text that can be asked for: the BPE trainer numbers its characters in 32 bits.
+const MAX_TRAINING_CHARS: usize = 1_000_000_000;
 
 /// Special tokens and bytes: the part of a vocabulary that no text decides.
 pub(super) const FIXED_TOKENS: usize = special::TOKENS.len() + 256;
@@ -78,15 +84,13 @@ impl TokenizerSettings {
                 "choose a share above 0 and at most 1",
             ));
         }
-        if self.max_piece_chars == 0 {
-            return Err(invalid("max_piece_chars", 0, "choose at least 1"));
+        if !(1..=MAX_PIECE_CHARS).contains(&self.max_piece_chars) {
+            let remedy = "choose from 1 to 256; the default is 16";
+            return Err(invalid("max_piece_chars", self.max_piece_chars, remedy));
         }
-        if self.max_training_chars == 0 {
-            return Err(invalid(
-                "max_training_chars",
-                0,
-                "choose at least 1; the default is 20000000",
-            ));
+        if !(1..=MAX_TRAINING_CHARS).contains(&self.max_training_chars) {
+            let remedy = "choose from 1 to 1000000000; the default is 20000000";
+            return Err(invalid("max_training_chars", self.max_training_chars, remedy));
         }
         Ok(())
     }
