@@ -12,7 +12,9 @@ use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
 /// Raised whenever training a tokeniser or tokenising changes meaning, so that old caches are not reused.
-const RECIPE: &[u8] = b"burnformer-data recipe 1";
+///
+/// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learnt from the source side alone.
+const RECIPE: &[u8] = b"burnformer-data recipe 2";
 
 /// Where the tokenisers come from.
 #[derive(Clone, Debug)]
@@ -177,10 +179,7 @@ fn train(
     let trainer = || TokenizerTrainer::new(training.clone());
     if training.joint {
         let mut joint = trainer()?;
-        read_text(settings, progress, |pair| {
-            joint.feed(&pair.source);
-            joint.feed(&pair.target);
-        })?;
+        read_text(settings, progress, |pair| joint.feed_pair(&pair.source, &pair.target))?;
         return Ok(Tokenizers::joint(joint.train()?));
     }
     let (mut source, mut target) = (trainer()?, trainer()?);

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, PrepareSettings, Prepared, Stage, TokenizerSettings,
-    TokenizerSource, Utf8Policy, prepare,
+    CleaningSettings, CorpusPaths, PrepareSettings, Prepared, Stage, Tokenizer, TokenizerKind,
+    TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use tempfile::TempDir;
 
@@ -152,6 +152,64 @@ fn separate_vocabularies_see_one_side_each() {
     assert_eq!(reused(&second), (true, true));
     assert!(first.tokenizers.source.id("H").is_some() && first.tokenizers.target.id("H").is_none());
     assert_eq!(pairs(&first), pairs(&second));
+}
+
+/// How many pieces of the vocabulary are Greek, and how many Latin; bytes and special tokens are neither.
+fn pieces_by_script(tokenizer: &Tokenizer) -> [usize; 2] {
+    let pieces = (260..tokenizer.vocab_size() as u32).filter_map(|id| tokenizer.token(id));
+    let pieces: Vec<String> = pieces.collect();
+    [|c: char| ('α'..='ω').contains(&c), |c: char| c.is_ascii_lowercase()]
+        .map(|script| pieces.iter().filter(|piece| piece.contains(script)).count())
+}
+
+/// A corpus of Greek source and Latin target words, both written with the same pattern of letters.
+fn two_scripts(training: TokenizerSettings) -> Bench {
+    let mut bench = Bench::new();
+    let line = |first: char, i: usize| {
+        let letter = |k: usize| char::from_u32(first as u32 + (k % 16) as u32).unwrap();
+        let word = |k: usize| (0..4).map(|n| letter(k * 7 + n * (1 + k % 5))).collect::<String>();
+        [word(i), word(i / 3), word(i / 7)].join(" ")
+    };
+    for (name, first) in [("s.txt", 'α'), ("t.txt", 'a')] {
+        let lines: Vec<String> = (0..4000).map(|i| line(first, i)).collect();
+        fs::write(bench.folder.path().join(name), lines.join("\n")).unwrap();
+    }
+    bench.settings.tokenizer = TokenizerSource::Train(training);
+    bench
+}
+
+#[test]
+fn a_joint_tokenizer_learns_from_both_sides_of_a_text_above_its_limit() {
+    // 112,000 characters; half of them, a quarter, an eighth and so on.
+    for kind in [TokenizerKind::Bpe, TokenizerKind::Unigram] {
+        for limit in [60_000, 30_000, 14_000] {
+            let training = TokenizerSettings {
+                kind,
+                max_training_chars: limit,
+                character_coverage: 1.0,
+                allow_smaller: true,
+                ..TokenizerSettings::bpe(420)
+            };
+            let [greek, latin] = pieces_by_script(&two_scripts(training).run().tokenizers.source);
+            let even = greek.abs_diff(latin) * 10 < greek + latin;
+            assert!(even, "{kind:?}, {limit} characters: {greek} Greek pieces, {latin} Latin");
+        }
+    }
+}
+
+#[test]
+fn separate_tokenizers_of_a_text_above_their_limit_learn_their_own_side() {
+    let training = TokenizerSettings {
+        joint: false,
+        max_training_chars: 20_000,
+        character_coverage: 1.0,
+        ..TokenizerSettings::bpe(340)
+    };
+    let prepared = two_scripts(training).run();
+    let [greek, latin] = pieces_by_script(&prepared.tokenizers.source);
+    assert!(greek >= 79 && latin == 0, "source: {greek} Greek pieces, {latin} Latin");
+    let [greek, latin] = pieces_by_script(&prepared.tokenizers.target);
+    assert!(greek == 0 && latin >= 79, "target: {greek} Greek pieces, {latin} Latin");
 }
 
 #[test]

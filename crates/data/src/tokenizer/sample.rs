@@ -1,51 +1,95 @@
-//! A bounded, evenly spread sample of a text of unknown length, taken in one pass without chance.
+//! A bounded sample of a text of unknown length, taken in one pass and the same every time.
 
-/// Keeps every `stride`-th line; when the limit is passed, drops every second kept line and doubles the stride.
+use std::collections::BinaryHeap;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::RngCore;
+
+use crate::random::generator;
+
+/// Gives every row a fixed pseudo-random rank and keeps those of the lowest ranks, as many as the limit holds.
 ///
-/// The sample spans the whole text (files are often sorted), holds between half the limit and the limit once the text is
-/// longer than that, and depends on the text alone.
+/// A row is what belongs together: a line, or a line and its translation, so that both sides of a corpus are kept in equal
+/// numbers. Ranks know nothing of the rows' positions, because texts have periods (two languages in turn, question and
+/// answer, blocks of documents) that a sample of every n-th row would fall in step with. Rank and row number alone decide,
+/// so the same text gives the same sample.
 pub(super) struct Sample {
-    lines: Vec<String>,
+    rows: BinaryHeap<Row>,
     chars: usize,
     limit: usize,
-    stride: u64,
+    ranks: ChaCha8Rng,
     seen: u64,
+    /// The lowest rank dropped so far: no row of this rank or above is taken any more, however short it is.
+    dropped: (u64, u64),
+}
+
+/// Ordered by rank alone: no two rows have the same one, since it ends in the row's number.
+struct Row {
+    rank: (u64, u64),
+    lines: Vec<String>,
+}
+
+impl Row {
+    fn chars(&self) -> usize {
+        self.lines.iter().map(|line| line.chars().count()).sum()
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Row {}
+
+impl PartialOrd for Row {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Row {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank.cmp(&other.rank)
+    }
 }
 
 impl Sample {
-    /// A sample of at most `limit` characters (or one line, if that is longer).
+    /// A sample of at most `limit` characters (or one row, if that is longer).
     pub fn new(limit: usize) -> Self {
-        Self { lines: Vec::new(), chars: 0, limit, stride: 1, seen: 0 }
+        let ranks = generator("tokenizer sample", 0, 0);
+        let dropped = (u64::MAX, u64::MAX);
+        Self { rows: BinaryHeap::new(), chars: 0, limit, ranks, seen: 0, dropped }
     }
 
-    /// Offers the next line.
-    pub fn push(&mut self, line: &str) {
-        let wanted = self.seen.is_multiple_of(self.stride);
+    /// Offers the next row.
+    pub fn push(&mut self, lines: &[&str]) {
+        let rank = (self.ranks.next_u64(), self.seen);
         self.seen += 1;
-        if !wanted {
+        if rank >= self.dropped {
             return;
         }
-        self.chars += line.chars().count();
-        self.lines.push(line.to_owned());
-        while self.chars > self.limit && self.lines.len() > 1 {
-            self.thin();
+        let row = Row { rank, lines: lines.iter().map(ToString::to_string).collect() };
+        self.chars += row.chars();
+        self.rows.push(row);
+        while self.chars > self.limit && self.rows.len() > 1 {
+            self.drop_highest();
         }
     }
 
-    /// Drops every second line.
-    fn thin(&mut self) {
-        let mut index = 0;
-        self.lines.retain(|_| {
-            index += 1;
-            index % 2 == 1
-        });
-        self.chars = self.lines.iter().map(|line| line.chars().count()).sum();
-        self.stride *= 2;
+    fn drop_highest(&mut self) {
+        if let Some(row) = self.rows.pop() {
+            self.chars -= row.chars();
+            self.dropped = row.rank;
+        }
     }
 
-    /// The lines kept.
+    /// The lines of the rows kept, in the order of the text.
     pub fn into_lines(self) -> Vec<String> {
-        self.lines
+        let mut rows = self.rows.into_vec();
+        rows.sort_unstable_by_key(|row| row.rank.1);
+        rows.into_iter().flat_map(|row| row.lines).collect()
     }
 }
 
@@ -55,22 +99,54 @@ mod tests {
 
     fn sampled(lines: u64, limit: usize) -> Vec<String> {
         let mut sample = Sample::new(limit);
-        (0..lines).for_each(|i| sample.push(&format!("{i:05}")));
+        (0..lines).for_each(|i| sample.push(&[&format!("{i:05}")]));
         sample.into_lines()
     }
 
     #[test]
-    fn a_short_text_is_kept_whole() {
-        assert_eq!(sampled(10, 50).len(), 10);
+    fn a_short_text_is_kept_whole_and_in_order() {
+        assert_eq!(sampled(10, 50), (0..10).map(|i| format!("{i:05}")).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_long_text_is_thinned_evenly_and_to_the_limit() {
+    fn a_long_text_is_sampled_up_to_the_limit_and_over_its_whole_length() {
         let lines = sampled(10_000, 500);
-        assert!((50..=100).contains(&lines.len()), "{}", lines.len());
-        let numbers: Vec<u64> = lines.iter().map(|line| line.parse().unwrap()).collect();
-        let stride = numbers[1] - numbers[0];
-        assert!(numbers.windows(2).all(|pair| pair[1] - pair[0] == stride));
-        assert!(numbers[numbers.len() - 1] > 9_000);
+        assert_eq!(lines.len(), 100);
+        assert!(lines.is_sorted());
+        let tenth = |line: &String| line.parse::<usize>().unwrap() / 1000;
+        let mut counts = [0; 10];
+        lines.iter().for_each(|line| counts[tenth(line)] += 1);
+        // 100 of 10,000 fall into tenths as (10 ± 3); four deviations are allowed.
+        assert!(counts.iter().all(|count| (1..=22).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn rows_are_kept_or_dropped_as_one() {
+        let mut sample = Sample::new(700);
+        (0..1000).for_each(|i| sample.push(&[&format!("s{i:03}"), &format!("t{i:03}")]));
+        let lines = sample.into_lines();
+        assert!(lines.len() > 150, "{}", lines.len());
+        for pair in lines.chunks(2) {
+            assert_eq!(pair[0].strip_prefix('s'), pair[1].strip_prefix('t'));
+        }
+    }
+
+    #[test]
+    fn what_comes_in_turns_is_sampled_evenly() {
+        for period in 2..9 {
+            let mut sample = Sample::new(10_000);
+            (0..10_000).for_each(|i| sample.push(&[&(i % period).to_string().repeat(10)]));
+            let lines = sample.into_lines();
+            let first = lines.iter().filter(|line| line.starts_with('0')).count();
+            let expected = lines.len() as f64 / period as f64;
+            assert!((first as f64 - expected).abs() < 4.0 * expected.sqrt(), "{period}: {first}");
+        }
+    }
+
+    #[test]
+    fn one_row_is_always_kept() {
+        let mut sample = Sample::new(3);
+        ["longer than three", "also longer"].iter().for_each(|line| sample.push(&[line]));
+        assert_eq!(sample.into_lines().len(), 1);
     }
 }

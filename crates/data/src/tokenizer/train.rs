@@ -26,9 +26,15 @@ impl TokenizerTrainer {
         Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
     }
 
-    /// Offers one line of text. The order of lines decides which are sampled from a text over the limit.
+    /// Offers one line of text. Its number among the lines decides whether it is sampled from a text over the limit.
     pub fn feed(&mut self, line: &str) {
-        self.sample.push(line);
+        self.sample.push(&[line]);
+    }
+
+    /// Offers a line and its translation, which are sampled together: a joint tokeniser learns from as many lines of
+    /// either side.
+    pub fn feed_pair(&mut self, source: &str, target: &str) {
+        self.sample.push(&[source, target]);
     }
 
     /// Trains. The same lines and settings give the same `tokenizer.json`, byte for byte, on any number of threads.
