@@ -1,5 +1,5 @@
 use burn::tensor::{Bool, Tensor, activation::softmax};
-use burnformer_kernels::widened;
+use burnformer_kernels::{twin::masked_softmax, widened};
 
 use crate::dropout::Dropout;
 use crate::random::Mode;
@@ -41,14 +41,4 @@ pub fn scaled_dot_product_attention(
     };
     let context = dropout.forward(weights.clone(), mode).cast(value.dtype()).matmul(value);
     Attended { context, weights }
-}
-
-/// Softmax over the last axis of the scores that `mask` leaves visible.
-///
-/// The fill is finite, so that a row without a visible key stays finite in both directions; its
-/// weights are then set to 0.
-fn masked_softmax(scores: Tensor<4>, mask: Tensor<4, Bool>) -> Tensor<4> {
-    let lowest = scores.dtype().finfo().map_or(-1e9, |f| f.min / 4.0).max(-1e9);
-    let weights = softmax(scores.mask_fill(mask.clone(), lowest), 3);
-    weights.mask_fill(mask, 0.0)
 }

@@ -1,5 +1,5 @@
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_kernels::{PackedWeight, RandomKey, embedding};
 
 use crate::init;
@@ -24,6 +24,11 @@ impl TokenEmbedding {
         let std = (d_model as f64).powf(-0.5);
         let weight = init::normal([vocab, d_model], std, key, device);
         Self { weight, packed: None, precision: Precision::Float32 }
+    }
+
+    /// Pieces in the vocabulary.
+    pub fn vocab(&self) -> usize {
+        self.weight.val().dims()[0]
     }
 
     /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.
@@ -51,5 +56,42 @@ impl TokenEmbedding {
     /// [`Transformer::compute_in`](crate::Transformer::compute_in). Rows are looked up in float32.
     pub fn compute_in(&mut self, precision: Precision) {
         self.precision = precision;
+    }
+}
+
+/// Token ids of a vocabulary of `vocab` pieces as a tensor on `device`, row after row.
+///
+/// They are checked here, on the host: a GPU, for which the host does not wait, reads whatever lies where a wrong id
+/// points.
+///
+/// # Panics
+/// If an id is not below `vocab`, or there are not as many as `shape` says.
+pub fn token_ids<const D: usize>(
+    ids: &[u32],
+    shape: [usize; D],
+    vocab: usize,
+    device: &Device,
+) -> Tensor<D, Int> {
+    if let Some(place) = ids.iter().position(|&id| id as usize >= vocab) {
+        panic!("id {} at place {place} of {shape:?} is not below vocab {vocab}", ids[place]);
+    }
+    let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
+    Tensor::from_data(TensorData::new(ids, shape), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_ids_are_those_given_row_after_row() {
+        let ids = token_ids(&[4, 0, 6, 1, 2, 6], [2, 3], 7, &Device::default());
+        assert_eq!(ids.into_data().iter::<i64>().collect::<Vec<_>>(), [4, 0, 6, 1, 2, 6]);
+    }
+
+    #[test]
+    #[should_panic(expected = "id 7 at place 2 of [1, 3] is not below vocab 7")]
+    fn a_token_outside_of_the_vocabulary_never_reaches_the_device() {
+        token_ids(&[4, 0, 7], [1, 3], 7, &Device::default());
     }
 }

@@ -73,7 +73,7 @@ pub use config::{
 };
 pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
 pub use dropout::Dropout;
-pub use embedding::TokenEmbedding;
+pub use embedding::{TokenEmbedding, token_ids};
 pub use encoder::{Encoder, EncoderLayer};
 pub use feed_forward::PositionWiseFeedForward;
 pub use linear::Linear;

@@ -119,6 +119,9 @@ pub trait Seq2Seq: Module + Debug + Send + Sync {
     /// The weights of every attention that the model has, over `source` and `target_input` (`[batch, len]` ids).
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps;
 
+    /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
+    fn vocabularies(&self) -> [usize; 2];
+
     /// The longest sequence that either side accepts; `None` where positions have no end.
     fn max_positions(&self) -> Option<usize> {
         None
@@ -250,6 +253,10 @@ impl Seq2Seq for Transformer {
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
         self.attention(source, target_input)
+    }
+
+    fn vocabularies(&self) -> [usize; 2] {
+        self.vocabularies()
     }
 
     fn max_positions(&self) -> Option<usize> {

@@ -190,6 +190,11 @@ impl Transformer {
         self.decoder.forward(x, cache, mode.fold(3), maps)
     }
 
+    /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
+    pub fn vocabularies(&self) -> [usize; 2] {
+        [self.source_embedding(), self.target_embedding()].map(TokenEmbedding::vocab)
+    }
+
     fn source_embedding(&self) -> &TokenEmbedding {
         self.source_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
     }

@@ -120,6 +120,29 @@ fn a_query_that_sees_no_key_gets_zero_and_finite_gradients() {
     assert!(results.iter().flatten().all(|x| x.is_finite()));
 }
 
+/// Hidden keys have larger scores here than any visible one, down to the lowest that float32 holds.
+#[test]
+fn visible_scores_far_below_zero_beat_hidden_ones() {
+    for lowest in [-1e10, -1e30, -3.2e38] {
+        for attention in [kernels::attention as Attention, twin::attention] {
+            let leaf = |values: [f32; 4]| {
+                let values = TensorData::new(values.to_vec(), [1, 4, 1]);
+                Tensor::<3>::from_data(values, &device()).require_grad()
+            };
+            let (key, value) = (leaf([lowest, 0.0, lowest, 1e5]), leaf([1.0, 100.0, 3.0, 100.0]));
+            let query = leaf([1.0; 4]).slice([0..1, 0..1, 0..1]);
+            let hidden = TensorData::new(vec![false, true, false, true], [1, 1, 1, 4]);
+            let hidden = Tensor::from_data(hidden, &device());
+            let output = attention(query, key.clone(), value.clone(), 1, Some(hidden), None);
+            let gradients = output.clone().sum().backward();
+            assert_eq!(values(output), [2.0], "{lowest}");
+            let gradient = |x: Tensor<3>| values(x.grad(&gradients).expect("a gradient"));
+            assert_eq!(gradient(value), [0.5, 0.0, 0.5, 0.0], "{lowest}");
+            assert_eq!(gradient(key), [-0.5, 0.0, 0.5, 0.0], "{lowest}");
+        }
+    }
+}
+
 #[test]
 fn a_score_that_is_not_a_number_shows_in_the_context() {
     let query = Tensor::<3>::full([1, 1, 4], f32::NAN, &device());

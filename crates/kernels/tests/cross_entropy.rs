@@ -77,6 +77,49 @@ fn huge_logits_neither_overflow_nor_lose_the_loss() {
     assert!((nll - 2f32.ln()).abs() < 1e-6, "{nll}");
 }
 
+/// A logit of −∞ is a token that cannot be: −log p has no finite mean then, which without smoothing nobody asks for.
+#[test]
+fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
+    for loss in [label_smoothed_cross_entropy as Loss, twin::label_smoothed_cross_entropy] {
+        let logits = [0.0, f32::NEG_INFINITY, 0.0, 0.0, 1.0, 1.0, f32::NEG_INFINITY, 1.0];
+        let leaf = Tensor::<1>::from_floats(logits, &device()).require_grad();
+        let run = |smoothing| {
+            let targets = Tensor::from_ints([2, 3], &device());
+            loss(leaf.clone().reshape([2, 4]), targets, 0, smoothing)
+        };
+        let (smoothed, nll) = run(0.0);
+        let gradients = smoothed.clone().backward();
+        for sum in [values(smoothed), values(nll)] {
+            assert!((sum[0] - 2.0 * 3f32.ln()).abs() < 1e-5, "{sum:?}");
+        }
+        let third = 1.0 / 3.0;
+        let expected = [third, 0.0, third - 1.0, third, third, third, 0.0, third - 1.0];
+        let gradient = values(leaf.grad(&gradients).expect("a gradient"));
+        assert_close(&[gradient], &[expected.to_vec()]);
+        let (smoothed, nll) = run(0.1);
+        assert_eq!(values(smoothed), [f32::INFINITY]);
+        assert!(values(nll)[0].is_finite());
+    }
+}
+
+/// Summed up in 32 bits alone, so many logits lose a part in fourteen thousand.
+#[test]
+fn the_loss_over_a_million_pieces_is_that_of_float64() {
+    let vocab = 1_000_000;
+    let logits: Vec<f32> =
+        (0..vocab).map(|i: usize| ((i * 7919) % 1000) as f32 / 50.0 - 10.0).collect();
+    let log_z = logits.iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
+    let mean = logits.iter().map(|&x| f64::from(x)).sum::<f64>() / vocab as f64;
+    let (nll, uniform) = (log_z - f64::from(logits[3]), log_z - mean);
+    let targets = Tensor::from_ints([3], &device());
+    let logits = Tensor::from_data(TensorData::new(logits, [1, vocab]), &device());
+    let (smoothed, actual) = label_smoothed_cross_entropy(logits, targets, 0, 0.1);
+    for (actual, expected) in [(smoothed, 0.9 * nll + 0.1 * uniform), (actual, nll)] {
+        let actual = f64::from(values(actual)[0]);
+        assert!((actual - expected).abs() < 2e-6, "{actual}, not {expected}");
+    }
+}
+
 #[test]
 #[should_panic(expected = "target 3 is not below vocab 3")]
 fn a_target_outside_the_vocabulary_panics() {

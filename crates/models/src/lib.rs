@@ -199,6 +199,12 @@ macro_rules! architectures {
                 }
             }
 
+            fn vocabularies(&self) -> [usize; 2] {
+                match self {
+                    $(Self::$name(inner) => Seq2Seq::vocabularies(inner),)+
+                }
+            }
+
             fn max_positions(&self) -> Option<usize> {
                 match self {
                     $(Self::$name(inner) => Seq2Seq::max_positions(inner),)+

@@ -108,6 +108,10 @@ impl Seq2Seq for Rnn {
         AttentionMaps { cross, ..AttentionMaps::default() }
     }
 
+    fn vocabularies(&self) -> [usize; 2] {
+        self.vocabularies()
+    }
+
     fn pack(&mut self) {
         self.pack();
     }

@@ -31,12 +31,13 @@ impl FlatGradients {
         Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
     }
 
-    /// The norm of all gradients taken as one vector, summed in a fixed order.
+    /// The norm of all gradients taken as one vector, summed in a fixed order; infinite where float32 cannot hold its
+    /// square, as on a device: Adam squares the gradients in float32.
     pub fn global_norm(&self) -> f64 {
-        self.0.iter().map(|g| sum_of_squares(g.clone())).sum::<f64>().sqrt()
+        norm_of(self.0.iter().map(|g| sum_of_squares(g.clone())).sum())
     }
 
-    /// The same norm as a tensor `[1]` beside the gradients, for which the host does not wait.
+    /// [`global_norm`](Self::global_norm) as a tensor `[1]` beside the gradients, for which the host does not wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
         global_norm(&self.0)
     }
@@ -50,6 +51,12 @@ impl FlatGradients {
     pub fn into_inner(self) -> Vec<Tensor<1>> {
         self.0
     }
+}
+
+/// The root of a sum of squares, infinite where float32 cannot hold the sum.
+fn norm_of(squares: f64) -> f64 {
+    let narrow = squares as f32;
+    if narrow.is_finite() { squares.sqrt() } else { f64::from(narrow) }
 }
 
 /// What to multiply gradients of norm `norm` by so that it does not exceed `limit`; a `limit` of 0
@@ -80,6 +87,28 @@ mod tests {
         let gradients = flat(&[&[3.0], &[0.0, 4.0]]);
         assert_eq!(gradients.global_norm(), 5.0);
         assert_eq!(gradients.norm_on_device().into_scalar::<f32>(), 5.0);
+    }
+
+    #[test]
+    fn a_norm_whose_square_float32_cannot_hold_is_infinite_everywhere() {
+        // 1.8446744e19 is the root of float32's largest number; the last exceeds it in three parts only together.
+        let too_long: [&[&[f32]]; 3] =
+            [&[&[2e19]], &[&[1.0, 2.0], &[-3e30]], &[&[1.2e19], &[1.2e19], &[1.2e19]]];
+        for values in too_long {
+            let gradients = flat(values);
+            assert_eq!(gradients.global_norm(), f64::INFINITY, "{values:?}");
+            assert_eq!(
+                gradients.norm_on_device().into_scalar::<f32>(),
+                f32::INFINITY,
+                "{values:?}"
+            );
+        }
+        let long = flat(&[&[1.2e19], &[1.2e19]]);
+        let on_device = f64::from(long.norm_on_device().into_scalar::<f32>());
+        for norm in [long.global_norm(), on_device] {
+            assert!((norm / 1.2e19 - 2f64.sqrt()).abs() < 1e-6, "{norm}");
+        }
+        assert!(flat(&[&[f32::NAN, 2e19]]).global_norm().is_nan());
     }
 
     #[test]

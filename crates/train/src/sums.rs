@@ -1,7 +1,7 @@
 //! Gradient and loss of the batches of an update.
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy};
+use burn::tensor::{Device, Tensor};
+use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
 use burnformer_data::{Batch, special};
 use burnformer_models::Model;
 
@@ -89,15 +89,11 @@ pub(crate) fn batch_loss(
     device: &Device,
 ) -> LossSums {
     let rows = batch.batch;
-    let source = ids(&batch.source, [rows, batch.source_len], device);
-    let input = ids(&batch.target_input, [rows, batch.target_len], device);
-    let output = ids(&batch.target_output, [rows, batch.target_len], device);
+    let [source_vocab, target_vocab] = model.vocabularies();
+    let target = [rows, batch.target_len];
+    let source = token_ids(&batch.source, [rows, batch.source_len], source_vocab, device);
+    let input = token_ids(&batch.target_input, target, target_vocab, device);
+    let output = token_ids(&batch.target_output, target, target_vocab, device);
     let logits = model.forward(source, input, mode);
     label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
-}
-
-/// Ids `[rows, columns]` as a tensor on `device`.
-fn ids(values: &[u32], shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
-    let values: Vec<i32> = values.iter().map(|&id| id as i32).collect();
-    Tensor::from_data(TensorData::new(values, shape), device)
 }

@@ -237,6 +237,36 @@ mod tests {
         }
     }
 
+    /// Its gradient's norm is a number and the square of it is none in float32, where Adam takes squares: one such
+    /// update would make the second moment infinite and hold the parameter where it is for good.
+    #[test]
+    fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_path() {
+        let batches =
+            [Batch::new(vec![0], &pairs()[..1]), Batch::new(vec![1, 2, 3], &pairs()[1..])];
+        for (synchronous, devices) in [(true, 1), (true, 2), (false, 1), (false, 2)] {
+            let (model, replicas) = (model(), Replicas::new(&vec![Device::default(); devices]));
+            let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
+            let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+            // Gradients of a loss that is multiplied by this are as many times as long.
+            let objective =
+                Objective { seed: 1, step: 1, label_smoothing: 0.1, tokens, loss_scale: 1e21 };
+            let sums = replicas.sums(&model, &batches, objective);
+            let largest = sums.gradients.clone().into_inner().into_iter();
+            let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);
+            assert!((2e19..1e30).contains(&largest), "{largest}");
+            let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
+            let (model, pending) = match synchronous {
+                true => updater.step(model, sums, tokens, 1e-3),
+                false => updater.step_on_device(model, sums, tokens, 1e-3),
+            };
+            let statistics = updater.read(&[pending])[0];
+            assert!(statistics.loss.is_finite() && !statistics.is_finite(), "{statistics:?}");
+            assert_eq!(updater.adam.steps(), 0);
+            assert_eq!(named_parameters(&model), before);
+            assert_eq!(updater.adam.named_moments(), moments);
+        }
+    }
+
     /// Statistics of twenty clipped updates with dropout, read after each, or `together`.
     fn twenty(synchronous: bool, together: usize) -> Vec<UpdateStatistics> {
         let mut model = build(TransformerConfig::tiny(12).into());

@@ -2,13 +2,18 @@ use rayon::prelude::*;
 
 use crate::vector::{exp, fold, max, sum, vectorised};
 
+/// Pieces of the largest vocabulary whose rows are summed in 32 bits as a whole.
+const LONGEST: usize = 1 << 16;
+/// Logits of a longer row that are summed in 32 bits before their sum is added to one of 64.
+const CHUNK: usize = 1 << 12;
+
 /// What the forward pass knows of one row of logits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
     /// The largest logit.
     highest: f32,
     /// Σ exp(x − highest).
-    total: f32,
+    total: f64,
     /// (1−ε)·NLL + ε·(mean of −log p); 0 where the target is padding.
     smoothed: f64,
     /// −log p of the target; 0 where it is padding.
@@ -60,7 +65,7 @@ pub(crate) fn backward(
             out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
         }
         let uniform = scale * (loss.epsilon / vocab as f64) as f32;
-        gradient_row(out, row.highest, scale / row.total, uniform);
+        gradient_row(out, row.highest, scale / row.total as f32, uniform);
         out[target as usize] -= scale * (1.0 - loss.epsilon) as f32;
     });
 }
@@ -72,19 +77,38 @@ fn forward_row(logits: &[f32], target: i64, loss: Smoothing) -> Row {
     let vocab = logits.len();
     assert!((0..vocab as i64).contains(&target), "target {target} is not below vocab {vocab}");
     let (highest, total, sum) = row_statistics(logits);
-    let (log_total, highest_64) = (f64::from(total).ln(), f64::from(highest));
+    let (log_total, highest_64) = (total.ln(), f64::from(highest));
     let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
-    let uniform = log_total + (highest_64 - f64::from(sum) / vocab as f64);
-    let smoothed = (1.0 - loss.epsilon) * nll + loss.epsilon * uniform;
+    let uniform = log_total + (highest_64 - sum / vocab as f64);
+    let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
     Row { highest, total, smoothed, nll }
 }
 
+/// `weight·x`, and nothing of an infinite `x` without weight: a logit of −∞ makes the mean of −log p infinite.
+fn share(weight: f64, x: f64) -> f64 {
+    if weight == 0.0 { 0.0 } else { weight * x }
+}
+
+/// The largest x, Σ exp(x − largest) and Σ x.
+fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
+    let highest = highest(xs);
+    let chunk = if xs.len() <= LONGEST { LONGEST } else { CHUNK };
+    let chunks = || xs.chunks(chunk);
+    let total = chunks().map(|xs| f64::from(sum_of_exp(xs, highest))).sum();
+    (highest, total, chunks().map(|xs| f64::from(sum_of(xs))).sum())
+}
+
 vectorised! {
-    /// The largest x, Σ exp(x − largest) and Σ x.
-    fn row_statistics(xs: &[f32]) -> (f32, f32, f32) {
-        let highest = max(xs);
-        let total = fold(xs, 0.0, |a, x| a + exp(x - highest), |a, b| a + b);
-        (highest, total, sum(xs))
+    fn highest(xs: &[f32]) -> f32 {
+        max(xs)
+    }
+
+    fn sum_of_exp(xs: &[f32], highest: f32) -> f32 {
+        fold(xs, 0.0, |a, x| a + exp(x - highest), |a, b| a + b)
+    }
+
+    fn sum_of(xs: &[f32]) -> f32 {
+        sum(xs)
     }
 
     fn gradient_row(xs: &mut [f32], highest: f32, factor: f32, uniform: f32) {

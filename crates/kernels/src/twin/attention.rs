@@ -27,12 +27,16 @@ pub fn attention(
     context.swap_dims(1, 2).reshape([batch, query_len, value_width])
 }
 
-/// The fill is finite, so that a row without a visible key stays finite in both directions; its
-/// weights are then set to 0.
-fn masked_softmax(scores: Tensor<4>, hidden: Tensor<4, Bool>) -> Tensor<4> {
-    let lowest = scores.dtype().finfo().map_or(-1e9, |f| f.min / 4.0).max(-1e9);
-    let weights = softmax(scores.mask_fill(hidden.clone(), lowest), 3);
-    weights.mask_fill(hidden, 0.0)
+/// Softmax over the last axis of the scores that are not hidden; 0 where they are, also where all of a row are.
+///
+/// A row without a visible score is NaN between the two fills, of which the second takes the NaN away forward and the
+/// first backward: every one of its elements is hidden, so that outputs and gradients are finite.
+///
+/// # Shapes
+/// `scores`, `hidden`: one shape → the same.
+pub fn masked_softmax<const D: usize>(scores: Tensor<D>, hidden: Tensor<D, Bool>) -> Tensor<D> {
+    let visible = scores.mask_fill(hidden.clone(), f32::NEG_INFINITY);
+    softmax(visible, D - 1).mask_fill(hidden, 0.0)
 }
 
 /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.

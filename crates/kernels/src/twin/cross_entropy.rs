@@ -16,8 +16,11 @@ pub fn label_smoothed_cross_entropy(
     let shifted = logits.clone() - highest.clone();
     let log_z = shifted.exp().sum_dim(1).log() + highest;
     let nll = log_z.clone() - logits.clone().gather(1, targets);
-    let uniform = log_z - logits.mean_dim(1);
-    let smoothed = nll.clone() * (1.0 - smoothing) + uniform * smoothing;
+    // Without smoothing the mean is left out: a logit of −∞ makes it infinite, and 0·∞ is NaN.
+    let smoothed = match smoothing == 0.0 {
+        true => nll.clone(),
+        false => nll.clone() * (1.0 - smoothing) + (log_z - logits.mean_dim(1)) * smoothing,
+    };
     let real = |x: Tensor<2>| x.mask_fill(padding.clone(), 0.0).sum();
     (real(smoothed), real(nll.detach()))
 }

@@ -11,7 +11,7 @@ mod linear;
 mod norm;
 
 pub use adam::{adam_step, sum_of_squares};
-pub use attention::attention;
+pub use attention::{attention, masked_softmax};
 pub use cross_entropy::label_smoothed_cross_entropy;
 pub use dropout::{dropout, residual_dropout};
 pub use embedding::embedding;
