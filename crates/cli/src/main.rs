@@ -36,6 +36,8 @@ enum Command {
     EvalBleu(commands::eval_bleu::Args),
     /// Score given translations by a model's log-probability.
     Score(commands::score::Args),
+    /// Explain the keys of configurations: type, default, presets, and when to change them.
+    Config(commands::config::Args),
     /// Train the variations of the paper's Table 3 and compare them.
     Study(commands::study::Args),
     /// Average the parameters of several models.
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Translate(args) => commands::translate::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
         Command::Score(args) => commands::score::run(args),
+        Command::Config(args) => commands::config::run(args),
         Command::Study(args) => commands::study::run(args),
         Command::Average(args) => commands::average::run(args),
         Command::Inspect(args) => commands::inspect::run(args),

@@ -157,3 +157,22 @@ fn a_corpus_can_come_from_standard_input() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("300 pairs read"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_configuration_file_without_a_preset_starts_from_tiny_as_help_says() {
+    let help = stdout(&run(&["train", "--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[default: the preset that --config names, or else tiny]"), "{help}");
+    let toy = Toy::new();
+    let file = toy.folder.path().join("mine.toml");
+    let resolved = |text: &str, arguments: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let start = ["train", "--dry-run", "--config", file.to_str().unwrap()];
+        stdout(&run(&[&start[..], arguments].concat()))
+    };
+    let wide = "[model]\nd_ff = 300\n";
+    let own = resolved(wide, &[]);
+    assert!(own.contains("d_ff = 300\n") && own.contains("d_model = 128\n"), "{own}");
+    assert_eq!(own, resolved(wide, &["--preset", "tiny"]));
+    assert_ne!(own, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
+}

@@ -1,11 +1,12 @@
 use burn::tensor::{Tensor, activation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The nonlinearity between the two maps of the feed-forward network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
-    /// max(0, x), the paper's (§3.3).
+    /// max(0, x), the paper's choice (§3.3).
     #[default]
     Relu,
     /// x·Φ(x), exact (not the tanh approximation).

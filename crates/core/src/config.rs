@@ -1,42 +1,43 @@
 use burn::tensor::Device;
 use burnformer_kernels::RandomKey;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
 use crate::transformer::Transformer;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormPosition {
-    /// After each residual sum, as in the paper.
+    /// After each residual connection, as in the paper (§3.1).
     #[default]
     Post,
-    /// Before each sub-layer, with a closing norm on each stack.
+    /// Before each sub-layer, with a closing normalisation on each stack.
     Pre,
 }
 
 /// How positions enter the model (paper §3.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Positions {
-    /// Fixed sines and cosines, interleaved; any length.
+    /// Fixed sines and cosines, interleaved, as in the paper; for any length.
     #[default]
     Sinusoidal,
-    /// A trained vector for each of `max_positions` places (Table 3, row E).
+    /// A trained vector for each of `max_positions` positions (Table 3, row E).
     Learned,
 }
 
 /// Which of the two embeddings and the output projection are one matrix (paper §3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbeddingSharing {
-    /// Source, target and output share one matrix: the paper's choice, over a joint vocabulary.
+    /// Source, target and output share one matrix over a joint vocabulary, as in the paper.
     #[default]
     All,
-    /// Target and output share; the source has its own vocabulary.
+    /// Target and output share one matrix; the source has its own.
     Target,
-    /// Three matrices.
+    /// Three separate matrices.
     None,
 }
 

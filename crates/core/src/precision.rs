@@ -1,21 +1,23 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
 use burnformer_kernels::{self as kernels, widened};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The type in which matrices are multiplied; everything else is float32 (Micikevicius et al., 2018).
 ///
 /// Operands are rounded to it and products widened again, in the backward pass too: gradients of
 /// weights are float32 sums of what half-precision products gave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 24 bits of significand: nothing is rounded.
+    /// 32 bits, 24 of them of significand: nothing is rounded.
     #[default]
     Float32,
-    /// 8 bits of significand, the exponents of float32.
+    /// 16 bits, 8 of them of significand, with the exponents of float32.
     BFloat16,
-    /// 11 bits of significand, magnitudes from 6e-8 to 65,504: train with a scaled loss.
+    /// 16 bits, 11 of them of significand, for magnitudes from 6e-8 to 65,504; the loss is scaled so that small
+    /// gradients survive.
     Float16,
 }
 

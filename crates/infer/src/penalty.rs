@@ -1,14 +1,16 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the score of a hypothesis makes up for its length.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthPenalty {
-    /// log P as it is: favours short translations.
+    /// The log-probability log P as it is, which favours short translations.
     None,
-    /// log P a token.
+    /// log P per token.
     Average,
-    /// log P / ((5 + n) / 6)^α (Wu et al., 2016, equation 14, and the paper, §6.1, with α 0.6).
+    /// log P / ((5 + n) / 6)^α for n tokens, with α ≥ 0: the paper's choice (§6.1) with α 0.6, from Wu et al.,
+    /// 2016, equation 14. Larger α favours longer translations.
     Gnmt(f64),
 }
 

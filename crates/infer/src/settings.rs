@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::InferError;
@@ -17,44 +18,52 @@ const MOST_FACTOR: f64 = 1000.0;
 
 /// How translations are looked for. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
 /// tokens more than the source.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
-    /// Live hypotheses a sentence; 1 is greedy search. Sampling has no use for it.
+    /// The number of live hypotheses per sentence, from 1, which is greedy search, to 1,000. More find more
+    /// probable translations and take more time; beyond 5 or so BLEU seldom rises. Sampling ignores it.
     pub beam_size: usize,
-    /// How scores make up for length.
+    /// How the scores of hypotheses make up for their length. Without it, short translations win, since each
+    /// token lowers the probability.
     pub length_penalty: LengthPenalty,
-    /// Hypotheses returned for each sentence, best first; at most `beam_size`, unless sampling.
+    /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or to 1,000 when
+    /// sampling.
     pub n_best: usize,
-    /// Fewest tokens before `</s>`.
+    /// The fewest tokens of a translation, not counting the closing `</s>`.
     pub min_length: usize,
-    /// Most tokens with `</s>`, whatever the source.
+    /// The most tokens of a translation, counting `</s>`, whatever the length of the source; at least 1. Without
+    /// it only the two keys below limit the length.
     pub max_length: Option<usize>,
-    /// The limit's share that grows with the source: tokens ≤ factor · source + extra. Tokens count
-    /// `</s>` on both sides.
+    /// The part of the length limit that grows with the source: a translation has at most `max_length_factor` ×
+    /// source + `max_length_extra` tokens, counting `</s>` on both sides. From 0 to 1,000.
     pub max_length_factor: f64,
-    /// The limit's constant share.
+    /// The constant part of the length limit, in tokens; the paper has 50 (§6.1). At most 1,000,000.
     pub max_length_extra: usize,
-    /// No sequence of so many tokens occurs twice in a translation; 0 allows any.
+    /// No sequence of this many tokens occurs twice in a translation; 0 allows repetition. Set it to 3 or 4
+    /// against models that repeat themselves.
     pub no_repeat_ngram: usize,
-    /// Ids that are never generated, besides padding and `<s>`.
+    /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
-    /// Draw translations instead of searching for the most probable.
+    /// Draws translations at random by these settings instead of searching for the most probable one; for
+    /// back-translation, for example.
     pub sampling: Option<Sampling>,
 }
 
 /// How tokens are drawn. Scores stay those of the model's own distribution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
-    /// Logits are divided by it: below 1 sharpens the distribution, above 1 flattens it.
+    /// The number by which logits are divided before the softmax; above 0. Below 1 it sharpens the distribution,
+    /// above 1 it flattens it.
     pub temperature: f64,
-    /// Draw from so many most probable tokens; 0 allows all.
+    /// Draws from this many most probable tokens; 0 allows all.
     pub top_k: usize,
-    /// Draw from the fewest most probable tokens whose probabilities reach this sum (Holtzman et
-    /// al., 2020), after `top_k`; 1 allows all.
+    /// Draws from the fewest most probable tokens whose probabilities reach this sum (Holtzman et al., 2020),
+    /// after `top_k`; above 0 and at most 1, which allows all.
     pub top_p: f64,
-    /// Fixes every draw, together with the source, the sample's number and the token's place.
+    /// The seed of every draw. One seed gives one result for the same source, number of the sample and position
+    /// of the token, whatever is translated beside it.
     pub seed: u64,
 }
 

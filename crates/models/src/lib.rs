@@ -29,13 +29,14 @@ use burnformer_core::{
     Seq2SeqConfig, Transformer, TransformerConfig,
 };
 use burnformer_rnn::{Rnn, RnnCache, RnnConfig};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Declares the enums over the architectures and implements the traits of an architecture for them.
 macro_rules! architectures {
     ($($(#[$doc:meta])* $name:ident($id:literal): $config:ty, $model:ty, $cache:ty;)+) => {
         /// A kind of model.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
         pub enum Architecture {
             $($(#[$doc])* #[serde(rename = $id)] $name,)+
         }
@@ -255,3 +256,8 @@ architectures! {
     /// The recurrent baseline: a GRU encoder and decoder with additive attention.
     Rnn("rnn"): RnnConfig, Rnn, RnnCache;
 }
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,22 +6,25 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::{data_now, parameter_sizes};
 use burnformer_kernels::{AdamStep, Moving, adam_step};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gradients::FlatGradients;
 
 /// Adam's constants (Kingma and Ba, 2015) with the paper's values (§5.3).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdamSettings {
-    /// Decay of the first moment.
+    /// The decay rate of the first moment, the running mean of the gradients; from 0 to below 1.
     pub beta1: f64,
-    /// Decay of the second moment.
+    /// The decay rate of the second moment, the running mean of the squared gradients; from 0 to below 1. The
+    /// paper has 0.98, where most libraries have 0.999: shorter memory suits its rising learning rate.
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// The number added to the root of the second moment, so that it is never divided by zero; above 0. The
+    /// paper has 1e-9, where most libraries have 1e-8.
     pub epsilon: f64,
-    /// Longest gradient, all parameters together; longer ones are scaled down. 0 leaves them alone,
-    /// as the paper does.
+    /// The largest norm of the gradient over all parameters together; a gradient with a larger norm is scaled
+    /// down to it. 0 clips nothing, as in the paper. Set it to about 1 if the loss jumps; recurrent models need it.
     pub clip_norm: f64,
 }
 

@@ -1,17 +1,18 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exact;
 
 /// What decides which model is best and when to stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// BLEU of decoded validation text; higher is better.
+    /// BLEU of the translated validation text; higher is better.
     #[default]
     Bleu,
-    /// Perplexity; lower is better.
+    /// Perplexity per token, e to the mean negative log-likelihood; lower is better.
     Ppl,
-    /// Label-smoothed loss; lower is better.
+    /// The label-smoothed loss per token; lower is better.
     Loss,
 }
 

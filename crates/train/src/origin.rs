@@ -70,23 +70,30 @@ pub(crate) fn compare(
     now: (&Origin, &TrainConfig),
 ) -> Result<Vec<String>, String> {
     let changes = changes(was.1, now.1);
-    let within =
-        |change: &Change, keys: &[&str]| keys.iter().any(|key| change.key.starts_with(key));
-    let fixed: Vec<_> = changes.iter().filter(|change| within(change, &FIXED)).collect();
+    let fixed: Vec<_> = changes.iter().filter(|change| within(&change.key, &FIXED)).collect();
     if !fixed.is_empty() {
         return Err(join(&fixed));
     }
     let different = different(was.0, now.0);
     if !different.is_empty() {
-        let causes: Vec<_> = changes.iter().filter(|change| within(change, &HASHED)).collect();
+        let causes: Vec<_> = changes.iter().filter(|change| within(&change.key, &HASHED)).collect();
         let cause = match causes.is_empty() {
             true => "the files changed, not the settings".to_string(),
             false => join(&causes),
         };
         return Err(format!("{} changed ({cause})", different.join(" and ")));
     }
-    let free = changes.iter().filter(|change| !within(change, &HASHED));
+    let free = changes.iter().filter(|change| !within(&change.key, &HASHED));
     Ok(free.map(ToString::to_string).collect())
+}
+
+/// Whether a run that is resumed must have the value of `key` that it began with.
+pub(crate) fn is_fixed(key: &str) -> bool {
+    within(key, &FIXED)
+}
+
+fn within(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|start| key.starts_with(start))
 }
 
 fn join(changes: &[&Change]) -> String {

@@ -1,18 +1,20 @@
 //! What a run does when its numbers stop being numbers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exact;
 
 /// How a run answers a loss or a gradient that is not finite.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecoverySettings {
-    /// Updates skipped in a row before the run goes back to its last checkpoint.
+    /// An update whose loss or gradient is not finite is skipped; after this many skipped updates in a row the
+    /// run goes back to its last checkpoint. 0 and 1 go back at once.
     pub skips: u64,
-    /// Times the run goes back before it stops.
+    /// The number of times that the run goes back before it stops with an error; 0 stops it the first time.
     pub rollbacks: u64,
-    /// Multiplies the learning rate each time the run goes back.
+    /// The factor by which the learning rate is multiplied each time the run goes back; above 0 and at most 1.
     pub rate: f64,
 }
 

@@ -56,7 +56,7 @@ crate::fuzz_test!(
     config_file,
     prop_oneof![
         damaged(whole()),
-        damaged(include_bytes!("../../../assets/configs/tiny.toml").to_vec()),
+        damaged(include_bytes!("../presets/tiny.toml").to_vec()),
         prop::collection::vec(any::<u8>(), 0..100)
     ],
     resolve_file()

@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod average;
 pub mod bench;
+pub mod config;
 pub mod devices;
 pub mod eval_bleu;
 pub mod inspect;

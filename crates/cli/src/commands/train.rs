@@ -21,10 +21,12 @@ use crate::{embedded, spool};
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Start from this preset: tiny, small, base, big, multi30k or rnn [default: tiny]
+    /// Start from this preset: tiny, small, base, big, multi30k or rnn [default: the preset that --config
+    /// names, or else tiny]
     #[arg(long, short)]
     preset: Option<String>,
-    /// A TOML file over the preset; a run's config.toml repeats that run
+    /// A TOML file of settings over the preset (`burnformer config` explains every key); a run's config.toml
+    /// has all of them and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
     /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst; `-` is

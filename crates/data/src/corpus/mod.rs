@@ -11,6 +11,7 @@ mod zstd;
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
@@ -18,15 +19,15 @@ pub(crate) use open::open_error;
 pub use parallel::{LinePair, ParallelReader};
 
 /// What to do with a line that is not valid UTF-8.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Utf8Policy {
-    /// Stop with [`DataError::InvalidUtf8`](crate::DataError::InvalidUtf8).
+    /// Stop with an error that names the file and the line.
     #[default]
     Error,
-    /// Put U+FFFD in place of the invalid bytes.
+    /// Put the replacement character U+FFFD in place of the invalid bytes, and keep the line.
     Replace,
-    /// Give the line out as empty and marked invalid, so that cleaning drops and counts the pair.
+    /// Drop the pair, and count it in the report on cleaning; readers give the line out as empty and marked invalid.
     Skip,
 }
 

@@ -1,12 +1,13 @@
 //! How to train a tokeniser.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{DataError, Result};
 use crate::special;
 
 /// Which subword model to train.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenizerKind {
     /// Byte-pair encoding (Sennrich et al., 2016), the paper's choice (§5.1).
@@ -17,25 +18,30 @@ pub enum TokenizerKind {
 }
 
 /// How to train a tokeniser. [`Default`] is a joint 8,000-token BPE.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenizerSettings {
-    /// The subword model.
+    /// The subword model to train.
     pub kind: TokenizerKind,
-    /// Tokens in the vocabulary, special tokens and bytes included; met exactly.
+    /// The number of tokens in each vocabulary, special tokens and the 256 bytes included; at least 261. The
+    /// trained vocabulary has exactly this size, or training it fails: see `allow_smaller`. The paper has 37,000
+    /// (§5.1); 4,000 to 16,000 suit corpora below a million pairs.
     pub vocab_size: usize,
-    /// One vocabulary over both sides (`true`, the paper's choice), or one for each side.
+    /// Whether both languages share one vocabulary, which is the paper's choice (§5.1), or each has its own,
+    /// which suits languages of different scripts; then `model.sharing` cannot be `all`.
     pub joint: bool,
-    /// Every digit a token of its own, or runs of digits treated like words.
+    /// Whether every digit is a token of its own, so that numbers are copied digit by digit; otherwise runs of
+    /// digits are treated like words.
     pub split_digits: bool,
-    /// Share of the text's characters that get a token; the rarest others are spelt in bytes. In `(0, 1]`.
+    /// The share of the text's characters that get a token of their own, above 0 and at most 1; the rarest
+    /// others are spelt in bytes. Lower it to 0.9995 for Chinese or Japanese.
     pub character_coverage: f64,
-    /// Longest piece, in characters. At most 256.
+    /// The longest token, in characters; from 1 to 256.
     pub max_piece_chars: usize,
-    /// Most characters of text to train on. Of longer text a sample is taken over its whole length, pair by pair; this
-    /// bounds memory. At most 10⁹.
+    /// The most characters of text that the tokeniser is trained on; from 1 to 1,000,000,000. Of longer text a
+    /// sample is taken over its whole length, pair by pair. This bounds memory and time; more text changes little.
     pub max_training_chars: usize,
-    /// Accept fewer tokens than `vocab_size` when the text is too small, instead of failing.
+    /// Whether a text that is too small for `vocab_size` tokens gives a smaller vocabulary instead of an error.
     pub allow_smaller: bool,
 }
 

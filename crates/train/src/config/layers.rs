@@ -9,14 +9,15 @@ use super::document::{self, Document, one_line};
 
 /// The presets, by name. Each lists only what differs from the defaults, which are the paper's.
 const PRESETS: [(&str, &str); 6] = [
-    ("tiny", include_str!("../../../../assets/configs/tiny.toml")),
-    ("small", include_str!("../../../../assets/configs/small.toml")),
-    ("base", include_str!("../../../../assets/configs/base.toml")),
-    ("big", include_str!("../../../../assets/configs/big.toml")),
-    ("multi30k", include_str!("../../../../assets/configs/multi30k.toml")),
-    ("rnn", include_str!("../../../../assets/configs/rnn.toml")),
+    ("tiny", include_str!("../../presets/tiny.toml")),
+    ("small", include_str!("../../presets/small.toml")),
+    ("base", include_str!("../../presets/base.toml")),
+    ("big", include_str!("../../presets/big.toml")),
+    ("multi30k", include_str!("../../presets/multi30k.toml")),
+    ("rnn", include_str!("../../presets/rnn.toml")),
 ];
-const DEFAULT_PRESET: &str = "tiny";
+/// The preset of a run that names none, neither on the command line nor in its file.
+pub const DEFAULT_PRESET: &str = "tiny";
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +47,10 @@ pub enum ConfigFileError {
         message: String,
     },
     /// A key that does not exist.
-    #[error("{place}: unknown key \"{key}\"{}; --dry-run prints all keys", suggestion(nearest))]
+    #[error(
+        "{place}: unknown key \"{key}\"{}; `burnformer config` lists every key",
+        suggestion(nearest)
+    )]
     UnknownKey {
         /// The file, or the setting.
         place: String,
@@ -56,7 +60,7 @@ pub enum ConfigFileError {
         nearest: Option<String>,
     },
     /// A value of the wrong type.
-    #[error("{place}: {message}; --dry-run prints every key with a value of its type")]
+    #[error("{place}: {message}; `burnformer config KEY` explains a key and its type")]
     Type {
         /// The file, or the setting.
         place: String,
@@ -94,7 +98,7 @@ pub enum ConfigFileError {
     /// A setting of the other architecture.
     #[error(
         "{key} is {value}, but a model of architecture \"{architecture}\" has no such part; leave the key out, \
-         or start from another --preset"
+         and start from a preset of that architecture (--preset, or `preset` in the file)"
     )]
     NoEffect {
         /// The key, dotted.
@@ -132,12 +136,9 @@ pub(super) fn resolve(
         Some(Document { preset, table }) => (preset, table),
         None => (None, Table::new()),
     };
-    // A whole configuration, such as a run's config.toml, needs no preset under it.
-    let mut merged = match (preset.map(str::to_string).or(named), file) {
-        (Some(name), _) => preset_table(&name)?,
-        (None, None) => preset_table(DEFAULT_PRESET)?,
-        (None, Some(_)) => Table::new(),
-    };
+    // A whole configuration, such as a run's config.toml, replaces every key of the preset under it.
+    let named = preset.or(named.as_deref());
+    let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
     merge(&mut merged, user);
     for setting in settings {
         let table = setting_table(setting)?;

@@ -3,15 +3,17 @@
 mod document;
 mod layers;
 mod model;
+pub mod reference;
 mod validate;
 
 use std::path::{Path, PathBuf};
 
 use burnformer_core::Precision;
 use burnformer_data::{CleaningSettings, CorpusPaths, TokenizerSettings, Utf8Policy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use layers::{ConfigFileError, preset_names};
+pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::{ModelSettings, RnnSettings};
 
 use crate::adam::AdamSettings;
@@ -20,50 +22,65 @@ use crate::recovery::RecoverySettings;
 use crate::schedule::ScheduleSettings;
 
 /// Everything that decides a training run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// The doc comments of these structs are the configuration reference that users read, in the guide and from
+/// `burnformer config`: see [`reference`].
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// Corpora and how they are cleaned.
+    /// The corpora, and which of their sentence pairs are kept. A corpus is two files, source and target, whose
+    /// lines are translations of each other, or one TSV file of `source<TAB>target` lines; each may be plain
+    /// text, `.gz` or `.zst`.
     pub data: DataSettings,
-    /// The vocabulary.
+    /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from files.
     pub tokenizer: TokenizerSection,
-    /// The model's shape.
+    /// The model's architecture and its sizes (paper §3 and Table 3).
     pub model: ModelSettings,
-    /// Length of the run, size of an update.
+    /// How long the run is, and how large an update is. An update is one step of the optimiser.
     pub training: TrainingSettings,
-    /// Learning rate.
+    /// The learning rate over the course of the run (paper §5.3, equation 3).
     pub schedule: ScheduleSettings,
-    /// Optimiser.
+    /// The optimiser, Adam (paper §5.3).
     pub optimizer: AdamSettings,
-    /// What to do when the numbers stop being numbers.
+    /// What the run does when a loss or a gradient is not a finite number.
     pub recovery: RecoverySettings,
-    /// When and how to validate.
+    /// How often the model is measured on text that it does not learn from, and how.
     pub validation: ValidationSettings,
-    /// What to keep on disk.
+    /// Which states of the run are kept on disk, and how many of them are averaged at the end.
     pub checkpoints: CheckpointSettings,
 }
 
-/// Corpora: each is two files (source, target) or one TSV of `source<TAB>target`; plain, .gz or .zst.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The corpora, and which of their sentence pairs are kept.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
-    /// Text to learn from. Empty: the embedded Tatoeba German–English.
+    /// The text to learn from: two files (source, target) or one TSV file. An empty list stands for the
+    /// embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
     pub train: Vec<PathBuf>,
-    /// Text to validate on. Empty: none, or the embedded one beside the embedded training text.
+    /// The text to validate on, given like `data.train`. An empty list means no validation, or the embedded
+    /// validation text if the training text is the embedded one. `--valid` sets it on the command line.
     pub valid: Vec<PathBuf>,
-    /// Text to test on after training, likewise.
+    /// The text that is translated and scored after training, given like `data.train`. An empty list means no
+    /// test, or the embedded test text if the training text is the embedded one. `--test` sets it on the
+    /// command line.
     pub test: Vec<PathBuf>,
-    /// Folder of trained tokenisers and tokenised corpora. Empty: the user's cache folder.
+    /// The folder that holds trained tokenisers and tokenised corpora, so that the next run on the same text
+    /// starts at once. It may be deleted at any time between runs. An empty path stands for the user's cache
+    /// folder (`$XDG_CACHE_HOME/burnformer`, usually `~/.cache/burnformer`); name another one where that disk
+    /// is small or slow.
     pub cache: PathBuf,
-    /// Longest source sentence kept, in tokens.
+    /// The longest source sentence, in tokens, that is kept in the training text; at least 1. Longer sentences
+    /// cost memory and are often misaligned; raise it to learn from paragraphs.
     pub max_source_len: usize,
-    /// Longest target sentence kept, in tokens.
+    /// The longest target sentence, in tokens, that is kept in the training text; at least 1.
     pub max_target_len: usize,
-    /// Pairs whose lengths differ by more than this factor are dropped; 0 keeps them.
+    /// Pairs of which one side has more than this many times the tokens of the other are dropped from the
+    /// training text, since they are rarely translations of each other; at least 1, or 0 to keep all pairs.
     pub max_length_ratio: f64,
-    /// Drop pairs that occurred before.
+    /// Whether a pair whose two texts occurred before is dropped from the training text. Switch it on for text
+    /// collected from the web; it costs 16 bytes of memory per pair while the text is prepared.
     pub drop_duplicates: bool,
-    /// What to do with lines that are not UTF-8: `error`, `replace` or `skip`.
+    /// What to do with a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
 }
 
@@ -110,48 +127,63 @@ pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths,
     }
 }
 
-/// The vocabulary: trained on the corpus, or loaded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The tokeniser: trained on the corpus, or loaded from files.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenizerSection {
-    /// Existing `tokenizer.json`: one for both sides, or source and target. Empty: train one.
+    /// Existing `tokenizer.json` files to use instead of training one: one file for both sides, or two (source,
+    /// target). With an empty list a tokeniser is trained by the settings of `tokenizer.train`.
     pub files: Vec<PathBuf>,
-    /// How to train.
+    /// How a tokeniser is trained; without effect where `tokenizer.files` names some.
     pub train: TokenizerSettings,
 }
 
 /// Length of the run, size and randomness of an update.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
-    /// Where every random choice starts.
+    /// The seed of every random choice: initial weights, order of batches, dropout. Two runs with one
+    /// configuration and one seed on one kind of device give the same bits; change it to see how much a result
+    /// owes to chance.
     pub seed: u64,
-    /// Updates to make; 0 for no limit.
+    /// The run ends after this many updates; 0 sets no limit. The paper trains its base model for 100,000 and
+    /// its big model for 300,000 updates (§5.2).
     pub max_updates: u64,
-    /// Minutes to train for, validation included; 0 for no limit.
+    /// The run ends after this many minutes, validation included; 0 sets no limit. A run that is resumed goes on
+    /// counting where it stopped.
     pub max_minutes: f64,
-    /// Passes over the corpus; 0 for no limit.
+    /// The run ends after this many passes over the training text; 0 sets no limit.
     pub max_epochs: u64,
-    /// Most padded tokens a side of a batch.
+    /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding, stays within
+    /// it on each side; from the longest sentence to 16,777,216. It decides memory and, on a GPU, speed. The
+    /// paper learns from about 25,000 source and 25,000 target tokens per update (§5.1): where memory does not
+    /// hold that much, take a smaller budget and raise `training.accumulate` in proportion.
     pub budget: usize,
-    /// Most sentences of a batch; 0 for no limit.
+    /// The most sentences in a batch, however short they are; 0 sets no limit.
     pub max_sentences: usize,
-    /// Lengths are padded to a multiple of this: on a GPU 8 or 16 gives it few shapes to compile and tune its kernels
-    /// for; on a CPU 1, no further padding, is best.
+    /// Lengths of a batch are padded to a multiple of this number of tokens, from 1 to 512. Take 8 or 16 on a
+    /// GPU, so that its kernels are compiled and tuned for few shapes; 1, no further padding, is best on a CPU.
     pub multiple: usize,
-    /// Batches an update; their gradients are averaged over all their real target tokens. Several devices
-    /// share them: a new run takes at least one for each, and as many for all.
+    /// The number of batches whose gradients are added up into one update, averaged over all their real target
+    /// tokens; at least 1. Raise it to learn from more text per update than memory holds at once. Several
+    /// devices share these batches: a new run takes at least one for each, and as many for all.
     pub accumulate: usize,
-    /// Type in which matrices are multiplied: `float32`, `bfloat16` or `float16`. Weights, sums, norms and
-    /// losses stay in float32; validation and translation multiply in float32 too.
+    /// The number type in which matrices are multiplied during training. Weights, sums, normalisation and losses
+    /// stay in float32, and so do validation and translation. A type of 16 bits saves time on GPUs that have
+    /// units for it; on a CPU it only costs time.
     pub precision: Precision,
-    /// Share of probability that label smoothing spreads over the vocabulary (paper §5.4).
+    /// The share of probability that the training target spreads over the whole vocabulary instead of the one
+    /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4).
     pub label_smoothing: f64,
-    /// Updates between log lines; on a GPU also between two looks at whether they are finite, at most 100.
+    /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
+    /// most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
-    /// Batches prepared ahead by a background thread.
+    /// The number of batches that a background thread prepares ahead, at most 4,096; 0 prepares each when it is
+    /// needed.
     pub prefetch: usize,
-    /// Most memory to use, in GB (10⁹ bytes); 0 for what the machine has free at the start.
+    /// The most memory that the run may use, in GB (10⁹ bytes); 0 stands for what the machine has free at the
+    /// start. A run whose largest batch would need more is refused, with the name of a budget that fits.
+    /// `--max-memory` sets it on the command line.
     pub max_memory: f64,
 }
 
@@ -175,27 +207,31 @@ impl Default for TrainingSettings {
     }
 }
 
-/// When and how to validate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How often the model is measured on text that it does not learn from, and how.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ValidationSettings {
-    /// Updates between validations; 0 for none but the last.
+    /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// Decode the validation text and score BLEU.
+    /// Whether a validation translates its text and scores it by BLEU, beside measuring the loss. Switch it off
+    /// to validate faster, and choose another `validation.metric` with it.
     pub bleu: bool,
-    /// Sentences to decode, from the start of the text; 0 for all.
+    /// The number of sentences, from the start of the validation text, that are translated for BLEU; 0 takes
+    /// all. The loss is always that of the whole text.
     pub max_sentences: usize,
-    /// Hypotheses of the beam search that validates; 1 is greedy.
+    /// The number of hypotheses of the beam search that translates the validation text, from 1, which is greedy
+    /// search and fastest, to 1,000.
     pub beam: usize,
-    /// Length penalty α of that search.
+    /// The length penalty α of that search (paper §6.1); 0 or more. Larger values favour longer translations.
     pub alpha: f64,
-    /// What decides which model is best: `bleu`, `ppl` or `loss`.
+    /// The number that decides which model becomes `best/` and when `validation.patience` is used up.
     pub metric: Metric,
-    /// Validations without a better one before the run stops; 0 never stops.
+    /// The run ends after this many validations in a row without a better one; 0 never ends it.
     pub patience: u64,
-    /// Hypotheses of the beam search on the test text after training.
+    /// The number of hypotheses of the beam search on the test text after training, from 1 to 1,000; the paper
+    /// has 4 (§6.1).
     pub test_beam: usize,
-    /// Length penalty α of that search.
+    /// The length penalty α of that search; 0 or more. The paper has 0.6 (§6.1).
     pub test_alpha: f64,
 }
 
@@ -215,15 +251,17 @@ impl Default for ValidationSettings {
     }
 }
 
-/// What to keep on disk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Which states of the run are kept on disk, and how many of them are averaged at the end.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointSettings {
-    /// Updates between checkpoints; 0 for one only at the end.
+    /// The number of updates between two checkpoints, from which a run can be resumed and averaged; 0 writes
+    /// only the last one. A checkpoint holds the weights and twice as many numbers of the optimiser.
     pub every: u64,
-    /// Newest checkpoints kept; 0 keeps all.
+    /// The number of newest checkpoints that are kept on disk; 0 keeps all of them.
     pub keep: usize,
-    /// Checkpoints averaged after training (paper §6.1); 0 or 1 for none.
+    /// The number of newest checkpoints whose weights are averaged after training (paper §6.1: 5 for the base
+    /// model, 20 for the big one); 0 or 1 for no averaging. Averaging costs nothing when translating.
     pub average: usize,
 }
 
@@ -234,8 +272,9 @@ impl Default for CheckpointSettings {
 }
 
 impl TrainConfig {
-    /// The preset `name`, then the TOML file `file`, then `key.path=value` settings, each over the
-    /// one before. Without a preset, the file's own `preset` key, or `small`, is the start.
+    /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over the
+    /// one before. Without `preset` the file's own `preset` key is the start; without either,
+    /// [`DEFAULT_PRESET`].
     ///
     /// # Errors
     /// A [`ConfigFileError`] naming the file or setting, the key, and what would be right.

@@ -2,61 +2,78 @@ use burnformer_core::{Activation, EmbeddingSharing, NormPosition, Positions, Tra
 use burnformer_data::special;
 use burnformer_models::{Architecture, ModelConfig};
 use burnformer_rnn::RnnConfig;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
 /// The model's shape: a [`ModelConfig`] without what the tokeniser decides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
-    /// `transformer`, or `rnn`: the recurrent baseline, of which `d_model`, `dropout`, `sharing` and the
-    /// section `rnn` are settings.
+    /// The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`, `model.sharing` and the
+    /// section `model.rnn`, and refuses the other keys of `model`, which it has no part for; `--preset rnn`
+    /// starts from one.
     pub architecture: Architecture,
-    /// Width of the model.
+    /// The width of the model, d_model in the paper (§3.1): the number of features of every position between
+    /// layers; from 1 to 65,536, even with sinusoidal positions. Quality, memory and time grow with it.
     pub d_model: usize,
-    /// Attention heads.
+    /// The number of attention heads, h in the paper (§3.2.2); from 1 to 4,096. It must divide `model.d_model`,
+    /// unless `model.d_k` and `model.d_v` are set.
     pub heads: usize,
-    /// Width of a head's queries and keys; 0 for `d_model / heads`.
+    /// The width of each head's queries and keys, d_k in the paper (§3.2.1; Table 3, rows B); 0 stands for
+    /// `model.d_model / model.heads`, which is the paper's choice.
     pub d_k: usize,
-    /// Width of a head's values; 0 for `d_model / heads`.
+    /// The width of each head's values, d_v in the paper (§3.2.2); 0 stands for `model.d_model / model.heads`,
+    /// which is the paper's choice.
     pub d_v: usize,
-    /// Inner width of the feed-forward networks.
+    /// The inner width of the feed-forward networks, d_ff in the paper (§3.3), which is four times the width of
+    /// the model there; from 1 to 65,536.
     pub d_ff: usize,
-    /// Layers of the encoder.
+    /// The number of layers of the encoder, N in the paper (§3.1); from 1 to 1,024.
     pub encoder_layers: usize,
-    /// Layers of the decoder.
+    /// The number of layers of the decoder, N in the paper (§3.1); from 1 to 1,024. Translation runs through
+    /// the decoder once per token, so that fewer layers here speed it up most.
     pub decoder_layers: usize,
-    /// Dropout on each sub-layer's output and on the embedded sums.
+    /// The dropout rate on each sub-layer's output and on the sums of embeddings and positions, P_drop in the
+    /// paper (§5.4); from 0 to below 1. Raise it when the validation loss rises while the training loss falls:
+    /// 0.3 is usual for corpora below a few hundred thousand pairs.
     pub dropout: f64,
-    /// Dropout on attention weights.
+    /// The dropout rate on attention weights, from 0 to below 1; the paper has none.
     pub attention_dropout: f64,
-    /// Dropout inside the feed-forward networks.
+    /// The dropout rate after the activation inside the feed-forward networks, from 0 to below 1; the paper has
+    /// none.
     pub activation_dropout: f64,
-    /// `post` (the paper) or `pre`.
+    /// The position of layer normalisation around each sub-layer (paper §3.1). Take `pre` for deep models,
+    /// or where training diverges during the warm-up.
     pub norm: NormPosition,
-    /// Added to the variance in layer normalisation.
+    /// The number added to the variance in layer normalisation, so that it is never divided by zero; above 0.
     pub layer_norm_eps: f64,
-    /// `relu` (the paper), `gelu` or `silu`.
+    /// The activation function of the feed-forward networks (paper §3.3).
     pub activation: Activation,
-    /// `sinusoidal` (the paper) or `learned`.
+    /// How the model knows the position of a token (paper §3.5).
     pub positions: Positions,
-    /// Places that learned positions know.
+    /// The number of positions that learned positions have a vector for, up to 16,777,216; it must exceed
+    /// `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such limit and ignore it.
     pub max_positions: usize,
-    /// Limits self-attention to |i − j| ≤ this; 0 attends everywhere.
+    /// Self-attention reaches only positions at most this far away, |i − j| ≤ r (restricted self-attention,
+    /// paper §4); 0 lets it reach all. Its cost then grows with the length of a sentence instead of the square
+    /// of the length, which pays for texts far longer than sentences. Attention to the source stays full.
     pub attention_window: usize,
-    /// `all` (the paper), `target` or `none`; two vocabularies cannot share `all`.
+    /// Which of the source embedding, the target embedding and the output projection are one matrix
+    /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
+    /// `tokenizer.files`) needs `target` or `none`.
     pub sharing: EmbeddingSharing,
-    /// Sizes of the recurrent baseline.
+    /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
     pub rnn: RnnSettings,
 }
 
-/// What only the recurrent baseline has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The sizes that only the recurrent baseline has.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RnnSettings {
-    /// Width of the state of the decoder and of each direction of the encoder.
+    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
     pub d_hidden: usize,
-    /// Inner width of the additive attention.
+    /// The inner width of the additive attention; from 1 to 65,536.
     pub d_attention: usize,
 }
 

@@ -46,9 +46,22 @@ fn settings_override_the_file_and_the_file_the_preset() {
 }
 
 #[test]
+fn a_file_without_a_preset_starts_from_the_default_preset() {
+    let config = file("[model]\nd_ff = 77\n").unwrap();
+    let mut expected = TrainConfig::resolve(None, None, &[]).unwrap();
+    assert_eq!(expected, TrainConfig::resolve(Some(DEFAULT_PRESET), None, &[]).unwrap());
+    expected.model.d_ff = 77;
+    assert_eq!(config, expected);
+    assert_eq!(file("").unwrap(), set(&[]).unwrap());
+}
+
+#[test]
 fn a_resolved_configuration_reads_back_the_same() {
-    let config = set(&["training.budget=100"]).unwrap();
-    assert_eq!(file(&config.to_toml()).unwrap(), config);
+    for preset in preset_names() {
+        let settings = ["training.budget=100".to_string()];
+        let config = TrainConfig::resolve(Some(preset), None, &settings).unwrap();
+        assert_eq!(file(&config.to_toml()).unwrap(), config);
+    }
 }
 
 #[test]

@@ -1,0 +1,165 @@
+use anyhow::Result;
+use burnformer_train::config::DEFAULT_PRESET;
+use burnformer_train::config::reference::{Key, Section, SettingsFile, markdown};
+
+use crate::output;
+
+/// Columns of the text that explains a key.
+const WIDTH: usize = 80;
+
+/// Arguments of `config`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The keys or sections to explain, such as training.budget or schedule [default: a line for every key]
+    keys: Vec<String>,
+    /// Print the configuration page of the guide
+    #[arg(long, conflicts_with = "keys")]
+    markdown: bool,
+}
+
+/// Explains the keys of configurations.
+pub fn run(args: Args) -> Result<()> {
+    if args.markdown {
+        return output::print(markdown().trim_end());
+    }
+    let texts = match args.keys.is_empty() {
+        true => vec![list()],
+        false => args.keys.iter().map(|name| explain(name)).collect::<Result<_>>()?,
+    };
+    output::print(texts.join("\n").trim_end())
+}
+
+/// Every key in a line.
+fn list() -> String {
+    let mut text = String::new();
+    for file in SettingsFile::ALL {
+        text += &format!("# {}\n\n", heading(file));
+        for Section { path, keys, .. } in file.sections() {
+            if !path.is_empty() {
+                text += &format!("[{path}]\n");
+            }
+            for key in keys {
+                let name = key.path.strip_prefix(&format!("{path}.")).unwrap_or(&key.path);
+                let setting = format!("{name} = {}", key.default_text());
+                text += &format!("{setting:<32} # {}\n", first_sentence(&key.description));
+            }
+            text.push('\n');
+        }
+    }
+    text + "`config KEY` explains a key: its range, its presets, and when to change it.\n"
+}
+
+fn heading(file: SettingsFile) -> &'static str {
+    match file {
+        SettingsFile::Training => "a training run: --config FILE, --set KEY=VALUE (TOML)",
+        SettingsFile::Generation => {
+            "the search for translations: generation.json of a model directory"
+        }
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    let ends = [". ", "; "].into_iter().filter_map(|end| text.find(end));
+    text[..ends.min().unwrap_or(text.len())].trim_end_matches('.')
+}
+
+/// All about the keys that `name` means, in whichever file.
+fn explain(name: &str) -> Result<String> {
+    let found = SettingsFile::ALL.map(|file| file.find(name));
+    if let [Err(near), Err(also)] = &found {
+        let near = near.as_ref().or(also.as_ref());
+        let hint = near.map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+        return Err(output::wrong_usage(format_args!(
+            "no configuration key is named \"{name}\"{hint} `config` without arguments lists every key"
+        )));
+    }
+    let files = SettingsFile::ALL.into_iter().zip(found);
+    let sections = files.flat_map(|(file, found)| {
+        found.unwrap_or_default().into_iter().map(move |section| (file, section))
+    });
+    let keys = sections.flat_map(|(file, Section { keys, .. })| {
+        keys.into_iter().map(move |key| entry(file, &key))
+    });
+    Ok(keys.collect::<Vec<_>>().join("\n"))
+}
+
+fn entry(file: SettingsFile, key: &Key) -> String {
+    let mut text = format!("{}\n", key.path);
+    text += &format!("    {}, default {}\n", key.kind, key.default_text());
+    if !key.presets.is_empty() {
+        let presets = key.presets.iter().map(|(name, value)| match *name {
+            DEFAULT_PRESET => format!("{name}, which runs have without --preset, {value}"),
+            _ => format!("{name} {value}"),
+        });
+        text += &format!("    with the preset {}\n", presets.collect::<Vec<_>>().join("; "));
+    }
+    text += &format!("\n{}\n", indented(&key.description, 4));
+    if !key.choices.is_empty() {
+        text.push('\n');
+    }
+    for choice in &key.choices {
+        text += &format!("    {}\n{}\n", choice.value, indented(&choice.description, 8));
+    }
+    let value = key.default_text();
+    text += &match file {
+        SettingsFile::Training if key.fixed => {
+            format!("\n    --set {}={value}; a run that is resumed cannot change it\n", key.path)
+        }
+        SettingsFile::Training => format!("\n    --set {}={value}\n", key.path),
+        SettingsFile::Generation => "\n    in generation.json of a model directory\n".into(),
+    };
+    text
+}
+
+/// `text` in lines of at most [`WIDTH`] columns, each after `indent` blanks.
+fn indented(text: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("at least one line");
+        if line.chars().count() + 1 + word.chars().count() > WIDTH - indent {
+            lines.push(word.into());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    let blanks = " ".repeat(indent);
+    lines.iter().map(|line| format!("{blanks}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_explained_with_its_type_presets_and_how_to_set_it() {
+        let text = explain("training.budget").unwrap();
+        assert!(text.starts_with("training.budget\n    integer, default 4096\n"), "{text}");
+        assert!(text.contains("base 25000") && text.contains("--set training.budget"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let preset = "with the preset tiny, which runs have without --preset, 500; multi30k 800";
+        assert!(explain("warmup").unwrap().contains(preset));
+        assert!(explain("beam_size").unwrap().contains("generation.json"));
+        assert!(explain("model.norm").unwrap().contains("\"pre\"\n        Before each"));
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_nearest_key() {
+        let message = explain("training.buget").unwrap_err().to_string();
+        assert!(message.contains("did you mean \"training.budget\"?"), "{message}");
+    }
+
+    #[test]
+    fn the_list_has_a_line_for_every_key() {
+        let list = list();
+        assert!(
+            list.contains("# The width of the model, d_model in the paper (§3.1): the number"),
+            "{list}"
+        );
+        let keys = SettingsFile::ALL.into_iter().flat_map(SettingsFile::sections);
+        for key in keys.flat_map(|section| section.keys) {
+            let name = key.path.rsplit('.').next().unwrap();
+            assert!(list.contains(&format!("{name} = {}", key.default_text())), "{name}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! From a struct's JSON schema to its sections and keys.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use super::{Choice, Key, Section};
+
+/// The tables and keys of `T`, in the order of its fields.
+pub(super) fn sections<T: JsonSchema>() -> Vec<Section> {
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut sections = Vec::new();
+    collect("", schema.as_value(), &mut sections);
+    sections.retain(|section| !section.keys.is_empty());
+    sections
+}
+
+/// Adds the table `schema` at `path`, then those below it.
+fn collect(path: &str, schema: &Value, sections: &mut Vec<Section>) {
+    let place = sections.len();
+    let description = description(schema);
+    sections.push(Section { path: path.into(), description, keys: vec![] });
+    for (name, property) in properties(schema).into_iter().flatten() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        match table(property) {
+            // A table that may be missing is a key too: its default says so.
+            Some((inner, optional)) => {
+                if optional {
+                    sections[place].keys.push(key(&path, property, "table or null".into()));
+                }
+                collect(&path, inner, sections);
+            }
+            None => sections[place].keys.push(key(&path, property, kind(property))),
+        }
+    }
+}
+
+/// The schema of the table that `schema` is, and whether it may be null instead.
+fn table(schema: &Value) -> Option<(&Value, bool)> {
+    if properties(schema).is_some() {
+        let nullable =
+            schema["type"].as_array().is_some_and(|names| names.contains(&"null".into()));
+        return Some((schema, nullable));
+    }
+    let inner =
+        alternatives(schema).find(|one| properties(one).is_some() && constant(one).is_none());
+    let optional = alternatives(schema).any(|one| one["type"] == "null");
+    inner.filter(|_| optional).map(|inner| (inner, true))
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema["properties"].as_object()
+}
+
+fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten()
+}
+
+fn key(path: &str, schema: &Value, kind: String) -> Key {
+    Key {
+        path: path.into(),
+        kind,
+        default: schema.get("default").cloned(),
+        description: description(schema),
+        choices: choices(schema),
+        presets: vec![],
+        fixed: false,
+    }
+}
+
+/// A doc comment as paragraphs: lines are joined, blank lines stay.
+fn description(schema: &Value) -> String {
+    let text = schema["description"].as_str().unwrap_or_default();
+    let paragraphs = text.split("\n\n");
+    paragraphs.map(|lines| lines.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A type in words.
+fn kind(schema: &Value) -> String {
+    let named = |name: &str| match name {
+        "array" => format!("list of {}s", kind(&schema["items"])),
+        name => name.to_string(),
+    };
+    match &schema["type"] {
+        Value::String(name) => named(name),
+        Value::Array(names) => {
+            let names = names.iter().filter_map(Value::as_str);
+            names.map(named).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "one of the values below".into(),
+    }
+}
+
+/// The values of an enum: names, or tables of one key that carry a value.
+fn choices(schema: &Value) -> Vec<Choice> {
+    let described = alternatives(schema)
+        .filter_map(|one| Some(Choice { value: constant(one)?, description: description(one) }));
+    let plain = schema["enum"].as_array().into_iter().flatten();
+    let plain = plain.map(|value| Choice { value: value.to_string(), description: String::new() });
+    described.chain(plain).collect()
+}
+
+/// The value that an alternative of an enum stands for.
+fn constant(schema: &Value) -> Option<String> {
+    if let Some(value) = schema.get("const") {
+        return Some(value.to_string());
+    }
+    let required = schema["required"].as_array()?;
+    let (name, inner) = properties(schema)?.iter().next().filter(|_| required.len() == 1)?;
+    Some(format!("{{\"{name}\": {}}}", kind(inner)))
+}
