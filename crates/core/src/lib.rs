@@ -91,3 +91,8 @@ pub use residual::ResidualNorm;
 pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 pub use transformer::{AttentionMaps, Memory, Transformer};
 pub use window::{Sight, Window, WindowBlocks, window_attention};
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

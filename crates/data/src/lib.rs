@@ -46,3 +46,8 @@ pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
 pub use tokenizer::{Tokenizer, TokenizerKind, TokenizerSettings, Tokenizers};
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

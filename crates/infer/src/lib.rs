@@ -87,7 +87,8 @@ pub use translator::{
     save_text_files,
 };
 
-/// The programs in the README, compiled and run as they stand there.
+/// The programs in the workspace's README and in this crate's, compiled and run as they stand there.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

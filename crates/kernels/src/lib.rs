@@ -120,3 +120,8 @@ pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
         false
     }
 }
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

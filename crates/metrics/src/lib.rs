@@ -62,3 +62,8 @@ pub use statistics::Statistics;
 pub use ter::{Ter, TerScore};
 pub use tokenize::BleuTokenizer;
 pub use tokenize::moses::{MosesLanguage, moses_tokenize};
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

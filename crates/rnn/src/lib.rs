@@ -37,3 +37,8 @@ pub use decoder::{RnnCache, RnnDecoder};
 pub use encoder::RnnEncoder;
 pub use gru::Gru;
 pub use network::{Rnn, RnnMemory};
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

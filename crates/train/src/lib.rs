@@ -61,3 +61,8 @@ pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use update::Updater;
 pub use validate::{Validation, Validator};
 pub use window::Window;
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

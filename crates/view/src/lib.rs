@@ -45,3 +45,8 @@ pub use canvas::{Format, Picture, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
 pub use estimates::{Estimate, EstimateRow, Estimates};
 pub use heat::HeatMap;
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
