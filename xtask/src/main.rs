@@ -7,6 +7,7 @@
 //! program compiles in a second and never waits for Burn.
 
 mod devices;
+mod guide;
 mod worker;
 
 use std::env;
@@ -39,9 +40,10 @@ const FORWARDED: [Entry; 13] = [
 ];
 
 /// Commands of this program.
-const OWN: [Entry; 2] = [
+const OWN: [Entry; 3] = [
     ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
+    ("guide", "build the guide of docs/ with mdBook, into target/guide"),
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         "help" | "--help" | "-h" => help(),
         "test" => test(&rest),
         "check" => check(&rest),
+        "guide" => guide::build(&workspace()),
         name if FORWARDED.iter().any(|(known, _)| *known == name) => forward(name, &rest),
         name => unknown(name),
     }
@@ -202,12 +205,17 @@ fn cargo(subcommand: &str) -> Command {
     command
 }
 
-/// The workspace's Cargo.toml, as cargo tells a program that it runs: clones that share a target folder may share
-/// this program, compiled in either.
+/// The workspace's Cargo.toml.
 fn manifest() -> PathBuf {
+    workspace().join("Cargo.toml")
+}
+
+/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder may share this
+/// program, compiled in either.
+fn workspace() -> PathBuf {
     let own =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&own).with_file_name("Cargo.toml")
+    Path::new(&own).parent().expect("xtask lies in the workspace").to_path_buf()
 }
 
 /// Arguments after `cargo run` that run `burnformer <name> <args>`.

@@ -1,0 +1,30 @@
+//! Builds the guide in `docs/` with mdBook.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::exit_code;
+
+/// The version of mdBook that the guide is written for.
+const VERSION: &str = "0.5.4";
+
+/// Builds the guide into `target/guide` below `workspace`; says how to install mdBook where it is missing.
+pub fn build(workspace: &Path) -> ExitCode {
+    let folder = workspace.join("target/guide");
+    let docs = workspace.join("docs");
+    match Command::new("mdbook").arg("build").arg("--dest-dir").arg(&folder).arg(&docs).status() {
+        Err(cause) => {
+            eprintln!(
+                "xtask: mdbook does not start ({cause}); install it by: cargo install mdbook --version {VERSION} --locked"
+            );
+            ExitCode::FAILURE
+        }
+        Ok(status) => {
+            let code = exit_code(Ok(status));
+            if status.success() {
+                eprintln!("xtask: the guide is {}", folder.join("index.html").display());
+            }
+            code
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The links of every Markdown file of the repository: the file and the heading that they name exist, and
+//! the pages of the guide are reachable inside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The folder that mdBook makes the guide of; its pages may link to each other only.
+const GUIDE: &str = "docs";
+
+/// The guide's table of contents.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// What a Markdown file offers and asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Page {
+    /// The anchors of its headings, as GitHub and mdBook make them.
+    anchors: BTreeSet<String>,
+    /// The destinations of its links and pictures that are not on the web.
+    links: Vec<String>,
+}
+
+/// Every fault of the links below `root`, a sentence each.
+///
+/// # Errors
+/// If the files cannot be listed or read.
+fn faults(root: &Path) -> Result<Vec<String>, String> {
+    let mut pages = BTreeMap::new();
+    for file in markdown_files(root)? {
+        let text = fs::read_to_string(root.join(&file))
+            .map_err(|cause| format!("{}: cannot be read: {cause}", file.display()))?;
+        pages.insert(file, Page::of(&text));
+    }
+    let mut faults: Vec<String> = pages
+        .iter()
+        .flat_map(|(file, page)| {
+            page.links.iter().filter_map(|link| fault(root, &pages, file, link))
+        })
+        .collect();
+    faults.extend(unlisted(&pages));
+    Ok(faults)
+}
+
+/// The Markdown files that git tracks or would track, relative to `root`.
+fn markdown_files(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let output = Command::new("git")
+        .current_dir(root)
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
+        .output()
+        .map_err(|cause| format!("cannot start git to list the Markdown files: {cause}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut files: Vec<PathBuf> = listed.lines().map(PathBuf::from).collect();
+    files.retain(|file| root.join(file).exists());
+    Ok(files)
+}
+
+impl Page {
+    fn of(text: &str) -> Self {
+        let mut page = Self::default();
+        let mut heading: Option<String> = None;
+        for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+            match event {
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::End(TagEnd::Heading(_)) => {
+                    page.anchors.insert(page.free_anchor(&heading.take().unwrap_or_default()));
+                }
+                Event::Text(part) | Event::Code(part) => {
+                    if let Some(heading) = &mut heading {
+                        heading.push_str(&part);
+                    }
+                }
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
+                    if !is_on_the_web(&dest_url) =>
+                {
+                    page.links.push(dest_url.into_string());
+                }
+                _ => {}
+            }
+        }
+        page
+    }
+
+    /// The anchor of a further heading: repeated ones are numbered.
+    fn free_anchor(&self, heading: &str) -> String {
+        let anchor = anchor(heading);
+        let numbered = (1..).map(|number| format!("{anchor}-{number}"));
+        std::iter::once(anchor.clone())
+            .chain(numbered)
+            .find(|candidate| !self.anchors.contains(candidate))
+            .expect("numbers do not end")
+    }
+}
+
+fn is_on_the_web(link: &str) -> bool {
+    ["http://", "https://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
+}
+
+/// A heading as an anchor: lower case, blanks as hyphens, no punctuation.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// What is wrong with `link` in `file`, if anything is.
+fn fault(root: &Path, pages: &BTreeMap<PathBuf, Page>, file: &Path, link: &str) -> Option<String> {
+    let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
+    let target = match path {
+        "" => file.to_path_buf(),
+        path => normalized(&file.with_file_name("").join(path)),
+    };
+    let fault = |what: &str| Some(format!("{}: the link \"{link}\" {what}", file.display()));
+    if !root.join(&target).exists() {
+        return fault("names a file that does not exist");
+    }
+    if file.starts_with(GUIDE) && !target.starts_with(GUIDE) {
+        return fault(
+            "leaves the guide, whose built pages cannot reach it; name the path as code instead",
+        );
+    }
+    let has_anchor = |page: &Page| page.anchors.contains(&fragment.to_lowercase());
+    if !fragment.is_empty() && pages.get(&target).is_some_and(|page| !has_anchor(page)) {
+        return fault("names a heading that does not exist");
+    }
+    None
+}
+
+/// A path without `.` and `..`, without looking at the disk.
+fn normalized(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+/// Pages of the guide that its table of contents does not list, which mdBook would leave out.
+fn unlisted(pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
+    let summary = Path::new(SUMMARY);
+    let Some(contents) = pages.get(summary) else { return Vec::new() };
+    let listed: BTreeSet<PathBuf> =
+        contents.links.iter().map(|link| normalized(&Path::new(GUIDE).join(link))).collect();
+    let in_guide = pages.keys().filter(|file| file.starts_with(GUIDE) && *file != summary);
+    in_guide
+        .filter(|file| !listed.contains(*file))
+        .map(|file| format!("{}: is not listed in {SUMMARY}", file.display()))
+        .collect()
+}
+
+#[test]
+fn every_link_of_the_repository_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let faults = faults(root).expect("git lists the Markdown files");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The faults of a repository that holds `files`.
+fn faults_of(files: &[(&str, &str)]) -> Vec<String> {
+    let pages = files.iter().map(|(name, text)| (PathBuf::from(name), Page::of(text)));
+    let pages: BTreeMap<PathBuf, Page> = pages.collect();
+    let root = std::env::temp_dir().join(format!(
+        "xtask-links-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut found: Vec<String> = Vec::new();
+    for (file, page) in &pages {
+        found.extend(page.links.iter().filter_map(|link| fault(&root, &pages, file, link)));
+    }
+    found.extend(unlisted(&pages));
+    fs::remove_dir_all(&root).unwrap();
+    found
+}
+
+#[test]
+fn a_link_to_a_missing_file_or_heading_is_found() {
+    let found = faults_of(&[
+        (
+            "README.md",
+            "[a](docs/a.md) [b](docs/b.md) [c](docs/a.md#one-two) [d](docs/a.md#three) [w](https://example.org)",
+        ),
+        ("docs/a.md", "# One, *two*\n"),
+    ]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("docs/b.md") && found[0].contains("file"), "{found:?}");
+    assert!(found[1].contains("#three") && found[1].contains("heading"), "{found:?}");
+}
+
+#[test]
+fn a_page_of_the_guide_may_neither_leave_it_nor_be_missing_from_its_contents() {
+    let found = faults_of(&[
+        ("README.md", ""),
+        ("docs/SUMMARY.md", "- [A](a.md)\n"),
+        ("docs/a.md", "[out](../README.md) [in](b.md)"),
+        ("docs/b.md", "[self](#none)"),
+    ]);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("leaves the guide"), "{found:?}");
+    assert!(found[1].contains("#none"), "{found:?}");
+    assert!(found[2].contains("docs/b.md: is not listed"), "{found:?}");
+}
+
+#[test]
+fn anchors_are_those_of_github() {
+    let page = Page::of("# `train --out`: why?\n## Twice\n## Twice\n");
+    let expected = ["train---out-why", "twice", "twice-1"];
+    assert_eq!(page.anchors, expected.map(String::from).into());
+}
