@@ -4,7 +4,6 @@
 //! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
 //! 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
 
-mod allocator;
 mod commands;
 mod device;
 mod embedded;
@@ -61,7 +60,7 @@ enum Command {
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
-    allocator::keep_freed_memory();
+    burnformer_core::keep_freed_memory();
     device::prepare();
     let command = Cli::parse().command;
     let result = device::guarded("", || match command {

@@ -92,3 +92,13 @@ pub use translator::{
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The programs in the guide's page on embedding.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+struct Embedding;
+
+/// The program that follows one batch through the model.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/paper.md")]
+struct Paper;
