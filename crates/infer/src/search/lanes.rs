@@ -1,5 +1,5 @@
 //! Sentences divided among processors: each part of a batch is decoded by one thread from beginning
-//! to end, which costs no waiting inside a step.
+//! to end, which costs no waiting inside a step. A part that is alone has all threads for its products.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,9 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, lanes: usize) -> Vec<Vec<usize>> 
     batches.into_iter().flat_map(parts).collect()
 }
 
-/// Runs `work` on every part, on `lanes` threads that use no others, and hands each result to `take`.
+/// Runs `work` on every part and hands each result to `take`: several parts on `lanes` threads that use no
+/// others, a single one as a task of rayon's pool. From a thread outside the pool each product inside the
+/// part would be handed over on its own, and the caller put to sleep and woken for each.
 ///
 /// # Errors
 /// The error of the first part that has one.
@@ -25,8 +27,11 @@ pub(super) fn run<T: Send>(
     work: impl Fn(&[usize]) -> Result<T, InferError> + Sync,
     mut take: impl FnMut(T),
 ) -> Result<(), InferError> {
-    if lanes < 2 || parts.len() < 2 {
+    if lanes < 2 {
         return parts.iter().try_for_each(|part| work(part).map(&mut take));
+    }
+    if let [part] = parts {
+        return rayon::scope(|_| work(part)).map(take);
     }
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
     let results = Mutex::new(Vec::with_capacity(parts.len()));
@@ -77,6 +82,17 @@ mod tests {
             run(&parts, lanes, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
             assert_eq!(taken, (0..20).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_single_part_runs_inside_the_pool_unless_another_device_computes() {
+        let inside = |lanes| {
+            let mut inside = None;
+            let thread = |_: &[usize]| Ok(rayon::current_thread_index().is_some());
+            run(&[vec![0]], lanes, thread, |found| inside = Some(found)).unwrap();
+            inside.unwrap()
+        };
+        assert_eq!([inside(1), inside(2)], [false, true]);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use tile::{Instructions, Tile};
 const BLOCK: usize = 64 * 1024;
 /// Rows that a block is a multiple of.
 const ROWS: usize = 8;
-/// Multiplications below which a product stays on one thread.
-const PARALLEL: usize = 1 << 20;
+/// Multiplications below which a product stays on one thread. What lies above takes a few microseconds, more
+/// than it costs to give a share to a thread of the pool that is awake.
+const PARALLEL: usize = 1 << 16;
 /// Numbers of a [`Line`].
 const LINE: usize = 16;
 
