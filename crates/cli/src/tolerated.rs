@@ -12,6 +12,7 @@ pub struct Tolerated {
     invalid: Kind,
     cut: Kind,
     long: Kind,
+    long_prefix: Kind,
 }
 
 struct Kind {
@@ -28,6 +29,7 @@ impl Tolerated {
             invalid: kind("were not UTF-8"),
             cut: kind("were too long to be read whole"),
             long: kind("were too long to be translated whole"),
+            long_prefix: kind("were longer than their translations may be"),
         }
     }
 
@@ -56,9 +58,21 @@ impl Tolerated {
         }
     }
 
+    /// Counts the forced prefix on line `number` if its `tokens` are more than the `limit` of its translation.
+    pub fn prefix(&mut self, number: u64, tokens: usize, limit: usize) {
+        if tokens > limit {
+            let remedy = format!(
+                "the translation is the first {limit} of {tokens} tokens of the prefix, which is all that the \
+                 length limit allows; shorten the prefix, or raise the limit (--max-length, or \
+                 max_length_extra in the model's generation.json)"
+            );
+            self.long_prefix.count(&self.input, number, &remedy);
+        }
+    }
+
     /// Tells the sums, where one warning did not say it all.
     pub fn finish(&self) {
-        for Kind { lines, what } in [&self.invalid, &self.cut, &self.long] {
+        for Kind { lines, what } in [&self.invalid, &self.cut, &self.long, &self.long_prefix] {
             if *lines > 1 {
                 warn(&format!("{}: {lines} lines in all {what}", self.input));
             }

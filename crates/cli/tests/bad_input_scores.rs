@@ -94,14 +94,64 @@ fn pairs_that_cannot_be_scored_by_a_model_are_named() {
     let score = |more: &[&str], needles: &[&str]| {
         refused(&[&["score", "--model", &model, "--source"][..], more].concat(), 1, needles);
     };
-    score(&[&one, "--target", &two], &["one ends after line 1", "line 2 has no partner"]);
-    score(&[&three], &["three.tsv:2", "3 column(s)"]);
     score(&[&long, "--target", &one], &["long: sentence 1", "at most 1024", "split"]);
     score(&[&one, "--target", &long], &["sentence 1: the target", "at most 1024"]);
     score(&["/no/such"], &["/no/such: no such file"]);
     let ids = folder.write("ids", "270\n270 x\n");
     let words = folder.write("words", "270\n270\n");
-    score(&[&words, "--target", &ids, "--token-ids"], &["ids:2", "\"x\" is no token id"]);
+    let one_and_long = folder.write("one_and_long", format!("one\n{}\n", "one ".repeat(100_000)));
+    let after_the_first: [(&[&str], &[&str]); 5] = [
+        (&[&one, "--target", &two], &["one ends after line 1", "line 2 has no partner"]),
+        (&[&three], &["three.tsv:2", "3 column(s)"]),
+        (&[&words, "--target", &ids, "--token-ids"], &["ids:2", "\"x\" is no token id"]),
+        (&[&one_and_long, "--target", &two], &["one_and_long: sentence 2: the source"]),
+        (&[&two, "--target", &one_and_long], &["sentence 2: the target", "at most 1024"]),
+    ];
+    for (more, needles) in after_the_first {
+        let output = run(&[&["score", "--model", &model, "--source"][..], more].concat());
+        let message = common::stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(needles.iter().all(|needle| message.contains(needle)), "{message}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), 1, "the pair before it is scored: {text}");
+    }
+}
+
+#[test]
+fn empty_lines_are_scored_like_any_other() {
+    let folder = Folder::new();
+    let model = Untrained::get().model().display().to_string();
+    let source = folder.write("source", "eins\n\n   \nzwei\n\n");
+    let target = folder.write("target", "one\n\ntwo\n\n\n");
+    let arguments = ["score", "--model", &model, "--source", &source, "--target", &target];
+    let text = common::stdout(&run(&arguments));
+    let totals = text.lines().map(|line| line.split('\t').next().unwrap().parse::<f64>().unwrap());
+    let totals: Vec<f64> = totals.collect();
+    assert_eq!(totals.len(), 5);
+    assert!(totals.iter().all(|total| total.is_finite() && *total < 0.0), "{totals:?}");
+    assert_eq!(totals[1], totals[4], "an empty pair is one of </s> alone");
+    let fixed = ["eval-bleu", "--model", &model, "--source", &source, "--reference", &target];
+    let written = folder.write("written", "");
+    common::stdout(&run(&[&fixed[..], &["--beam", "1", "--output", &written]].concat()));
+    let lines = fs::read_to_string(&written).unwrap();
+    let blank: Vec<bool> = lines.split_terminator('\n').map(str::is_empty).collect();
+    assert_eq!(blank.len(), 5, "{lines:?}");
+    assert!(blank[1] && blank[2] && blank[4], "{lines:?}");
+}
+
+#[test]
+fn a_model_that_asks_for_an_n_best_list_is_scored_with_any_beam() {
+    let folder = Folder::new();
+    let copy = Untrained::get().copy();
+    let settings = copy.path().join("generation.json");
+    let mut json: serde_json::Value =
+        serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
+    (json["beam_size"], json["n_best"]) = (8.into(), 8.into());
+    fs::write(&settings, json.to_string()).unwrap();
+    burnformer_core::model_dir::seal(copy.path()).unwrap();
+    let (model, text) = (copy.path().display().to_string(), folder.write("text", "eins\n"));
+    let fixed = ["eval-bleu", "--model", &model, "--source", &text, "--reference", &text];
+    common::stdout(&run(&[&fixed[..], &["--beam", "1"]].concat()));
 }
 
 #[test]

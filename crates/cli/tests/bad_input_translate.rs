@@ -2,12 +2,14 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::process::Output;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::Value;
 
 use common::{Untrained, assert_refused, refused, run, run_with, stderr, stdout};
 
@@ -166,6 +168,135 @@ fn prefixes_that_do_not_match_are_named() {
     );
 }
 
+/// Splits an n-best list into its numbers, texts and scores.
+fn n_best_lines(text: &str) -> Vec<(usize, String, f64)> {
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.split(" ||| ").collect();
+        let [number, text, score] = fields[..] else { panic!("{line:?}") };
+        (number.parse().unwrap(), text.to_owned(), score.parse().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn an_n_best_list_has_exactly_n_lines_for_each_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = folder.path().join("prefix");
+    fs::write(&prefix, "\none two\none two three four five six seven eight\n\n").unwrap();
+    let model = model();
+    let input = b"eins zwei drei\n\nvier\n   \n";
+    let cases: [&[&str]; 7] = [
+        &["--nbest", "10", "--max-length", "5"],
+        &["--nbest", "10", "--max-length", "1"],
+        &["--nbest", "4", "--beam", "4", "--max-length", "3", "--min-length", "3"],
+        &["--nbest", "3", "--sample", "--max-length", "4"],
+        &["--nbest", "1000", "--max-length", "1"],
+        &["--nbest", "5", "--max-length", "4", "--model", &model],
+        &["--nbest", "6", "--max-length", "7", "--prefix", prefix.to_str().unwrap()],
+    ];
+    for more in cases {
+        let n: usize = more[1].parse().unwrap();
+        let arguments = [&["translate", "--model", &model][..], more].concat();
+        let lines = n_best_lines(&stdout(&run_with(&arguments, input)));
+        let numbers = lines.iter().map(|line| line.0);
+        assert!(numbers.eq((0..4 * n).map(|i| i / n)), "{more:?}");
+        let json = stdout(&run_with(&[&arguments[..], &["--json"]].concat(), input));
+        let json: Vec<Value> =
+            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for (own, lines) in json.iter().zip(lines.chunks(n)) {
+            let all = own["n_best"].as_array().unwrap();
+            let texts = all.iter().map(|one| one["translation"].as_str().unwrap());
+            assert!(texts.eq(lines.iter().map(|line| &line.1)), "{more:?}");
+            for key in ["translation", "score", "tokens", "finish"] {
+                assert_eq!(own[key], all[0][key], "{more:?}: the first is the best");
+            }
+        }
+        assert_eq!(json.len(), 4, "{more:?}");
+    }
+}
+
+#[test]
+fn a_list_longer_than_the_translations_there_are_repeats_the_last() {
+    let model = model();
+    let arguments =
+        ["translate", "--model", &model, "--nbest", "600", "--max-length", "1", "--json"];
+    let text = stdout(&run_with(&arguments, b"eins\n\n"));
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all = lines[0]["n_best"].as_array().unwrap();
+    let tokens = |one: &Value| one["tokens"][0].as_u64().unwrap();
+    let different: HashSet<u64> = all.iter().map(tokens).collect();
+    let config = fs::read(Untrained::get().model().join("config.json")).unwrap();
+    let config: Value = serde_json::from_slice(&config).unwrap();
+    let vocab = config["model"]["target_vocab"].as_u64().unwrap() as usize;
+    assert_eq!(different.len(), vocab - 2, "all tokens but padding and <s>");
+    assert!(
+        all.len() == 600
+            && all[different.len()..].iter().all(|one| one == &all[different.len() - 1])
+    );
+    assert_eq!(
+        (&all[0]["finish"], &all[1]["finish"]),
+        (&"end-of-sentence".into(), &"limit".into())
+    );
+    let score = |one: &Value| one["score"].as_f64().unwrap();
+    assert!(all[1..].is_sorted_by(|a, b| score(a) >= score(b)), "best first");
+    let empty = lines[1]["n_best"].as_array().unwrap();
+    assert!(
+        empty.len() == 600 && empty.iter().all(|one| one["translation"] == "" && score(one) == 0.0)
+    );
+}
+
+#[test]
+fn a_prefix_beyond_the_limit_is_cut_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prefix.txt");
+    let long = "one two three four five six seven eight nine ".repeat(3);
+    fs::write(&path, format!("one\n\n{long}\ntwo\n{long}\n")).unwrap();
+    let prefixed = ["--prefix", path.to_str().unwrap(), "--json"];
+    let output = translate(&prefixed, b"eins\nzwei\ndrei\n\nvier\n");
+    let text = stdout(&output);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    assert!(lines[0]["translation"].as_str().unwrap().starts_with("one"), "{text}");
+    for cut in [2, 4] {
+        assert_eq!(lines[cut]["tokens"].as_array().unwrap().len(), 8, "{text}");
+        let translation = lines[cut]["translation"].as_str().unwrap();
+        assert!(long.starts_with(translation) && !translation.is_empty(), "{translation:?}");
+        assert_eq!(lines[cut]["finish"], "limit");
+    }
+    assert_eq!(lines[3]["translation"], "two", "an empty line has its prefix");
+    assert_eq!(lines[3]["finish"], "end-of-sentence");
+    let message = stderr(&output);
+    for needle in [
+        "prefix.txt:3: the translation is the first 8 of",
+        "--max-length",
+        "prefix.txt: 2 lines in all were longer than their translations may be",
+    ] {
+        assert!(message.contains(needle), "{needle:?} is not in {message}");
+    }
+}
+
+#[test]
+fn lines_before_a_bad_prefix_are_translated_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prefix.ids");
+    for (ids, needle) in [
+        ("2", "prefix.ids:3: the prefix holds the special id 2"),
+        ("270 0", "prefix.ids:3: the prefix holds the special id 0"),
+        ("270 x", "prefix.ids:3: \"x\" is no token id"),
+        ("99999", "prefix.ids:3: the id 99999 is outside the vocabulary"),
+    ] {
+        fs::write(&path, format!("270\n\n{ids}\n271\n")).unwrap();
+        let more = ["--token-ids", "--prefix", path.to_str().unwrap()];
+        // A later bad line of the text is not what stops first.
+        let output = translate(&more, b"270 271\n272\n273\n274 x\n");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(needle), "{needle:?} is not in {}", stderr(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.starts_with("270"), "{text}");
+    }
+}
+
 #[test]
 fn input_and_output_that_cannot_be_are_named() {
     let untrained = Untrained::get();
@@ -215,7 +346,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
 #[test]
 fn settings_out_of_range_are_wrong_usage() {
     let model = model();
-    let cases: [(&[&str], &[&str]); 12] = [
+    let cases: [(&[&str], &[&str]); 13] = [
         (&["--beam", "0"], &["--beam", "1..=1000"]),
         (&["--beam", "1000000000"], &["--beam", "1..=1000"]),
         (&["--nbest", "0"], &["--nbest", "1..=1000"]),
@@ -228,6 +359,7 @@ fn settings_out_of_range_are_wrong_usage() {
         (&["--chunk", "0"], &["--chunk"]),
         (&["--longest", "1"], &["--longest"]),
         (&["--max-length", "0"], &["--max-length"]),
+        (&["--max-length", "5", "--min-length", "6"], &["min_length = 6", "exceed max_length"]),
     ];
     for (more, needles) in cases {
         refused(&[&["translate", "--model", &model][..], more].concat(), 2, needles);

@@ -91,7 +91,7 @@ pub enum InferError {
         /// The most that the model takes.
         limit: usize,
     },
-    /// A forced prefix leaves no room for what follows.
+    /// A forced prefix is longer than a translation may be.
     #[error(
         "sentence {sentence}: the forced prefix has {length} tokens but the length limit is {limit}; \
          shorten the prefix or raise the limit"
@@ -168,7 +168,21 @@ pub enum InferError {
 }
 
 impl InferError {
-    /// The same error with sentences counted from `offset` on: batches and chunks know only their own.
+    /// The number, from 1, of the sentence that is at fault; `None` if no single one is.
+    pub fn sentence(&self) -> Option<usize> {
+        match self {
+            Self::SourceTooLong { sentence, .. }
+            | Self::TargetTooLong { sentence, .. }
+            | Self::PrefixTooLong { sentence, .. }
+            | Self::PrefixToken { sentence, .. }
+            | Self::UnknownId { sentence, .. }
+            | Self::NotFinite { sentence, .. } => Some(*sentence),
+            _ => None,
+        }
+    }
+
+    /// Adds `offset` to the number of the sentence at fault: a batch or a chunk counts only its own
+    /// sentences, its caller those before it.
     pub fn offset(mut self, offset: usize) -> Self {
         match &mut self {
             Self::SourceTooLong { sentence, .. }

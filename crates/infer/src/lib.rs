@@ -78,7 +78,7 @@ pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
-pub use score::{TargetScore, force_score, perplexity};
+pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Request, search};
 pub use settings::{GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{

@@ -32,6 +32,12 @@ impl TargetScore {
 pub fn perplexity(scores: &[TargetScore]) -> f64 {
     let total: f64 = scores.iter().map(|score| score.total).sum();
     let tokens: usize = scores.iter().map(|score| score.log_probs.len()).sum();
+    perplexity_of(total, tokens)
+}
+
+/// Perplexity of a text whose `tokens`, `</s>` counted, have the natural log-probability `total` together;
+/// 1 for no tokens.
+pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
     (-total / tokens.max(1) as f64).exp()
 }
 

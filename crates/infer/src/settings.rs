@@ -28,9 +28,10 @@ pub struct SearchSettings {
     /// token lowers the probability.
     pub length_penalty: LengthPenalty,
     /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or to 1,000 when
-    /// sampling.
+    /// sampling. Of a beam, those that the model closed come before those that the length limit cut.
     pub n_best: usize,
-    /// The fewest tokens of a translation, not counting the closing `</s>`.
+    /// The fewest tokens of a translation, not counting the closing `</s>`; at most `max_length`. Where the
+    /// length limit of a sentence is lower, the limit holds.
     pub min_length: usize,
     /// The most tokens of a translation, counting `</s>`, whatever the length of the source; at least 1. Without
     /// it only the two keys below limit the length.
@@ -154,6 +155,8 @@ impl SearchSettings {
         check(good, "max_length_factor", &factor, "at most 1000 is possible")?;
         let max = self.max_length.unwrap_or(1);
         check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
+        let within = self.max_length.is_none_or(|max| self.min_length <= max);
+        check(within, "min_length", &self.min_length, "it cannot exceed max_length; lower it")?;
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 

@@ -164,6 +164,14 @@ fn a_stream_stops_at_the_first_error_and_counts_sentences_from_its_start() {
     assert!(matches!(error, InferError::SourceTooLong { sentence: 3, limit: 20, .. }), "{error}");
     let truncate = TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
     assert_eq!(run(&truncate).unwrap(), 3);
+    let mut written = Vec::new();
+    let error = translator.translate_lines(lines(), 10, &translator.options(), |translation| {
+        written.push(translation.text);
+        Ok::<(), InferError>(())
+    });
+    assert!(matches!(error, Err(InferError::SourceTooLong { sentence: 3, .. })));
+    let before = translator.translate(&[LINES[0], LINES[2]], &translator.options()).unwrap();
+    assert!(written.iter().eq(before.iter().map(|translation| &translation.text)), "{written:?}");
     let failing = lines().into_iter().take(1).chain([Err(InferError::EmptyEnsemble)]);
     let mut written = 0;
     let error = translator.translate_lines(failing, 2, &truncate, |_| {

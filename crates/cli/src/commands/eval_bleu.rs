@@ -185,6 +185,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
     let mut options = translator.options();
     options.search.beam_size = args.beam;
+    options.search.n_best = 1;
     options.search.length_penalty = LengthPenalty::Gnmt(args.alpha);
     options.search.validate().map_err(wrong_usage)?;
     options.longest = args.longest;

@@ -1,9 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Error, Result};
 use burnformer_data::corpus::LinePair;
-use burnformer_data::{ParallelReader, Tokenizer, Utf8Policy};
-use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, Translator, perplexity};
+use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_infer::{
+    LONGEST_SENTENCE, LengthPenalty, TargetScore, TranslateOptions, Translator, perplexity_of,
+};
 use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
@@ -11,6 +13,9 @@ use super::at_least;
 use super::token_ids::line_to_ids;
 use crate::device::DeviceName;
 use crate::output::{Output, wrong_usage};
+
+/// Pairs scored and written at once, so that those of like length go together and memory is bounded.
+const CHUNK: usize = 2048;
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
@@ -42,54 +47,90 @@ pub struct Args {
 }
 
 /// For each pair a line `log-probability TAB score TAB perplexity`; the whole text's perplexity goes
-/// to stderr.
+/// to stderr. Pairs before a failure are scored and written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
     let paths: Vec<PathBuf> =
         [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;
-    let pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
-    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    let (tokenizers, model) = (translator.tokenizers(), translator.model());
-    let encode = |file: &Path, tokenizer: &Tokenizer, text: &str, line, vocab| match args.token_ids
-    {
-        true => line_to_ids(file, line, text, vocab),
-        false => Ok(tokenizer.encode(text)),
-    };
-    let target_file = args.target.as_ref().unwrap_or(&args.source);
-    let (mut sources, mut targets) = (Vec::new(), Vec::new());
-    for LinePair { line, source, target, .. } in &pairs {
-        let (source_vocab, target_vocab) = (model.source_vocab(), model.target_vocab());
-        sources.push(encode(&args.source, &tokenizers.source, source, *line, source_vocab)?);
-        targets.push(encode(target_file, &tokenizers.target, target, *line, target_vocab)?);
+    let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
+    let options = options(&args, &translator)?;
+    let mut output = Output::create(None, &[])?;
+    let (mut done, mut tokens, mut total) = (0, 0, 0.0);
+    loop {
+        let (sources, targets, failure) = next_chunk(&args, &translator, &mut pairs);
+        let (scores, bad) = translator.score_ids_until_error(&sources, &targets, &options);
+        for score in &scores {
+            total += score.total;
+            tokens += score.log_probs.len();
+            write(&args, &mut output, score)?;
+        }
+        output.flush()?;
+        let bad = bad.map(|error| Error::from(error.offset(done)).context(name(&args.source)));
+        done += scores.len();
+        match bad.or(failure) {
+            Some(failure) => return Err(failure),
+            None if scores.is_empty() => break,
+            None => {}
+        }
     }
+    let perplexity = perplexity_of(total, tokens);
+    eprintln!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source));
+    Ok(())
+}
+
+fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     let mut options = translator.options();
     options.longest = args.longest;
     if let Some(alpha) = args.alpha {
         options.search.length_penalty = LengthPenalty::Gnmt(alpha);
         options.search.validate().map_err(wrong_usage)?;
     }
-    let scores =
-        translator.score_ids(&sources, &targets, &options).with_context(|| name(&args.source))?;
-    let mut output = Output::create(None, &[])?;
-    for score in &scores {
-        if args.json {
-            let value = json!({
-                "log_prob": score.total,
-                "score": score.score,
-                "perplexity": score.perplexity(),
-                "log_probs": score.log_probs,
-            });
-            output.line(value)?;
-        } else {
-            let (total, scaled) = (score.total, score.score);
-            output.line(format_args!("{total:.4}\t{scaled:.4}\t{:.3}", score.perplexity()))?;
+    Ok(options)
+}
+
+/// The ids of the next pairs, none at the end, and what is wrong with the pair after them.
+fn next_chunk(
+    args: &Args,
+    translator: &Translator,
+    pairs: &mut ParallelReader,
+) -> (Vec<Vec<u32>>, Vec<Vec<u32>>, Option<Error>) {
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    for pair in pairs.take(CHUNK) {
+        let ids = pair.map_err(Error::from).and_then(|pair| encode(args, translator, &pair));
+        match ids {
+            Ok((source, target)) => {
+                sources.push(source);
+                targets.push(target);
+            }
+            Err(failure) => return (sources, targets, Some(failure)),
         }
     }
-    output.flush()?;
-    let sentences = scores.len();
-    eprintln!("{sentences} pairs of {}, perplexity {:.3}", name(&args.source), perplexity(&scores));
-    Ok(())
+    (sources, targets, None)
+}
+
+fn encode(args: &Args, translator: &Translator, pair: &LinePair) -> Result<(Vec<u32>, Vec<u32>)> {
+    let (tokenizers, model) = (translator.tokenizers(), translator.model());
+    if !args.token_ids {
+        let source = tokenizers.source.encode(&pair.source);
+        return Ok((source, tokenizers.target.encode(&pair.target)));
+    }
+    let target_file = args.target.as_ref().unwrap_or(&args.source);
+    let source = line_to_ids(&args.source, pair.line, &pair.source, model.source_vocab())?;
+    Ok((source, line_to_ids(target_file, pair.line, &pair.target, model.target_vocab())?))
+}
+
+fn write(args: &Args, output: &mut Output, score: &TargetScore) -> Result<()> {
+    if args.json {
+        return output.line(json!({
+            "log_prob": score.total,
+            "score": score.score,
+            "perplexity": score.perplexity(),
+            "log_probs": score.log_probs,
+        }));
+    }
+    let (total, scaled) = (score.total, score.score);
+    output.line(format_args!("{total:.4}\t{scaled:.4}\t{:.3}", score.perplexity()))
 }
 
 fn name(path: &Path) -> String {

@@ -1,13 +1,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use burnformer_data::{LineReader, Tokenizer, Utf8Policy};
 use burnformer_infer::{
-    Alternative, Batching, FinishReason, LONGEST_SENTENCE, LengthPenalty, LongSources, Request,
-    Sampling, TranslateOptions, Translator,
+    Alternative, Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LengthPenalty, LongSources,
+    Request, Sampling, SpecialIds, TranslateOptions, Translator,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::token_ids::{ids_to_line, line_to_ids};
 use super::{at_least, between};
@@ -40,8 +40,9 @@ pub struct Args {
     /// Another penalty than gnmt: `average` (score a token) or `none`
     #[arg(long)]
     penalty: Option<PenaltyName>,
-    /// Translations of each sentence, best first, with their scores: N lines a sentence as
-    /// `number ||| translation ||| score`
+    /// Translations of each sentence, best first, with their scores: exactly N lines for each line, as
+    /// `number ||| translation ||| score`. Those that the length limit cut come last; where a sentence has
+    /// fewer than N different translations, the last line is repeated
     #[arg(long, value_name = "N", value_parser = between(1, 1000))]
     nbest: Option<usize>,
     /// Fewest tokens of a translation
@@ -68,7 +69,8 @@ pub struct Args {
     /// Fixes every draw of --sample
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
-    /// A file of prefixes, one a line, that translations must begin with
+    /// A file of prefixes, one for each line, that translations must begin with; an empty line has its prefix
+    /// as translation
     #[arg(long, value_name = "FILE")]
     prefix: Option<PathBuf>,
     /// Lines are token ids separated by spaces, in and out
@@ -83,8 +85,9 @@ pub struct Args {
     /// Lines read ahead, so that sentences of like length go together
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     chunk: usize,
-    /// Print one JSON object a line: translation, score, tokens, why it ends
-    #[arg(long, conflicts_with = "nbest")]
+    /// Print one JSON object for each line: translation, score, tokens, why it ends; with --nbest also
+    /// `n_best`, a list of N such objects
+    #[arg(long)]
     json: bool,
     /// Where to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
@@ -117,31 +120,22 @@ pub fn run(args: Args) -> Result<()> {
     loop {
         let chunk = input.next_chunk(&args);
         let (requests, failure) = requests(&args, &translator, &mut input, chunk, &options);
-        let count = requests.len();
-        let all = translator
-            .translate_ids(requests, &options)
-            .map_err(|e| e.offset(done))
-            .with_context(|| input.name())?;
+        let (all, broken) = translator.translate_ids_until_error(requests, &options);
+        let count = all.len();
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for (place, hypotheses) in all.into_iter().enumerate() {
-            let alternatives = hypotheses.into_iter().map(|hypothesis| {
-                let text = match args.token_ids {
-                    true => ids_to_line(&hypothesis.tokens),
-                    false => translator.text_of(&hypothesis),
-                };
-                Alternative { text, hypothesis }
-            });
-            write(&args, &mut output, done + place, &alternatives.collect::<Vec<_>>())?;
+        for (number, hypotheses) in (done..).zip(all) {
+            write(&args, &mut output, number, &alternatives(&args, &translator, hypotheses))?;
         }
         output.flush()?;
+        let broken = broken.map(|error| Error::from(error.offset(done)).context(input.name()));
         done += count;
-        match failure {
+        match broken.or(failure) {
             Some(failure) => return Err(failure),
             None if count == 0 => break,
             None => {}
         }
     }
-    input.tolerated.finish();
+    input.finish();
     Ok(())
 }
 
@@ -150,6 +144,7 @@ struct Input {
     lines: LineReader,
     prefixes: Option<LineReader>,
     tolerated: Tolerated,
+    tolerated_prefixes: Option<Tolerated>,
 }
 
 /// Some lines, the first of which is number `first`, and what went wrong behind them.
@@ -166,7 +161,17 @@ impl Input {
         let lines = LineReader::open(&args.input, Utf8Policy::Replace)?.cutting_long_lines();
         let prefixes = args.prefix.as_ref().map(|path| LineReader::open(path, Utf8Policy::Error));
         let tolerated = Tolerated::new(lines.path());
-        Ok(Self { lines, prefixes: prefixes.transpose()?, tolerated })
+        let prefixes = prefixes.transpose()?;
+        let tolerated_prefixes = prefixes.as_ref().map(|lines| Tolerated::new(lines.path()));
+        Ok(Self { lines, prefixes, tolerated, tolerated_prefixes })
+    }
+
+    /// Tells how many lines were translated although something was wrong with them.
+    fn finish(&self) {
+        [Some(&self.tolerated), self.tolerated_prefixes.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(Tolerated::finish);
     }
 
     fn name(&self) -> String {
@@ -223,18 +228,60 @@ fn requests(
     let source = Side { tokenizer: &tokenizers.source, vocab: model.source_vocab(), first };
     let target = Side { tokenizer: &tokenizers.target, vocab: model.target_vocab(), first };
     let sources = source.encode(args, input.lines.path(), &lines, &mut failure);
-    let mut count = sources.len();
     let prefixes = match &input.prefixes {
-        None => vec![Vec::new(); count],
-        Some(reader) => target.encode(args, reader.path(), &prefixes, &mut failure),
+        None => vec![Vec::new(); sources.len()],
+        // Only those of the lines that are left, so that the failure is the first.
+        Some(reader) => {
+            let file = reader.path();
+            let lines = &prefixes[..prefixes.len().min(sources.len())];
+            let prefixes = target.encode(args, file, lines, &mut failure);
+            ordinary(prefixes, file, first, model.special(), &mut failure)
+        }
     };
-    count = count.min(prefixes.len());
-    let limit = translator.longest_source(options);
-    for (number, source) in (first..).zip(&sources[..count]) {
-        input.tolerated.source(number, source.len(), limit);
-    }
     let request = |(source, prefix)| Request { source, prefix, key: None };
-    (sources.into_iter().zip(prefixes).map(request).collect(), failure)
+    let mut requests: Vec<Request> = sources.into_iter().zip(prefixes).map(request).collect();
+    for (number, request) in (first..).zip(&mut requests) {
+        fit(request, number, translator, input, options);
+    }
+    (requests, failure)
+}
+
+/// `prefixes` up to the first that holds an id of `special`.
+fn ordinary(
+    mut prefixes: Vec<Vec<u32>>,
+    file: &Path,
+    first: u64,
+    special: SpecialIds,
+    failure: &mut Option<Error>,
+) -> Vec<Vec<u32>> {
+    let reserved = [special.pad, special.bos, special.eos];
+    let found = |prefix: &Vec<u32>| prefix.iter().copied().find(|id| reserved.contains(id));
+    let bad = (0..prefixes.len()).find_map(|place| Some((place, found(&prefixes[place])?)));
+    if let Some((place, id)) = bad {
+        let (file, number) = (file.display(), first + place as u64);
+        *failure = Some(anyhow!(
+            "{file}:{number}: the prefix holds the special id {id}; give ordinary tokens only"
+        ));
+        prefixes.truncate(place);
+    }
+    prefixes
+}
+
+/// Cuts the prefix of line `number` to the length limit of its translation, and warns if that or the source
+/// is too long.
+fn fit(
+    request: &mut Request,
+    number: u64,
+    translator: &Translator,
+    input: &mut Input,
+    options: &TranslateOptions,
+) {
+    input.tolerated.source(number, request.source.len(), translator.longest_source(options));
+    let limit = translator.longest_target(&request.source, options);
+    if let Some(tolerated) = &mut input.tolerated_prefixes {
+        tolerated.prefix(number, request.prefix.len(), limit);
+    }
+    request.prefix.truncate(limit);
 }
 
 /// How one side's lines become ids.
@@ -297,31 +344,58 @@ fn options(args: &Args, translator: &Translator) -> TranslateOptions {
     options
 }
 
+/// `hypotheses` with their texts: one, or as many as `--nbest` says. What a search found too few of is filled
+/// with its last, so that whoever counts lines stays in step.
+fn alternatives(
+    args: &Args,
+    translator: &Translator,
+    hypotheses: Vec<Hypothesis>,
+) -> Vec<Alternative> {
+    let alternative = |hypothesis: Hypothesis| {
+        let text = match args.token_ids {
+            true => ids_to_line(&hypothesis.tokens),
+            false => translator.text_of(&hypothesis),
+        };
+        Alternative { text, hypothesis }
+    };
+    let mut all: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
+    let last = all.last().expect("a search returns at least one hypothesis").clone();
+    all.resize(args.nbest.unwrap_or(1), last);
+    all
+}
+
+/// Writes what line `number`, from 0, was translated to.
 fn write(
     args: &Args,
     output: &mut Output,
     number: usize,
     alternatives: &[Alternative],
 ) -> Result<()> {
-    if args.nbest.is_some() {
-        for Alternative { text, hypothesis } in alternatives {
-            output.line(format_args!("{number} ||| {text} ||| {:.4}", hypothesis.score))?;
-        }
-        return Ok(());
-    }
-    let Alternative { text, hypothesis } = &alternatives[0];
     if args.json {
-        let finish = match hypothesis.finish {
-            FinishReason::EndOfSentence => "end-of-sentence",
-            FinishReason::Limit => "limit",
-        };
-        let value = json!({
-            "translation": text,
-            "score": hypothesis.score,
-            "tokens": hypothesis.tokens,
-            "finish": finish,
-        });
+        let mut value = to_json(&alternatives[0]);
+        if args.nbest.is_some() {
+            value["n_best"] = alternatives.iter().map(to_json).collect();
+        }
         return output.line(value);
     }
-    output.line(text)
+    if args.nbest.is_none() {
+        return output.line(&alternatives[0].text);
+    }
+    for Alternative { text, hypothesis } in alternatives {
+        output.line(format_args!("{number} ||| {text} ||| {:.4}", hypothesis.score))?;
+    }
+    Ok(())
+}
+
+fn to_json(Alternative { text, hypothesis }: &Alternative) -> Value {
+    let finish = match hypothesis.finish {
+        FinishReason::EndOfSentence => "end-of-sentence",
+        FinishReason::Limit => "limit",
+    };
+    json!({
+        "translation": text,
+        "score": hypothesis.score,
+        "tokens": hypothesis.tokens,
+        "finish": finish,
+    })
 }

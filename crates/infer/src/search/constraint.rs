@@ -1,4 +1,4 @@
-use super::Request;
+use super::request::Request;
 use crate::model::SpecialIds;
 use crate::settings::SearchSettings;
 
@@ -29,9 +29,11 @@ fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
     grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
 }
 
-/// The token that must come at `step`, if the request says.
-pub(crate) fn forced(request: &Request, step: usize) -> Option<u32> {
-    request.prefix.get(step).copied()
+/// The token that must come at `step`, if the request says: its prefix, and after the prefix of an empty
+/// source `</s>`, as there is nothing left to translate.
+pub(crate) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
+    let after_all = request.is_empty(eos) && step == request.prefix.len();
+    request.prefix.get(step).copied().or(after_all.then_some(eos))
 }
 
 #[cfg(test)]

@@ -17,10 +17,16 @@ use crate::model::StepModel;
 use crate::settings::SearchSettings;
 use sentence::Sentence;
 
-/// Translates `requests`: the best hypotheses of each, best first, in the order of the requests.
+/// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
-/// Sentences of like length are decoded together; which ones changes no result. A source of no
-/// tokens but `</s>` gives the empty translation and costs nothing.
+/// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of a sentence:
+/// first those that the model closed, best first; if they are too few, those that the length limit cut,
+/// best first. It returns fewer only where the constraints allow no more, and never none. Sampling returns
+/// exactly `n_best`, best first, among which some may be equal.
+///
+/// Sentences of like length are decoded together; which ones changes no result. A source of no tokens but
+/// `</s>` is translated by its prefix alone. Without a prefix that is the empty translation, and the model
+/// is not asked.
 ///
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
@@ -35,11 +41,12 @@ pub fn search(
     settings.validate()?;
     batching.validate()?;
     request::check(model, requests, settings)?;
-    let mut results = vec![vec![Hypothesis::empty()]; requests.len()];
+    let mut results = vec![empty_translations(settings); requests.len()];
     let eos = model.special().eos;
     let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
     let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
-    let filled = (0..requests.len()).filter(|&place| lengths[place] > 1).collect();
+    let asks = |&place: &usize| lengths[place] > 1 || !requests[place].prefix.is_empty();
+    let filled = (0..requests.len()).filter(asks).collect();
     let lanes = model.lanes();
     let parts = lanes::divide(batching.group(filled, &lengths), lanes);
     let work = |part: &[usize]| search_batch(model, requests, &sources, part, settings);
@@ -49,6 +56,12 @@ pub fn search(
         }
     })?;
     Ok(results)
+}
+
+/// What becomes of an empty source without a prefix: one hypothesis, or the samples asked for.
+fn empty_translations(settings: &SearchSettings) -> Vec<Hypothesis> {
+    let count = if settings.sampling.is_some() { settings.n_best } else { 1 };
+    vec![Hypothesis::empty(); count]
 }
 
 /// Decodes the sentences at `places` together. Those that are done leave the batch.

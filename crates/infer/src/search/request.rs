@@ -11,7 +11,7 @@ pub struct Request {
     /// Ids of the source; `</s>` is added if it does not end with it.
     pub source: Vec<u32>,
     /// Ids that the translation must begin with; their log-probabilities count. Constraints do not
-    /// apply to them, only to what follows.
+    /// apply to them, only to what follows. An empty source is translated by its prefix and `</s>`.
     pub prefix: Vec<u32>,
     /// Tells the samples of this sentence from those of others; `None` takes the source's ids, so that
     /// equal sources have equal samples wherever they stand.
@@ -27,6 +27,11 @@ impl Request {
     /// The source, closed by `</s>`.
     pub(crate) fn closed(&self, eos: u32) -> Vec<u32> {
         closed(&self.source, eos)
+    }
+
+    /// Whether the source holds no token but `</s>`.
+    pub(crate) fn is_empty(&self, eos: u32) -> bool {
+        self.source.is_empty() || self.source == [eos]
     }
 
     pub(super) fn random_key(&self, seed: u64) -> RandomKey {
@@ -86,7 +91,7 @@ fn check_prefix(
     let source_len = request.closed(special.eos).len();
     let limit = settings.limit(source_len, model.max_positions());
     match request.prefix.len() {
-        length if length >= limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
+        length if length > limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
         _ => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 use burnformer_core::RandomKey;
 use burnformer_kernels::log_sum_exp;
 
-use super::Request;
 use super::constraint::{constrain, forced};
+use super::request::Request;
 use super::sample::draw;
 use super::top::{Scored, select_top};
 use crate::error::InferError;
@@ -46,12 +46,16 @@ pub(crate) struct Sentence<'a> {
     live: Vec<Live>,
     /// Parent and token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
+    /// Hypotheses that the model closed, best first.
     finished: Vec<Hypothesis>,
+    /// Hypotheses that no token may follow, best first.
+    dead_ends: Vec<Hypothesis>,
     done: bool,
     step: usize,
     // Room to work in, kept between steps.
     spare: Vec<Live>,
     extensions: Vec<Extension>,
+    stuck: Vec<usize>,
     best: Vec<Scored>,
 }
 
@@ -76,10 +80,12 @@ impl<'a> Sentence<'a> {
             live: (0..starts).map(live).collect(),
             continuations: Vec::new(),
             finished: Vec::new(),
+            dead_ends: Vec::new(),
             done: false,
             step: 0,
             spare: Vec::new(),
             extensions: Vec::new(),
+            stuck: Vec::new(),
             best: Vec::new(),
         }
     }
@@ -110,15 +116,20 @@ impl<'a> Sentence<'a> {
             self.done = true;
             return Ok(());
         }
+        for &parent in &self.stuck {
+            let dead_end = self.hypothesis(self.live[parent].clone(), FinishReason::Limit);
+            insert(&mut self.dead_ends, dead_end, self.settings.n_best);
+        }
         self.step += 1;
         self.divide();
         self.done = self.live.is_empty() || self.step >= self.limit || self.is_settled();
         Ok(())
     }
 
-    /// Collects the extensions of all live hypotheses that are worth a look.
+    /// Collects the extensions of all live hypotheses that are worth a look, and which of them have none.
     fn extend(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
         self.extensions.clear();
+        self.stuck.clear();
         let mut normaliser = 0.0;
         for parent in 0..self.live.len() {
             // All samples share the one row before the first token.
@@ -128,7 +139,11 @@ impl<'a> Sentence<'a> {
             if !shared {
                 normaliser = self.normaliser(logits)?;
             }
+            let before = self.extensions.len();
             self.extend_one(parent, logits, normaliser);
+            if self.extensions.len() == before {
+                self.stuck.push(parent);
+            }
         }
         if self.settings.sampling.is_none() {
             let count = self.candidates();
@@ -151,7 +166,7 @@ impl<'a> Sentence<'a> {
             let log_prob = f64::from(logit) - normaliser;
             Extension { parent, token, log_prob, total: total + log_prob }
         };
-        if let Some(token) = forced(self.request, self.step) {
+        if let Some(token) = forced(self.request, self.step, self.special.eos) {
             self.extensions.push(extension((logits[token as usize], token)));
             return;
         }
@@ -222,16 +237,13 @@ impl<'a> Sentence<'a> {
             total: extension.total,
             sample: parent.sample,
         };
-        self.rank(ended, FinishReason::EndOfSentence);
+        let finished = self.hypothesis(ended, FinishReason::EndOfSentence);
+        insert(&mut self.finished, finished, self.settings.width());
     }
 
-    /// Puts a hypothesis into the finished list, behind its equals; the list keeps the best k.
-    fn rank(&mut self, live: Live, finish: FinishReason) {
+    fn hypothesis(&self, live: Live, finish: FinishReason) -> Hypothesis {
         let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
-        let Live { tokens, log_probs, .. } = live;
-        let place = self.finished.partition_point(|kept| kept.score >= score);
-        self.finished.insert(place, Hypothesis { tokens, log_probs, score, finish });
-        self.finished.truncate(self.settings.width());
+        Hypothesis { tokens: live.tokens, log_probs: live.log_probs, score, finish }
     }
 
     /// Whether no live hypothesis can displace a finished one, however little its further tokens cost.
@@ -242,15 +254,26 @@ impl<'a> Sentence<'a> {
         self.settings.sampling.is_none() && full && worst >= best
     }
 
-    /// The translations, best first: the finished; of those that reached the limit, all samples, but a
-    /// beam's only if nothing finished.
+    /// The translations: of a beam first those that the model closed, then those that the limit cut, then
+    /// those that nothing may follow, each best first; of sampling all in the order of their scores.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
-        if self.finished.is_empty() || self.settings.sampling.is_some() {
-            for live in std::mem::take(&mut self.live) {
-                self.rank(live, FinishReason::Limit);
-            }
+        let live = std::mem::take(&mut self.live).into_iter();
+        let cut: Vec<_> = live.map(|live| self.hypothesis(live, FinishReason::Limit)).collect();
+        let mut all = self.finished;
+        all.extend(cut);
+        all.extend(self.dead_ends);
+        if self.settings.sampling.is_some() {
+            // Stable: of equals, what the model closed comes first.
+            all.sort_by(|a, b| b.score.total_cmp(&a.score));
         }
-        self.finished.truncate(self.settings.n_best);
-        self.finished
+        all.truncate(self.settings.n_best);
+        all
     }
+}
+
+/// Puts `new` into `ranked`, behind its equals; the list keeps the best `most`.
+fn insert(ranked: &mut Vec<Hypothesis>, new: Hypothesis, most: usize) {
+    let place = ranked.partition_point(|kept| kept.score >= new.score);
+    ranked.insert(place, new);
+    ranked.truncate(most);
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::table::TableModel;
-use crate::{FinishReason, InferError, LengthPenalty, Sampling, SpecialIds};
+use crate::{Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SpecialIds};
 
 const SOURCE: [u32; 3] = [4, 3, 2];
 
@@ -43,8 +43,9 @@ fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
         let mut expected = enumerate(&model, 4);
         expected.iter_mut().for_each(|(tokens, score)| *score /= divisor(tokens.len()));
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
-        assert_eq!(found.len(), expected.len());
-        for (own, (tokens, score)) in found.iter().zip(&expected) {
+        let (closed, cut) = found.split_at(expected.len());
+        assert!(cut.len() == 24 && cut.iter().all(|own| own.finish == FinishReason::Limit));
+        for (own, (tokens, score)) in closed.iter().zip(&expected) {
             assert_eq!(&own.tokens, tokens);
             assert!((own.score - score).abs() < 1e-5);
         }
@@ -198,6 +199,85 @@ fn a_beam_that_cannot_finish_returns_what_lives() {
     assert!(found.is_sorted_by(|a, b| a.score >= b.score));
 }
 
+fn beam_of(beam_size: usize) -> SearchSettings {
+    SearchSettings::beam(beam_size, 0.6)
+}
+
+#[test]
+fn a_beam_that_the_limit_cuts_returns_as_many_as_were_asked_for() {
+    let mut mixed = 0;
+    for seed in 0..20 {
+        let pair = || vec![seed, seed + 100].into_iter().map(|seed| TableModel::new(30, seed));
+        let ensemble = Ensemble::new(pair().map(|model| Box::new(model) as _).collect());
+        let models: [&dyn StepModel; 2] = [&TableModel::new(30, seed), &ensemble.expect("fits")];
+        for (model, limit) in
+            models.into_iter().flat_map(|model| [(model, 1), (model, 2), (model, 5)])
+        {
+            let settings = SearchSettings { max_length: Some(limit), ..beam_of(10) };
+            let found = run(model, &settings);
+            assert_eq!(found.len(), 10, "{seed} {limit}");
+            let (closed, cut): (Vec<_>, Vec<_>) =
+                found.iter().partition(|own| own.finish == FinishReason::EndOfSentence);
+            mixed += usize::from(!closed.is_empty() && !cut.is_empty());
+            assert!(
+                found.iter().take(closed.len()).eq(closed.iter().copied()),
+                "the closed come first"
+            );
+            assert!(closed.iter().all(|own| own.tokens.last() == Some(&2)));
+            assert!(cut.iter().all(|own| own.tokens.len() == limit && !own.tokens.contains(&2)));
+            for part in [closed, cut] {
+                assert!(part.is_sorted_by(|a, b| a.score >= b.score && a.tokens != b.tokens));
+            }
+            let best = run(model, &SearchSettings { n_best: 1, ..settings });
+            assert_eq!(best, found[..1]);
+        }
+    }
+    assert!(mixed > 20, "{mixed} searches had hypotheses of both kinds");
+}
+
+/// Sequences of 3 and 4 that repeat no pair and can grow no further.
+fn longest_without_a_repeated_pair() -> Vec<Vec<u32>> {
+    let mut open = vec![vec![3], vec![4]];
+    let mut ended = Vec::new();
+    while let Some(tokens) = open.pop() {
+        let last = tokens[tokens.len() - 1];
+        let next =
+            [3, 4].into_iter().filter(|&id| !tokens.windows(2).any(|pair| pair == [last, id]));
+        let grown: Vec<Vec<u32>> = next.map(|id| [&tokens[..], &[id]].concat()).collect();
+        if grown.is_empty() {
+            ended.push(tokens);
+        }
+        open.extend(grown);
+    }
+    ended.sort();
+    ended
+}
+
+#[test]
+fn hypotheses_that_nothing_may_follow_are_returned_as_cut() {
+    let ends = longest_without_a_repeated_pair();
+    let model = TableModel::new(5, 3);
+    let suppress = vec![2];
+    for sampling in [None, Some(Sampling { temperature: 3.0, ..Sampling::default() })] {
+        let samples = sampling.is_some();
+        let settings = SearchSettings {
+            sampling,
+            suppress: suppress.clone(),
+            no_repeat_ngram: 2,
+            ..beam_of(400)
+        };
+        let found = run(&model, &settings);
+        assert!(found.iter().all(|own| own.finish == FinishReason::Limit));
+        let mut tokens: Vec<Vec<u32>> = found.into_iter().map(|own| own.tokens).collect();
+        if samples {
+            assert_eq!(tokens.len(), 400);
+        }
+        tokens.sort();
+        tokens.dedup();
+        assert_eq!(tokens, ends, "of different lengths: some end while others grow");
+    }
+}
+
 #[test]
 fn samples_are_a_function_of_seed_source_and_number() {
     let model = TableModel::new(50, 2);
@@ -252,6 +332,44 @@ fn an_empty_source_is_translated_without_the_model() {
     let requests = [Request::new(vec![]), Request::new(vec![2])];
     let found = search(&Untouchable, &requests, &SearchSettings::default(), &Batching::default());
     assert_eq!(found.expect("searches"), vec![vec![Hypothesis::empty()]; 2]);
+    let settings = SearchSettings { n_best: 3, sampling: Some(Sampling::default()), ..beam_of(1) };
+    let found = search(&Untouchable, &requests, &settings, &Batching::default());
+    assert_eq!(found.expect("searches"), vec![vec![Hypothesis::empty(); 3]; 2]);
+}
+
+#[test]
+fn an_empty_source_is_translated_by_its_prefix() {
+    let model = TableModel::new(12, 9);
+    let prefix = [7, 7, 5];
+    let request =
+        |source: &[u32]| Request { prefix: prefix.to_vec(), ..Request::new(source.into()) };
+    for sampling in [None, Some(Sampling::default())] {
+        // Neither constraint concerns a prefix or the end that follows it.
+        let settings = SearchSettings { sampling, min_length: 9, no_repeat_ngram: 1, ..beam_of(4) };
+        let requests = [request(&[]), Request::new(SOURCE.to_vec()), request(&[2])];
+        let found = search(&model, &requests, &settings, &Batching::default()).expect("searches");
+        for own in [&found[0], &found[2]].into_iter().flatten() {
+            assert_eq!((&own.tokens[..3], own.tokens[3..].to_vec()), (&prefix[..], vec![2]));
+            assert_eq!(own.finish, FinishReason::EndOfSentence);
+            let total: f64 = model.log_probs(&[2], &own.tokens).iter().sum();
+            assert!((own.score - total / settings.length_penalty.divisor(4)).abs() < 1e-5);
+        }
+        assert_eq!(found[0].len(), if settings.sampling.is_some() { 4 } else { 1 });
+    }
+}
+
+#[test]
+fn a_prefix_that_fills_the_limit_is_the_translation() {
+    let model = TableModel::new(12, 9);
+    for sampling in [None, Some(Sampling::default())] {
+        let settings = SearchSettings { sampling, max_length: Some(3), ..beam_of(2) };
+        for source in [&SOURCE[..], &[]] {
+            let request = Request { prefix: vec![7, 7, 5], ..Request::new(source.to_vec()) };
+            let found = search(&model, &[request], &settings, &Batching::default());
+            let best = &found.expect("searches")[0][0];
+            assert_eq!((&best.tokens[..], best.finish), (&[7, 7, 5][..], FinishReason::Limit));
+        }
+    }
 }
 
 fn refused(requests: &[Request], settings: &SearchSettings) -> InferError {
@@ -278,8 +396,8 @@ fn bad_requests_are_refused_by_sentence() {
         InferError::SourceTooLong { sentence: 2, length: 9, limit: 8 }
     ));
     assert!(matches!(
-        second(with_prefix(&[3; 7])),
-        InferError::PrefixTooLong { sentence: 2, length: 7, limit: 7 }
+        second(with_prefix(&[3; 8])),
+        InferError::PrefixTooLong { sentence: 2, length: 8, limit: 7 }
     ));
     assert!(matches!(second(with_prefix(&[3, 2])), InferError::PrefixToken { sentence: 2, id: 2 }));
     let suppress = SearchSettings { suppress: vec![6], ..settings.clone() };

@@ -19,6 +19,7 @@ fn settings_out_of_range_are_refused_by_name() {
     assert_eq!(refused(|s| s.length_penalty = LengthPenalty::Gnmt(-1.0)), "length_penalty.gnmt");
     assert_eq!(refused(|s| s.max_length_factor = f64::NAN), "max_length_factor");
     assert_eq!(refused(|s| s.max_length = Some(0)), "max_length");
+    assert_eq!(refused(|s| (s.min_length, s.max_length) = (6, Some(5))), "min_length");
     assert_eq!(sampling(|s| s.temperature = 0.0), "sampling.temperature");
     assert_eq!(sampling(|s| s.top_p = 0.0), "sampling.top_p");
 }

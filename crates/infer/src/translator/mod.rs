@@ -103,7 +103,7 @@ impl Translator {
         translation::one_line(&self.tokenizers.target.decode(&hypothesis.tokens))
     }
 
-    /// Translates `sources`, one sentence each, in order. An empty one gives an empty translation.
+    /// Translates `sources`, one sentence each, in order. An empty one has an empty translation.
     ///
     /// # Errors
     /// As [`search`]; sentences are counted from 1.
@@ -116,7 +116,8 @@ impl Translator {
         self.translate_requests(ids.into_iter().map(Request::new).collect(), options)
     }
 
-    /// As [`translate`](Self::translate), with translations that begin with the texts `prefixes`.
+    /// Translates `sources` by translations that begin with the texts `prefixes`, one for each source. An
+    /// empty source is translated by its prefix alone.
     ///
     /// A prefix is cut into tokens on its own: end it at a word's end.
     ///
@@ -149,20 +150,45 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
-        let limit = self.longest_source(options);
-        if options.long_sources == LongSources::Truncate {
-            requests.iter_mut().for_each(|request| self.truncate(&mut request.source, limit));
-        }
-        let sources = requests.iter().map(|request| &request.source[..]);
-        match self.first_too_long(sources, limit) {
-            Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
-            None => search(&*self.model, &requests, &options.search, &options.batching),
+        self.truncate_sources(&mut requests, options);
+        self.search(&requests, options)
+    }
+
+    /// Translates sentences that are ids already up to the first that cannot be translated, and says
+    /// what is wrong with that one: for streams, in which nothing done is to be lost.
+    pub fn translate_ids_until_error(
+        &self,
+        mut requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
+        self.truncate_sources(&mut requests, options);
+        let mut failure = None;
+        loop {
+            match self.search(&requests, options) {
+                Ok(translations) => return (translations, failure),
+                Err(error) => {
+                    // A model that gives NaN may do so for several, and not in the order of the sentences.
+                    requests.truncate(error.sentence().map_or(0, |sentence| sentence - 1));
+                    failure = Some(error);
+                    if requests.is_empty() {
+                        return (Vec::new(), failure);
+                    }
+                }
+            }
         }
     }
 
     /// The longest source that `options` and the model take, in tokens with `</s>`.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
         options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
+    }
+
+    /// The longest translation of `source` (ids, with or without their `</s>`) that `options` and the model
+    /// allow, in tokens with `</s>`: what a forced prefix must fit into.
+    pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
+        let source_len = closed_len(source, self.model.special().eos);
+        let source_len = source_len.min(self.longest_source(options));
+        options.search.limit(source_len, self.model.max_positions())
     }
 
     /// Scores `targets` as translations of `sources`, in order, under the penalty and batching of
@@ -204,6 +230,30 @@ impl Translator {
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }
 
+    /// Scores pairs of ids up to the first that cannot be scored, and says what is wrong with that one: for
+    /// streams, in which nothing done is to be lost.
+    pub fn score_ids_until_error(
+        &self,
+        sources: &[Vec<u32>],
+        targets: &[Vec<u32>],
+        options: &TranslateOptions,
+    ) -> (Vec<TargetScore>, Option<InferError>) {
+        let (mut end, mut failure) = (sources.len(), None);
+        loop {
+            let targets = &targets[..end.min(targets.len())];
+            match self.score_ids(&sources[..end], targets, options) {
+                Ok(scores) => return (scores, failure),
+                Err(error) => {
+                    end = error.sentence().map_or(0, |sentence| sentence - 1);
+                    failure = Some(error);
+                    if end == 0 {
+                        return (Vec::new(), failure);
+                    }
+                }
+            }
+        }
+    }
+
     /// Number, from 1, and tokens with `</s>` of the first sentence above `limit`.
     fn first_too_long<'a>(
         &self,
@@ -211,11 +261,11 @@ impl Translator {
         limit: usize,
     ) -> Option<(usize, usize)> {
         let eos = self.model.special().eos;
-        let closed = |ids: &[u32]| ids.len() + usize::from(ids.last() != Some(&eos));
         let mut place = 0;
         sentences.find_map(|ids| {
             place += 1;
-            (closed(ids) > limit).then(|| (place, closed(ids)))
+            let length = closed_len(ids, eos);
+            (length > limit).then_some((place, length))
         })
     }
 
@@ -247,19 +297,45 @@ impl Translator {
         requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>, InferError> {
-        let hypotheses = self.translate_ids(requests, options)?;
-        let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
-        Ok(hypotheses.into_iter().map(decode).collect())
+        Ok(self.texts_of(self.translate_ids(requests, options)?))
     }
 
-    /// Keeps what fits into `limit` tokens with `</s>`.
-    fn truncate(&self, source: &mut Vec<u32>, limit: usize) {
-        let eos = self.model.special().eos;
-        if source.last() == Some(&eos) {
-            source.pop();
-        }
-        source.truncate(limit - 1);
+    fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {
+        let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
+        hypotheses.into_iter().map(decode).collect()
     }
+
+    /// Keeps of every source what fits, with `</s>`, if `options` say so.
+    fn truncate_sources(&self, requests: &mut [Request], options: &TranslateOptions) {
+        if options.long_sources == LongSources::Refuse {
+            return;
+        }
+        let (eos, limit) = (self.model.special().eos, self.longest_source(options));
+        for Request { source, .. } in requests {
+            if source.last() == Some(&eos) {
+                source.pop();
+            }
+            source.truncate(limit - 1);
+        }
+    }
+
+    fn search(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        let limit = self.longest_source(options);
+        let sources = requests.iter().map(|request| &request.source[..]);
+        match self.first_too_long(sources, limit) {
+            Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
+            None => search(&*self.model, requests, &options.search, &options.batching),
+        }
+    }
+}
+
+/// Tokens of `ids` with the `</s>` that they may lack.
+fn closed_len(ids: &[u32], eos: u32) -> usize {
+    ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
 fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {

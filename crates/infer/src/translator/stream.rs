@@ -1,5 +1,6 @@
 use super::{TranslateOptions, Translation, Translator};
 use crate::error::InferError;
+use crate::search::Request;
 
 impl Translator {
     /// Translates `lines` in chunks of `chunk` and hands the translations to `write`, one for each
@@ -9,8 +10,8 @@ impl Translator {
     /// their first line sooner. Returns the number of lines.
     ///
     /// # Errors
-    /// What reading and writing say, and as [`translate`](Self::translate) with sentences counted
-    /// over all lines. Lines read before an error of reading are translated and written first.
+    /// What reading and writing say, and what [`translate`](Self::translate) does, with sentences counted
+    /// over all lines. The lines before one that cannot be read or translated are written first.
     pub fn translate_lines<R, E>(
         &self,
         lines: impl IntoIterator<Item = Result<String, R>>,
@@ -30,9 +31,13 @@ impl Translator {
             if texts.is_empty() {
                 break;
             }
-            let translations =
-                self.translate(&texts, options).map_err(|error| error.offset(done))?;
-            translations.into_iter().try_for_each(&mut write)?;
+            let requests = self.tokenizers.source.encode_batch(&texts).into_iter();
+            let requests = requests.map(Request::new).collect();
+            let (hypotheses, error) = self.translate_ids_until_error(requests, options);
+            self.texts_of(hypotheses).into_iter().try_for_each(&mut write)?;
+            if let Some(error) = error {
+                return Err(error.offset(done).into());
+            }
             done += texts.len();
         }
         drop(lines);

@@ -13,7 +13,7 @@ pub struct Translation {
     pub tokens: Vec<u32>,
     /// Why it ends.
     pub finish: FinishReason,
-    /// All hypotheses asked for, best first; the first is the above.
+    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the above.
     pub n_best: Vec<Alternative>,
 }
 
