@@ -138,7 +138,7 @@ pub enum InferError {
         /// What the others are.
         what: &'static str,
     },
-    /// The model's output is no number.
+    /// The model's output is NaN or infinite.
     #[error(
         "sentence {sentence}: the model's output after {step} tokens is not finite; \
          the weights are damaged or training diverged"
@@ -194,5 +194,50 @@ impl InferError {
             _ => {}
         }
         self
+    }
+}
+
+/// What `work` gives for as many of `count` sentences as precede the first that is at fault, and that
+/// sentence's error. `work` takes the number of sentences, from the first on.
+pub(crate) fn until_error<T>(
+    mut count: usize,
+    mut work: impl FnMut(usize) -> Result<Vec<T>, InferError>,
+) -> (Vec<T>, Option<InferError>) {
+    let mut failure = None;
+    loop {
+        match work(count) {
+            Ok(done) => return (done, failure),
+            Err(error) => {
+                // A model that gives NaN may do so for several, and not in the order of the sentences.
+                count = error.sentence().map_or(0, |sentence| sentence - 1);
+                failure = Some(error);
+                if count == 0 {
+                    return (Vec::new(), failure);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_precedes_the_first_bad_sentence_is_kept() {
+        // Sentences 7 and 4 are bad, and the later is found first.
+        let work = |count: usize| match count {
+            7.. => Err(InferError::NotFinite { sentence: 7, step: 0 }),
+            4.. => Err(InferError::NotFinite { sentence: 4, step: 0 }),
+            _ => Ok((0..count).collect()),
+        };
+        let (done, failure) = until_error(10, work);
+        assert_eq!(done, [0, 1, 2]);
+        assert!(matches!(failure, Some(InferError::NotFinite { sentence: 4, .. })));
+        let (done, failure) = until_error(3, work);
+        assert_eq!((done.len(), failure.is_none()), (3, true));
+        let setting = || InferError::EmptyEnsemble;
+        let (done, failure) = until_error(3, |_| Err::<Vec<()>, _>(setting()));
+        assert!(done.is_empty() && failure.is_some());
     }
 }

@@ -1,16 +1,16 @@
 //! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
 //! translations.
 //!
-//! Two doors lead in. A program that has text takes the [`Translator`]: it loads a model directory
-//! and turns sentences into sentences. A program that has ids, or a model of another kind,
+//! There are two ways in. A program that has text takes the [`Translator`]: it loads a model directory
+//! and turns sentences into sentences. A program that has token ids, or a model of another kind,
 //! implements [`StepModel`] and calls [`search`] or [`force_score`].
 //!
 //! The trade-off taken: *search runs on the host, the model on its device*. Each step reads the
-//! logits back, normalises them and selects the best without sorting, so that search is written
+//! logits back, normalises them and selects the best without sorting. Search is therefore written
 //! once, in plain numbers with float64 sums, for any device and any architecture, and its results
 //! are those of `tests/reference` token for token. Results depend on the sentence and the settings
-//! alone, not on batch size, order or neighbours; sampling too, whose draws are a function of the
-//! seed, the sentence, the sample's number and the token's place.
+//! alone, not on batch size, order or neighbours. This holds for sampling too: each draw is a function of
+//! the seed, the sentence, the sample's number and the token's position.
 //!
 //! | idea | item |
 //! |---|---|
@@ -61,6 +61,7 @@ mod attention;
 mod batching;
 mod error;
 mod hypothesis;
+mod ids;
 mod log_prob;
 mod model;
 mod penalty;

@@ -1,8 +1,8 @@
 use crate::batching::Batching;
 use crate::error::InferError;
+use crate::ids::{check_pairs, closed};
 use crate::model::StepModel;
 use crate::penalty::LengthPenalty;
-use crate::search::{check_ids, check_source};
 
 /// What the model thinks of a given translation.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl TargetScore {
         Self { log_probs, total, score }
     }
 
-    /// e^(−log P a token), `</s>` counted: 1 is certainty.
+    /// e to the power of −log P per token, `</s>` counted: 1 is certainty.
     pub fn perplexity(&self) -> f64 {
         perplexity(std::slice::from_ref(self))
     }
@@ -47,7 +47,7 @@ pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
 /// [`InferError::TargetTooLong`], before anything is computed; [`InferError::NotFinite`] if the
-/// model's output is no number.
+/// model's output is NaN or infinite.
 pub fn force_score(
     model: &dyn StepModel,
     sources: &[Vec<u32>],
@@ -77,43 +77,11 @@ fn pick<'a>(all: &'a [Vec<u32>], places: &[usize]) -> Vec<&'a [u32]> {
     places.iter().map(|&place| &all[place][..]).collect()
 }
 
-pub(crate) fn check_pairs(
-    model: &dyn StepModel,
-    sources: &[Vec<u32>],
-    targets: &[Vec<u32>],
-) -> Result<(), InferError> {
-    if sources.len() != targets.len() {
-        let (sources, others) = (sources.len(), targets.len());
-        return Err(InferError::Count { sources, others, what: "targets" });
-    }
-    for (place, (source, target)) in sources.iter().zip(targets).enumerate() {
-        check_source(model, place + 1, source)?;
-        check_target(model, place + 1, target)?;
-    }
-    Ok(())
-}
-
-fn check_target(model: &dyn StepModel, sentence: usize, target: &[u32]) -> Result<(), InferError> {
-    check_ids(sentence, "target", target, model.target_vocab())?;
-    match model.max_positions() {
-        Some(limit) if target.len() > limit => {
-            Err(InferError::TargetTooLong { sentence, length: target.len(), limit })
-        }
-        _ => Ok(()),
-    }
-}
-
 fn check_finite(sentence: usize, log_probs: &[f32]) -> Result<(), InferError> {
     match log_probs.iter().position(|log_prob| !log_prob.is_finite()) {
         Some(step) => Err(InferError::NotFinite { sentence, step }),
         None => Ok(()),
     }
-}
-
-/// `ids`, closed by `</s>`.
-pub(crate) fn closed(ids: &[u32], eos: u32) -> Vec<u32> {
-    let open = ids.last() != Some(&eos);
-    ids.iter().copied().chain(open.then_some(eos)).collect()
 }
 
 #[cfg(test)]
@@ -128,12 +96,5 @@ mod tests {
         let both = [score(vec![quarter; 3]), score(vec![0.0; 3])];
         assert!((perplexity(&both) - 2.0).abs() < 1e-6);
         assert_eq!(perplexity(&[]), 1.0);
-    }
-
-    #[test]
-    fn an_open_sentence_is_closed_and_a_closed_one_left_alone() {
-        assert_eq!(closed(&[5, 6], 2), [5, 6, 2]);
-        assert_eq!(closed(&[5, 2], 2), [5, 2]);
-        assert_eq!(closed(&[], 2), [2]);
     }
 }

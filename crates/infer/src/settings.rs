@@ -13,7 +13,7 @@ pub const GENERATION_FILE: &str = "generation.json";
 const MOST_HYPOTHESES: usize = 1000;
 /// Most tokens that a limit may add to the source's.
 const MOST_TOKENS: usize = 1_000_000;
-/// Most tokens a source token that a limit may allow.
+/// Most tokens per source token that a limit may allow.
 const MOST_FACTOR: f64 = 1000.0;
 
 /// How translations are looked for. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
@@ -174,7 +174,7 @@ impl SearchSettings {
     /// Parses the content of a settings file; `path` is what error messages call it.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its range.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, InferError> {
         let error = |message: String| InferError::SettingsFile { path: path.into(), message };
         let settings: Self = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
@@ -185,7 +185,8 @@ impl SearchSettings {
     /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
-    /// As [`validate`](Self::validate); [`InferError::SettingsFile`] if it cannot be written.
+    /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if the file
+    /// cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), InferError> {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");

@@ -63,7 +63,7 @@ fn agree(own: &[Hypothesis], expected: &[Hypothesis]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
 
-    /// The same tokens; log-probabilities and scores to within [`TOLERANCE`].
+    /// Tokens are equal, log-probabilities and scores to within [`TOLERANCE`].
     #[test]
     fn a_translation_is_the_same_in_every_grouping(
         sentences in sentences(),

@@ -1,4 +1,4 @@
-use super::{Attention, HeadWeights, Piece};
+use super::weights::{Attention, HeadWeights, Piece};
 
 /// Which cross-attention words are aligned by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct AlignmentOptions {
     pub head: Option<usize>,
 }
 
-/// A source word and the target word that looks at it, both from 0.
+/// A source word and the target word that attends to it, both counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link {
     /// Index of the source word.
@@ -19,13 +19,12 @@ pub struct Link {
     pub target: usize,
 }
 
-/// Links each target word to the source word that it looks at most, in the order of the target.
+/// Links each target word to the source word that it attends to most, in the order of the target.
 ///
-/// Words are what white space separates. The weight of a source word for a target word is the sum
-/// over the source word's pieces of the mean over the target word's pieces, taken at the positions
-/// where the decoder *says* those pieces. `</s>` is no word and gets no link; of equal weights the
-/// earlier source word wins. A model without cross-attention, an empty source or an empty target
-/// give no links.
+/// Words are separated by white space. The weight of a source word for a target word is the sum over the
+/// source word's pieces of the mean over the target word's pieces, taken at the positions where the
+/// decoder *predicts* those pieces. `</s>` is no word and gets no link; of equal weights the earlier
+/// source word wins. A model without cross-attention, an empty source or an empty target gives no links.
 ///
 /// # Panics
 /// If the layer or the head of `options` does not exist.
@@ -85,8 +84,8 @@ pub fn pharaoh(links: &[Link]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::AttentionWeights;
     use super::*;
+    use crate::attention::AttentionWeights;
 
     fn pieces(words: &[Option<usize>]) -> Vec<Piece> {
         words.iter().map(|&word| Piece { text: "x".into(), word }).collect()

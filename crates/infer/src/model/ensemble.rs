@@ -1,11 +1,11 @@
-use super::{Decoding, SpecialIds, StepModel};
+use super::step::{Decoding, SpecialIds, StepModel};
 use crate::error::InferError;
 use crate::log_prob::softmax;
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
 ///
-/// Probabilities are averaged, not log-probabilities, as in fairseq and OpenNMT: a token that one
-/// member rules out can still win. The members share their vocabularies and may be of different
+/// Probabilities are averaged, not log-probabilities, which is what fairseq and OpenNMT do: a token that
+/// one member rules out can still win. The members share their vocabularies and may be of different
 /// architectures.
 pub struct Ensemble {
     members: Vec<Box<dyn StepModel>>,
@@ -51,8 +51,8 @@ impl StepModel for Ensemble {
         self.members.iter().filter_map(|member| member.max_positions()).min()
     }
 
-    fn lanes(&self) -> usize {
-        self.members.iter().map(|member| member.lanes()).min().unwrap_or(1)
+    fn parallelism(&self) -> usize {
+        self.members.iter().map(|member| member.parallelism()).min().unwrap_or(1)
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {

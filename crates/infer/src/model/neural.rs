@@ -4,7 +4,7 @@ use burnformer_core::{Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelCache, ModelConfig};
 
-use super::{Decoding, SpecialIds, StepModel};
+use super::step::{Decoding, SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// Target positions that are projected to the vocabulary at once in forced scoring. It bounds memory:
@@ -79,7 +79,7 @@ impl StepModel for NeuralModel {
         self.model.max_positions()
     }
 
-    fn lanes(&self) -> usize {
+    fn parallelism(&self) -> usize {
         if is_fused_on(&self.device) { rayon::current_num_threads() } else { 1 }
     }
 

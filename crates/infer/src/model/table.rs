@@ -2,7 +2,7 @@
 
 use burnformer_core::RandomKey;
 
-use super::{Decoding, SpecialIds, StepModel};
+use super::step::{Decoding, SpecialIds, StepModel};
 
 /// Logits are random numbers that depend on the source and on all tokens so far.
 pub(crate) struct TableModel {

@@ -1,14 +1,13 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
 mod constraint;
-mod lanes;
+mod parallel;
 mod request;
 mod sample;
 mod sentence;
 mod top;
 
 pub use request::Request;
-pub(crate) use request::{check_ids, check_source};
 
 use crate::batching::Batching;
 use crate::error::InferError;
@@ -31,7 +30,7 @@ use sentence::Sentence;
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
 /// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], before anything is computed;
-/// [`InferError::NotFinite`] if the model's output is no number.
+/// [`InferError::NotFinite`] if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
     requests: &[Request],
@@ -47,10 +46,10 @@ pub fn search(
     let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
     let asks = |&place: &usize| lengths[place] > 1 || !requests[place].prefix.is_empty();
     let filled = (0..requests.len()).filter(asks).collect();
-    let lanes = model.lanes();
-    let parts = lanes::divide(batching.group(filled, &lengths), lanes);
+    let threads = model.parallelism();
+    let parts = parallel::divide(batching.group(filled, &lengths), threads);
     let work = |part: &[usize]| search_batch(model, requests, &sources, part, settings);
-    lanes::run(&parts, lanes, work, |found| {
+    parallel::run(&parts, threads, work, |found| {
         for (place, hypotheses) in found {
             results[place] = hypotheses;
         }
@@ -104,7 +103,7 @@ fn search_batch(
 struct Plan {
     /// Sentences in the model's batch before the next step.
     sentences: usize,
-    /// Rows a sentence.
+    /// Rows per sentence.
     width: usize,
     rows: Vec<usize>,
     kept: Vec<usize>,

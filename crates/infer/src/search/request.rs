@@ -1,8 +1,8 @@
 use burnformer_core::RandomKey;
 
 use crate::error::InferError;
+use crate::ids::{check_ids, check_source, closed};
 use crate::model::StepModel;
-use crate::score::closed;
 use crate::settings::SearchSettings;
 
 /// One sentence to translate, as ids.
@@ -61,21 +61,6 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Checks a closed source.
-pub(crate) fn check_source(
-    model: &dyn StepModel,
-    sentence: usize,
-    source: &[u32],
-) -> Result<(), InferError> {
-    check_ids(sentence, "source", source, model.source_vocab())?;
-    match model.max_positions() {
-        Some(limit) if source.len() > limit => {
-            Err(InferError::SourceTooLong { sentence, length: source.len(), limit })
-        }
-        _ => Ok(()),
-    }
-}
-
 fn check_prefix(
     model: &dyn StepModel,
     sentence: usize,
@@ -93,18 +78,5 @@ fn check_prefix(
     match request.prefix.len() {
         length if length > limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
         _ => Ok(()),
-    }
-}
-
-/// Checks that all ids lie in the vocabulary.
-pub(crate) fn check_ids(
-    sentence: usize,
-    side: &'static str,
-    ids: &[u32],
-    vocab: usize,
-) -> Result<(), InferError> {
-    match ids.iter().find(|&&id| id as usize >= vocab) {
-        Some(&id) => Err(InferError::UnknownId { sentence, side, id, vocab }),
-        None => Ok(()),
     }
 }

@@ -189,7 +189,7 @@ impl<'a> Sentence<'a> {
         draw(logits, sampling, key, &mut Vec::new())
     }
 
-    /// Extensions looked at in a step: 2k, so that k live on even if k end. Greedy search looks at one.
+    /// Extensions considered in a step: 2k, so that k live on even if k end. Greedy search considers one.
     fn candidates(&self) -> usize {
         match self.settings.beam_size {
             1 => 1,

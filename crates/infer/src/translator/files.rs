@@ -13,12 +13,12 @@ pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
 /// The target's own tokeniser in a model directory.
 pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
 
-/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file a side. Files
-/// that the manifest does not list are not looked at.
+/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each side. Files
+/// that the manifest does not list are ignored.
 ///
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
-/// [`InferError::ModelDir`] if one is not what the manifest says.
+/// [`InferError::ModelDir`] if one is not the file that the manifest lists.
 pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
     if let Some(joint) = load_tokenizer(dir, TOKENIZER_FILE)? {
         return Ok(Tokenizers::joint(joint));
@@ -62,7 +62,8 @@ pub fn save_text_files(
 /// [`GENERATION_FILE`].
 ///
 /// # Errors
-/// As [`SearchSettings::load`]; [`InferError::ModelDir`] if the file is not what the manifest says.
+/// [`InferError::SettingsFile`] if the file holds anything unknown or a value out of its range,
+/// [`InferError::ModelDir`] if it is not the file that the manifest lists.
 pub fn load_settings(dir: &Path) -> Result<SearchSettings, InferError> {
     match model_dir::read(dir, GENERATION_FILE)? {
         Some(bytes) => SearchSettings::from_bytes(&dir.join(GENERATION_FILE), &bytes),

@@ -1,7 +1,7 @@
 use crate::batching::Batching;
 use crate::settings::SearchSettings;
 
-/// Longest sentence taken unless told otherwise, in tokens with `</s>`.
+/// Default of [`TranslateOptions::longest`], in tokens with `</s>`.
 pub const LONGEST_SENTENCE: usize = 1024;
 
 /// What to do with a source that is too long.
@@ -22,7 +22,8 @@ pub struct TranslateOptions {
     /// How many sentences to translate together.
     pub batching: Batching,
     /// Longest sentence taken, in tokens with `</s>`; a model with learned positions may take less.
-    /// Time and memory grow with its square, so this is what a line that is no sentence can cost.
+    /// Time and memory grow with the square of a sentence's length: this bounds what a line that is not a
+    /// sentence can cost.
     pub longest: usize,
     /// What to do with sources that are longer.
     pub long_sources: LongSources,

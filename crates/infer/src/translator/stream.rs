@@ -1,4 +1,8 @@
-use super::{TranslateOptions, Translation, Translator};
+//! Any number of lines in bounded memory.
+
+use super::load::Translator;
+use super::options::TranslateOptions;
+use super::translation::Translation;
 use crate::error::InferError;
 use crate::search::Request;
 

@@ -9,6 +9,7 @@ use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{SearchSettings, save_text_files};
 
 /// What the directory holds.
+#[allow(dead_code, reason = "not every test file damages them")]
 pub const FILES: [&str; 5] =
     ["config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json"];
 

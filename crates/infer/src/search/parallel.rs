@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::InferError;
 
-/// Divides every batch into up to `lanes` parts of near equal size, keeping its order.
-pub(super) fn divide(batches: Vec<Vec<usize>>, lanes: usize) -> Vec<Vec<usize>> {
+/// Divides every batch into up to `threads` parts of near equal size, keeping its order.
+pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let parts = |batch: Vec<usize>| {
-        let size = batch.len().div_ceil(lanes.max(1)).max(1);
+        let size = batch.len().div_ceil(threads.max(1)).max(1);
         batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
     };
     batches.into_iter().flat_map(parts).collect()
 }
 
-/// Runs `work` on every part and hands each result to `take`: several parts on `lanes` threads that use no
+/// Runs `work` on every part and hands each result to `take`: several parts on `threads` threads that use no
 /// others, a single one as a task of rayon's pool. From a thread outside the pool each product inside the
 /// part would be handed over on its own, and the caller put to sleep and woken for each.
 ///
@@ -23,11 +23,11 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, lanes: usize) -> Vec<Vec<usize>> 
 /// The error of the first part that has one.
 pub(super) fn run<T: Send>(
     parts: &[Vec<usize>],
-    lanes: usize,
+    threads: usize,
     work: impl Fn(&[usize]) -> Result<T, InferError> + Sync,
     mut take: impl FnMut(T),
 ) -> Result<(), InferError> {
-    if lanes < 2 {
+    if threads < 2 {
         return parts.iter().try_for_each(|part| work(part).map(&mut take));
     }
     if let [part] = parts {
@@ -35,7 +35,7 @@ pub(super) fn run<T: Send>(
     }
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
     let results = Mutex::new(Vec::with_capacity(parts.len()));
-    let lane = || loop {
+    let worker = || loop {
         let place = next.fetch_add(1, Ordering::Relaxed);
         if place >= parts.len() || place > failed.load(Ordering::Relaxed) {
             return;
@@ -44,14 +44,14 @@ pub(super) fn run<T: Send>(
         if result.is_err() {
             failed.fetch_min(place, Ordering::Relaxed);
         }
-        results.lock().expect("no lane panics with the lock").push((place, result));
+        results.lock().expect("no worker panics with the lock").push((place, result));
     };
     std::thread::scope(|scope| {
-        for _ in 0..lanes.min(parts.len()) {
-            scope.spawn(|| alone(lane));
+        for _ in 0..threads.min(parts.len()) {
+            scope.spawn(|| alone(worker));
         }
     });
-    let mut results = results.into_inner().expect("no lane panics with the lock");
+    let mut results = results.into_inner().expect("no worker panics with the lock");
     results.sort_by_key(|&(place, _)| place);
     results.into_iter().try_for_each(|(_, result)| result.map(&mut take))
 }
@@ -75,21 +75,21 @@ mod tests {
     }
 
     #[test]
-    fn results_arrive_in_order_whatever_the_lanes() {
+    fn results_arrive_in_order_whatever_the_number_of_threads() {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
-        for lanes in [1, 2, 3, 50] {
+        for threads in [1, 2, 3, 50] {
             let mut taken = Vec::new();
-            run(&parts, lanes, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
+            run(&parts, threads, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
             assert_eq!(taken, (0..20).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn a_single_part_runs_inside_the_pool_unless_another_device_computes() {
-        let inside = |lanes| {
+        let inside = |threads| {
             let mut inside = None;
             let thread = |_: &[usize]| Ok(rayon::current_thread_index().is_some());
-            run(&[vec![0]], lanes, thread, |found| inside = Some(found)).unwrap();
+            run(&[vec![0]], threads, thread, |found| inside = Some(found)).unwrap();
             inside.unwrap()
         };
         assert_eq!([inside(1), inside(2)], [false, true]);

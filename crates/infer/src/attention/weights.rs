@@ -1,20 +1,14 @@
-//! What a model looks at, as plain numbers beside the pieces of text it looks from and to.
-
-mod align;
-
-pub use align::{AlignmentOptions, Link, pharaoh, word_alignment};
-
 use burnformer_data::Tokenizer;
 
 /// The weights of one attention head: each query's row over the keys sums to 1, or to 0 where the
 /// query may see no key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadWeights {
-    /// Rows: the positions that look.
+    /// Rows: the positions that attend.
     pub queries: usize,
-    /// Columns: the positions looked at.
+    /// Columns: the positions attended to.
     pub keys: usize,
-    /// `queries · keys` weights, row by row.
+    /// Weights `[queries, keys]`, row by row.
     pub values: Vec<f32>,
 }
 
@@ -45,31 +39,31 @@ impl HeadWeights {
 /// A kind of attention that an architecture does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttentionWeights {
-    /// Source positions looking at the source.
+    /// Source positions attending to the source.
     pub encoder_self: Vec<Vec<HeadWeights>>,
-    /// Target positions looking at the target before them.
+    /// Target positions attending to the target before them.
     pub decoder_self: Vec<Vec<HeadWeights>>,
-    /// Target positions looking at the source.
+    /// Target positions attending to the source.
     pub cross: Vec<Vec<HeadWeights>>,
 }
 
 /// One token of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// As the vocabulary writes it: `▁house`, `</s>`.
+    /// Its spelling in the vocabulary: `▁house`, `</s>`.
     pub text: String,
     /// The word it belongs to, counted from 0 and separated by white space; `None` for `<s>` and `</s>`.
     pub word: Option<usize>,
 }
 
-/// A sentence pair as the model reads it, and what every layer and head looks at.
+/// A sentence pair in the model's tokens, and the attention weights of every layer and head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
     /// The encoder's positions, `</s>` last.
     pub source: Vec<Piece>,
     /// What the decoder reads, `<s>` first.
     pub target_input: Vec<Piece>,
-    /// What the decoder says at the same positions, `</s>` last.
+    /// What the decoder predicts at the same positions, `</s>` last.
     pub target_output: Vec<Piece>,
     /// The weights.
     pub weights: AttentionWeights,

@@ -1,0 +1,8 @@
+//! Attention weights as plain numbers, beside the pieces of text at their rows and columns.
+
+mod align;
+mod weights;
+
+pub use align::{AlignmentOptions, Link, pharaoh, word_alignment};
+pub(crate) use weights::pieces;
+pub use weights::{Attention, AttentionWeights, HeadWeights, Piece};

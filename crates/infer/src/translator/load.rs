@@ -1,0 +1,131 @@
+//! What a translator is made of, and where it comes from.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::model_dir;
+use burnformer_data::{Tokenizers, special};
+use burnformer_models::ModelConfig;
+
+use super::files::{load_settings, load_tokenizers};
+use super::options::TranslateOptions;
+use crate::error::InferError;
+use crate::ids::closed_len;
+use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
+use crate::settings::SearchSettings;
+
+/// A model with its tokenisers: translates text, and scores translations.
+///
+/// It has no state between calls and can serve several threads at once.
+pub struct Translator {
+    pub(super) model: Box<dyn StepModel>,
+    pub(super) tokenizers: Tokenizers,
+    settings: SearchSettings,
+}
+
+impl Translator {
+    /// Loads the model directory `dir` onto `device`, checking the hash of every file.
+    ///
+    /// # Errors
+    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
+    /// [`InferError::SettingsFile`] or [`InferError::Setting`] by the file that is wrong;
+    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit.
+    pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
+        let (model, tokenizers) = load_model(dir.as_ref(), device)?;
+        Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
+    }
+
+    /// Loads several model directories as an [`Ensemble`]. Default settings are those of the first.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
+    /// [`InferError::Ensemble`] if the models do not share their vocabularies.
+    pub fn load_ensemble<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<Self, InferError> {
+        let first = dirs.first().ok_or(InferError::EmptyEnsemble)?.as_ref();
+        let tokenizers = load_tokenizers(first)?;
+        let mut members: Vec<Box<dyn StepModel>> = Vec::with_capacity(dirs.len());
+        for (place, dir) in dirs.iter().enumerate() {
+            let (model, own) = load_model(dir.as_ref(), device)?;
+            let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
+            if hashes(&own) != hashes(&tokenizers) {
+                return Err(InferError::Ensemble { member: place + 1, what: "tokeniser" });
+            }
+            members.push(Box::new(model));
+        }
+        Self::new(Box::new(Ensemble::new(members)?), tokenizers, load_settings(first)?)
+    }
+
+    /// Any model with the tokenisers that it was trained with, and its default settings.
+    ///
+    /// # Errors
+    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit,
+    /// [`InferError::Setting`] if a setting is out of its range.
+    pub fn new(
+        model: Box<dyn StepModel>,
+        tokenizers: Tokenizers,
+        settings: SearchSettings,
+    ) -> Result<Self, InferError> {
+        settings.validate()?;
+        check_sizes(&*model, &tokenizers)?;
+        check_special(model.special())?;
+        Ok(Self { model, tokenizers, settings })
+    }
+
+    /// Options with the model's default search settings.
+    pub fn options(&self) -> TranslateOptions {
+        TranslateOptions { search: self.settings.clone(), ..TranslateOptions::default() }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &dyn StepModel {
+        &*self.model
+    }
+
+    /// The tokenisers.
+    pub fn tokenizers(&self) -> &Tokenizers {
+        &self.tokenizers
+    }
+
+    /// The longest source that `options` and the model take, in tokens with `</s>`.
+    pub fn longest_source(&self, options: &TranslateOptions) -> usize {
+        options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
+    }
+
+    /// The longest translation of `source` (ids, with or without their `</s>`) that `options` and the model
+    /// allow, in tokens with `</s>`: what a forced prefix must fit into.
+    pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
+        let source_len = closed_len(source, self.model.special().eos);
+        let source_len = source_len.min(self.longest_source(options));
+        options.search.limit(source_len, self.model.max_positions())
+    }
+}
+
+fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {
+    model_dir::verify(dir)?;
+    let tokenizers = load_tokenizers(dir)?;
+    let (config, model) = model_dir::load::<ModelConfig>(dir, device)?;
+    Ok((NeuralModel::new(config, model, device), tokenizers))
+}
+
+fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {
+    let sides = [
+        ("source", tokenizers.source.vocab_size(), model.source_vocab()),
+        ("target", tokenizers.target.vocab_size(), model.target_vocab()),
+    ];
+    match sides.into_iter().find(|&(_, tokenizer, model)| tokenizer != model) {
+        Some((side, tokenizer, model)) => Err(InferError::Vocabulary { side, tokenizer, model }),
+        None => Ok(()),
+    }
+}
+
+fn check_special(ids: SpecialIds) -> Result<(), InferError> {
+    let pairs = [
+        (special::PAD_TOKEN, ids.pad, special::PAD),
+        (special::BOS_TOKEN, ids.bos, special::BOS),
+        (special::EOS_TOKEN, ids.eos, special::EOS),
+    ];
+    match pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer) {
+        Some((token, model, tokenizer)) => Err(InferError::SpecialId { token, model, tokenizer }),
+        None => Ok(()),
+    }
+}

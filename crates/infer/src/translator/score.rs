@@ -1,0 +1,63 @@
+//! How probable the model finds given translations.
+
+use super::load::Translator;
+use super::options::TranslateOptions;
+use crate::error::{InferError, until_error};
+use crate::ids::first_too_long;
+use crate::score::{TargetScore, force_score};
+
+impl Translator {
+    /// Scores `targets` as translations of `sources`, in order, under the penalty and batching of
+    /// `options`. Sources are never truncated: the score would be another sentence's.
+    ///
+    /// # Errors
+    /// Those of [`score_ids`](Self::score_ids).
+    pub fn score<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        targets: &[T],
+        options: &TranslateOptions,
+    ) -> Result<Vec<TargetScore>, InferError> {
+        let sources = self.tokenizers.source.encode_batch(sources);
+        let targets = self.tokenizers.target.encode_batch(targets);
+        self.score_ids(&sources, &targets, options)
+    }
+
+    /// Scores pairs of sentences that are ids already, in order, under the penalty and batching of `options`.
+    ///
+    /// # Errors
+    /// Those of [`force_score`]; [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] for a sentence
+    /// of more than `options.longest` tokens.
+    pub fn score_ids(
+        &self,
+        sources: &[Vec<u32>],
+        targets: &[Vec<u32>],
+        options: &TranslateOptions,
+    ) -> Result<Vec<TargetScore>, InferError> {
+        let (limit, eos) = (self.longest_source(options), self.model.special().eos);
+        let too_long =
+            |all: &[Vec<u32>]| first_too_long(all.iter().map(|ids| &ids[..]), eos, limit);
+        if let Some((sentence, length)) = too_long(sources) {
+            return Err(InferError::SourceTooLong { sentence, length, limit });
+        }
+        if let Some((sentence, length)) = too_long(targets) {
+            return Err(InferError::TargetTooLong { sentence, length, limit });
+        }
+        let penalty = options.search.length_penalty;
+        force_score(&*self.model, sources, targets, penalty, &options.batching)
+    }
+
+    /// Scores pairs of ids up to the first that cannot be scored, and says what is wrong with that one: for
+    /// streams, in which nothing done is to be lost.
+    pub fn score_ids_until_error(
+        &self,
+        sources: &[Vec<u32>],
+        targets: &[Vec<u32>],
+        options: &TranslateOptions,
+    ) -> (Vec<TargetScore>, Option<InferError>) {
+        until_error(sources.len(), |count| {
+            let targets = &targets[..count.min(targets.len())];
+            self.score_ids(&sources[..count], targets, options)
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Sentences into sentences.
+
+use super::load::Translator;
+use super::options::{LongSources, TranslateOptions};
+use super::translation::{Translation, one_line};
+use crate::error::{InferError, until_error};
+use crate::hypothesis::Hypothesis;
+use crate::ids::first_too_long;
+use crate::search::{Request, search};
+
+impl Translator {
+    /// Translates `sources`, one sentence each, in order. An empty one has an empty translation.
+    ///
+    /// # Errors
+    /// Those of [`search`], with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
+    /// [`longest_source`](Self::longest_source), unless it is to be truncated.
+    pub fn translate<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        let ids = self.tokenizers.source.encode_batch(sources);
+        self.translate_requests(ids.into_iter().map(Request::new).collect(), options)
+    }
+
+    /// Translates `sources` by translations that begin with the texts `prefixes`, one for each source. An
+    /// empty source is translated by its prefix alone.
+    ///
+    /// A prefix is cut into tokens on its own: end it at a word's end.
+    ///
+    /// # Errors
+    /// Those of [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix for each
+    /// source.
+    pub fn translate_with_prefixes<S: AsRef<str> + Sync, T: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        prefixes: &[T],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        if sources.len() != prefixes.len() {
+            let (sources, others) = (sources.len(), prefixes.len());
+            return Err(InferError::Count { sources, others, what: "prefixes" });
+        }
+        let sources = self.tokenizers.source.encode_batch(sources);
+        let prefixes = self.tokenizers.target.encode_batch(prefixes);
+        let request = |(source, prefix)| Request { source, prefix, key: None };
+        let requests = sources.into_iter().zip(prefixes).map(request).collect();
+        self.translate_requests(requests, options)
+    }
+
+    /// Translates sentences that are ids already (with or without their `</s>`), to ids.
+    ///
+    /// # Errors
+    /// Those of [`search`]; [`InferError::SourceTooLong`] for a source above
+    /// [`longest_source`](Self::longest_source), unless it is to be truncated.
+    pub fn translate_ids(
+        &self,
+        mut requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        self.truncate_sources(&mut requests, options);
+        self.search(&requests, options)
+    }
+
+    /// Translates sentences that are ids already up to the first that cannot be translated, and says
+    /// what is wrong with that one: for streams, in which nothing done is to be lost.
+    pub fn translate_ids_until_error(
+        &self,
+        mut requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
+        self.truncate_sources(&mut requests, options);
+        until_error(requests.len(), |count| self.search(&requests[..count], options))
+    }
+
+    /// The text of a hypothesis, on one line.
+    pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
+        one_line(&self.tokenizers.target.decode(&hypothesis.tokens))
+    }
+
+    fn translate_requests(
+        &self,
+        requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        Ok(self.texts_of(self.translate_ids(requests, options)?))
+    }
+
+    pub(super) fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {
+        let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
+        hypotheses.into_iter().map(decode).collect()
+    }
+
+    /// Keeps of every source what fits, with `</s>`, if `options` say so.
+    fn truncate_sources(&self, requests: &mut [Request], options: &TranslateOptions) {
+        if options.long_sources == LongSources::Refuse {
+            return;
+        }
+        let (eos, limit) = (self.model.special().eos, self.longest_source(options));
+        for Request { source, .. } in requests {
+            if source.last() == Some(&eos) {
+                source.pop();
+            }
+            source.truncate(limit - 1);
+        }
+    }
+
+    fn search(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        let limit = self.longest_source(options);
+        let sources = requests.iter().map(|request| &request.source[..]);
+        match first_too_long(sources, self.model.special().eos, limit) {
+            Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
+            None => search(&*self.model, requests, &options.search, &options.batching),
+        }
+    }
+}
