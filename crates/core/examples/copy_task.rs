@@ -55,7 +55,8 @@ fn accuracy(model: &Transformer, device: &Device) -> f32 {
     best.equal(output).float().mean().into_scalar()
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// Trains the model and checks what it has learnt.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::default().autodiff();
     let config = TransformerConfig { d_ff: 64, ..TransformerConfig::tiny(VOCAB).with_width(32, 4) };
     let mut model = config.init(1, &device)?;

@@ -230,7 +230,7 @@ impl TransformerConfig {
     /// all a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
-    /// As [`validate`](Self::validate).
+    /// The error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
         self.validate()?;
         Ok(Transformer::new(self, RandomKey::new(seed), device))
@@ -255,11 +255,7 @@ impl TransformerConfig {
             Positions::Sinusoidal => 0,
             Positions::Learned => 2 * self.max_positions * d,
         };
-        let vocabulary = match self.sharing {
-            EmbeddingSharing::All => self.target_vocab,
-            EmbeddingSharing::Target => self.source_vocab + self.target_vocab,
-            EmbeddingSharing::None => self.source_vocab + 2 * self.target_vocab,
-        };
+        let vocabulary = self.sharing.rows([self.source_vocab, self.target_vocab]);
         encoder + decoder + closing + positions + vocabulary * d
     }
 }

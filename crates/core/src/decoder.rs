@@ -12,7 +12,7 @@ use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::transformer::{AttentionMaps, Memory};
-use crate::window::{Sight, Window};
+use crate::window::{SelfAttentionMask, Window};
 
 /// One layer of the decoder (paper §3.1): masked self-attention, attention to the encoder's
 /// output, the feed-forward network.
@@ -84,30 +84,57 @@ impl DecoderCache {
 }
 
 impl DecoderLayer {
+    /// A layer of three sub-layers that are at hand, each inside the wiring of `residual` with a norm of its own.
+    pub fn new(
+        [self_attention, cross_attention]: [MultiHeadAttention; 2],
+        feed_forward: PositionWiseFeedForward,
+        residual: ResidualNorm,
+        device: &Device,
+    ) -> Self {
+        let d_model = self_attention.d_model();
+        let norm = || LayerNorm::new(d_model, LayerNorm::EPSILON, device);
+        Self {
+            self_attention,
+            self_attention_norm: norm(),
+            cross_attention,
+            cross_attention_norm: norm(),
+            feed_forward,
+            feed_forward_norm: norm(),
+            residual,
+        }
+    }
+
     /// A layer of `config`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
         Self {
-            self_attention: MultiHeadAttention::new(config, key.fold(0), device),
+            self_attention: MultiHeadAttention::from_config(config, key.fold(0), device),
             self_attention_norm: norm(),
-            cross_attention: MultiHeadAttention::new(config, key.fold(1), device),
+            cross_attention: MultiHeadAttention::from_config(config, key.fold(1), device),
             cross_attention_norm: norm(),
-            feed_forward: PositionWiseFeedForward::new(config, key.fold(2), device),
+            feed_forward: PositionWiseFeedForward::from_config(config, key.fold(2), device),
             feed_forward_norm: norm(),
             residual: ResidualNorm::new(config.norm, config.dropout),
         }
     }
 
-    /// Continues the targets by the positions of `x` (`[rows, new_len, d_model]` → the same),
-    /// remembering them in `cache`. Training is the case of an empty cache and a whole target.
+    /// A cache over the encoded source (`[sentences, source_len, d_model]`) with nothing decoded.
+    pub fn start(&self, memory: Tensor<3>) -> LayerCache {
+        LayerCache { target: History::new(), source: self.cross_attention.key_values(memory) }
+    }
+
+    /// Continues the targets by the positions of `x` and adds them to `cache`. Training is the case of an empty cache
+    /// and a whole target. Pushes attention weights onto `maps` if there are any.
     ///
-    /// - `sight`: what the new positions see of those in the cache and of each other
-    /// - `source_padding`: `[sentences, 1, 1, source_len]`
-    fn forward(
+    /// # Shapes
+    /// - `x`: `[rows, new_len, d_model]` → the same, where every sentence has the same number of rows
+    /// - `mask`: what the new positions see of those in the cache and of each other, `[1, 1, new_len, past + new_len]`
+    /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides
+    pub fn forward(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
-        sight: &Sight,
+        mask: &SelfAttentionMask,
         source_padding: &Tensor<4, Bool>,
         mode: Mode,
         mut maps: Option<&mut AttentionMaps>,
@@ -117,14 +144,14 @@ impl DecoderLayer {
             let new = self.self_attention.key_values(x.clone());
             cache.target.append(new.key.clone(), new.value.clone());
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            match sight {
-                Sight::Masked(mask) => {
+            match mask {
+                SelfAttentionMask::Dense(mask) => {
                     let (past, mask) = (&cache.target, mask.clone());
                     self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
                 }
                 // Blocks are of a whole target, so there is no past.
-                Sight::Blocks(_) => {
-                    self.self_attention.attend_self(x, new, sight, mode.fold(1), record)
+                SelfAttentionMask::Blocks(_) => {
+                    self.self_attention.attend_self(x, new, mask, mode.fold(1), record)
                 }
             }
         });
@@ -159,22 +186,22 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// A stack of `layers`, closed by `norm` if there is one, in which a position sees earlier ones that are at most
+    /// `window` away, or all of them.
+    pub fn new(layers: Vec<DecoderLayer>, norm: Option<LayerNorm>, window: Option<usize>) -> Self {
+        Self { layers, norm, window }
+    }
+
     /// The decoder of `config`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let layers = 0..config.decoder_layers as u64;
-        Self {
-            layers: layers.map(|n| DecoderLayer::new(config, key.fold(n), device)).collect(),
-            norm: closing_norm(config, device),
-            window: config.attention_window,
-        }
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let layer = |n| DecoderLayer::from_config(config, key.fold(n), device);
+        let layers = (0..config.decoder_layers as u64).map(layer).collect();
+        Self::new(layers, closing_norm(config, device), config.attention_window)
     }
 
     /// A cache over `memory` with nothing decoded: projects the source's keys and values, once.
     pub fn start(&self, memory: &Memory) -> DecoderCache {
-        let start = |layer: &DecoderLayer| LayerCache {
-            target: History::new(),
-            source: layer.cross_attention.key_values(memory.states.clone()),
-        };
+        let start = |layer: &DecoderLayer| layer.start(memory.states.clone());
         DecoderCache {
             layers: self.layers.iter().map(start).collect(),
             source_padding: memory.padding.clone(),
@@ -192,11 +219,11 @@ impl Decoder {
         mut maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
         let new_len = x.dims()[1];
-        let sight = self.sight(cache.len, new_len, &x.device(), maps.is_some());
+        let mask = self.mask(cache.len, new_len, &x.device(), maps.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
             let (past, padding) = (&mut cache.layers[n], &cache.source_padding);
-            x = layer.forward(x, past, &sight, padding, mode.fold(n as u64), maps);
+            x = layer.forward(x, past, &mask, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
             }
@@ -208,7 +235,8 @@ impl Decoder {
         }
     }
 
-    pub(crate) fn pack(&mut self) {
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
         for layer in &mut self.layers {
             layer.self_attention.pack();
             layer.cross_attention.pack();
@@ -216,29 +244,37 @@ impl Decoder {
         }
     }
 
-    pub(crate) fn compute_in(&mut self, precision: Precision) {
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
         for layer in &mut self.layers {
-            layer.self_attention.compute_in(precision);
-            layer.cross_attention.compute_in(precision);
-            layer.feed_forward.compute_in(precision);
+            layer.self_attention.set_precision(precision);
+            layer.cross_attention.set_precision(precision);
+            layer.feed_forward.set_precision(precision);
         }
     }
 
     /// What `new_len` positions see of the cache, which holds `past` positions or as many as the
     /// window reaches, and of each other. A single one sees all there is. Weights to be recorded are
     /// those of the whole mask.
-    fn sight(&self, past: usize, new_len: usize, device: &Device, recording: bool) -> Sight {
+    fn mask(
+        &self,
+        past: usize,
+        new_len: usize,
+        device: &Device,
+        recording: bool,
+    ) -> SelfAttentionMask {
         if new_len == 1 {
-            return Sight::Masked(None);
+            return SelfAttentionMask::Dense(None);
         }
         let Some(radius) = self.window else {
-            return Sight::Masked(Some(look_ahead_mask(past, new_len, device)));
+            return SelfAttentionMask::Dense(Some(look_ahead_mask(past, new_len, device)));
         };
         if past == 0 && !recording {
-            return Window { radius, causal: true }.sight(new_len, None, device);
+            return Window { radius, causal: true }.mask(new_len, None, device);
         }
         let held = past.min(radius);
         let later = look_ahead_mask(held, new_len, device);
-        Sight::Masked(Some(later.bool_or(window_mask(held, new_len, radius, device))))
+        let far = window_mask(held, new_len, radius, device);
+        SelfAttentionMask::Dense(Some(later.bool_or(far)))
     }
 }

@@ -31,15 +31,21 @@ impl TokenEmbedding {
         self.weight.val().dims()[0]
     }
 
-    /// Rows of the matrix times √d_model: `[batch, len]` → `[batch, len, d_model]`.
+    /// Rows of the matrix times √d_model.
+    ///
+    /// # Shapes
+    /// `ids`: `[batch, len]` → `[batch, len, d_model]`
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = (weight.dims()[1] as f64).sqrt();
         embedding(weight, ids, scale)
     }
 
-    /// The tied output projection, x·Eᵀ: `[batch, len, d_model]` → `[batch, len, vocab]`.
-    pub fn logits(&self, x: Tensor<3>) -> Tensor<3> {
+    /// The tied output projection, x·Eᵀ.
+    ///
+    /// # Shapes
+    /// `x`: `[.., d_model]` → `[.., vocab]`
+    pub fn logits<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let weight = self.weight.val();
         let fast = packed_for(&self.packed, &weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, None, false))
@@ -53,8 +59,8 @@ impl TokenEmbedding {
     }
 
     /// Multiplies [`logits`](Self::logits) in `precision` from now on, see
-    /// [`Transformer::compute_in`](crate::Transformer::compute_in). Rows are looked up in float32.
-    pub fn compute_in(&mut self, precision: Precision) {
+    /// [`Transformer::set_precision`](crate::Transformer::set_precision). Rows are looked up in float32.
+    pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
     }
 }

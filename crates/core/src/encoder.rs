@@ -9,7 +9,7 @@ use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
-use crate::window::{Sight, Window};
+use crate::window::{SelfAttentionMask, Window};
 
 /// One layer of the encoder (paper §3.1): self-attention, then the feed-forward network.
 #[derive(Module, Debug)]
@@ -26,32 +26,51 @@ pub struct EncoderLayer {
 }
 
 impl EncoderLayer {
+    /// A layer of two sub-layers that are at hand, each inside the wiring of `residual` with a norm of its own.
+    pub fn new(
+        self_attention: MultiHeadAttention,
+        feed_forward: PositionWiseFeedForward,
+        residual: ResidualNorm,
+        device: &Device,
+    ) -> Self {
+        let d_model = self_attention.d_model();
+        let norm = || LayerNorm::new(d_model, LayerNorm::EPSILON, device);
+        Self {
+            self_attention,
+            self_attention_norm: norm(),
+            feed_forward,
+            feed_forward_norm: norm(),
+            residual,
+        }
+    }
+
     /// A layer of `config`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
         Self {
-            self_attention: MultiHeadAttention::new(config, key.fold(0), device),
+            self_attention: MultiHeadAttention::from_config(config, key.fold(0), device),
             self_attention_norm: norm(),
-            feed_forward: PositionWiseFeedForward::new(config, key.fold(1), device),
+            feed_forward: PositionWiseFeedForward::from_config(config, key.fold(1), device),
             feed_forward_norm: norm(),
             residual: ResidualNorm::new(config.norm, config.dropout),
         }
     }
 
-    /// # Shapes
-    /// - `x`: `[batch, len, d_model]` → the same
+    /// Runs both sub-layers over every position, which sees what `mask` leaves of the others. Pushes the attention
+    /// weights onto `record` if there is one.
     ///
-    /// Pushes the attention weights onto `record` if there is one.
+    /// # Shapes
+    /// `x`: `[batch, len, d_model]` → the same
     pub fn forward(
         &self,
         x: Tensor<3>,
-        sight: &Sight,
+        mask: &SelfAttentionMask,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let memory = self.self_attention.key_values(x.clone());
-            self.self_attention.attend_self(x, memory, sight, mode.fold(1), record)
+            self.self_attention.attend_self(x, memory, mask, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -70,14 +89,17 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// A stack of `layers`, closed by `norm` if there is one, in which a position sees others that are at most
+    /// `window` away, or all.
+    pub fn new(layers: Vec<EncoderLayer>, norm: Option<LayerNorm>, window: Option<usize>) -> Self {
+        Self { layers, norm, window }
+    }
+
     /// The encoder of `config`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let layers = 0..config.encoder_layers as u64;
-        Self {
-            layers: layers.map(|n| EncoderLayer::new(config, key.fold(n), device)).collect(),
-            norm: closing_norm(config, device),
-            window: config.attention_window,
-        }
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let layer = |n| EncoderLayer::from_config(config, key.fold(n), device);
+        let layers = (0..config.encoder_layers as u64).map(layer).collect();
+        Self::new(layers, closing_norm(config, device), config.attention_window)
     }
 
     /// Encodes embedded positions.
@@ -94,9 +116,9 @@ impl Encoder {
         mode: Mode,
         mut record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let sight = self.sight(padding, x.dims()[1], record.is_some());
+        let mask = self.mask(padding, x.dims()[1], record.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(x, &sight, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.forward(x, &mask, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),
@@ -104,29 +126,34 @@ impl Encoder {
         }
     }
 
-    pub(crate) fn pack(&mut self) {
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
         for layer in &mut self.layers {
             layer.self_attention.pack();
             layer.feed_forward.pack();
         }
     }
 
-    pub(crate) fn compute_in(&mut self, precision: Precision) {
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
         for layer in &mut self.layers {
-            layer.self_attention.compute_in(precision);
-            layer.feed_forward.compute_in(precision);
+            layer.self_attention.set_precision(precision);
+            layer.feed_forward.set_precision(precision);
         }
     }
 
-    /// Weights to be recorded are those of the whole mask.
-    fn sight(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> Sight {
+    /// What padding and window leave. Weights to be recorded are those of the whole mask.
+    fn mask(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> SelfAttentionMask {
         let Some(radius) = self.window else {
-            return Sight::Masked(Some(padding.clone()));
+            return SelfAttentionMask::Dense(Some(padding.clone()));
         };
         let window = Window { radius, causal: false };
         match recording {
-            true => Sight::Masked(Some(window.mask(len, Some(padding), &padding.device()))),
-            false => window.sight(len, Some(padding), &padding.device()),
+            true => {
+                let mask = window.dense_mask(len, Some(padding), &padding.device());
+                SelfAttentionMask::Dense(Some(mask))
+            }
+            false => window.mask(len, Some(padding), &padding.device()),
         }
     }
 }

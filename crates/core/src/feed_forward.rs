@@ -23,19 +23,38 @@ pub struct PositionWiseFeedForward {
 }
 
 impl PositionWiseFeedForward {
-    /// The network of `config`'s `d_model`, `d_ff`, `activation` and `activation_dropout`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+    /// A network of inner width `d_ff` over `d_model` features, without dropout.
+    pub fn new(
+        d_model: usize,
+        d_ff: usize,
+        activation: Activation,
+        key: RandomKey,
+        device: &Device,
+    ) -> Self {
         Self {
-            inner: Linear::new(config.d_model, config.d_ff, key.fold(0), device),
-            outer: Linear::new(config.d_ff, config.d_model, key.fold(1), device),
-            dropout: Dropout::new(config.activation_dropout),
-            activation: config.activation,
+            inner: Linear::new(d_model, d_ff, key.fold(0), device),
+            outer: Linear::new(d_ff, d_model, key.fold(1), device),
+            dropout: Dropout::new(0.0),
+            activation,
         }
     }
 
+    /// The network of `config`'s `d_model`, `d_ff`, `activation` and `activation_dropout`.
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let &TransformerConfig { d_model, d_ff, activation, activation_dropout, .. } = config;
+        Self::new(d_model, d_ff, activation, key, device).with_dropout(activation_dropout)
+    }
+
+    /// Sets dropout of `rate` behind the activation; the paper has none.
+    pub fn with_dropout(self, rate: f64) -> Self {
+        Self { dropout: Dropout::new(rate), ..self }
+    }
+
+    /// Applies the network to every position.
+    ///
     /// # Shapes
-    /// `[batch, len, d_model]` → the same.
-    pub fn forward(&self, x: Tensor<3>, mode: Mode) -> Tensor<3> {
+    /// `[.., d_model]` → the same
+    pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
         let hidden = match self.activation {
             Activation::Relu => self.inner.forward_relu(x),
             other => other.forward(self.inner.forward(x)),
@@ -49,9 +68,9 @@ impl PositionWiseFeedForward {
         self.outer.pack();
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::compute_in`](crate::Transformer::compute_in).
-    pub fn compute_in(&mut self, precision: Precision) {
-        self.inner.compute_in(precision);
-        self.outer.compute_in(precision);
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.inner.set_precision(precision);
+        self.outer.set_precision(precision);
     }
 }

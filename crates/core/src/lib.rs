@@ -14,11 +14,11 @@
 //! | §3.2.2 multi-head attention | [`MultiHeadAttention`] |
 //! | §3.2.3 masks | [`padding_mask`], [`look_ahead_mask`], [`window_mask`] |
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
-//! | §3.4 embeddings | [`TokenEmbedding`] |
+//! | §3.4 embeddings | [`TokenEmbedding`], [`SharedEmbeddings`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
-//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::compute_in`] |
+//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::set_precision`] |
 //!
 //! What training, search and the model directory ask of a model are the traits [`Seq2Seq`] and [`Seq2SeqConfig`]; other
 //! architectures implement them in crates of their own.
@@ -58,6 +58,7 @@ mod presets;
 mod random;
 mod residual;
 mod seq2seq;
+mod shared_embeddings;
 mod transformer;
 mod window;
 
@@ -89,8 +90,9 @@ pub use precision::Precision;
 pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
+pub use shared_embeddings::SharedEmbeddings;
 pub use transformer::{AttentionMaps, Memory, Transformer};
-pub use window::{Sight, Window, WindowBlocks, window_attention};
+pub use window::{SelfAttentionMask, Window, WindowBlocks, window_attention};
 
 /// The program in the README, compiled and run as it stands there.
 #[cfg(doctest)]

@@ -6,6 +6,16 @@ use crate::init;
 use crate::precision::Precision;
 
 /// An affine map `y = x·Wᵀ + b` with `W` in PyTorch's layout.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burnformer_core::{Linear, RandomKey};
+///
+/// let device = Device::default();
+/// let linear = Linear::new(4, 6, RandomKey::new(1), &device);
+/// assert_eq!(linear.forward(Tensor::<3>::ones([2, 3, 4], &device)).dims(), [2, 3, 6]);
+/// assert_eq!(linear.forward(Tensor::<2>::ones([3, 4], &device)).dims(), [3, 6]);
+/// ```
 #[derive(Module, Debug)]
 pub struct Linear {
     /// `[out, in]`.
@@ -39,17 +49,22 @@ impl Linear {
         }
     }
 
+    /// x·Wᵀ + b.
+    ///
     /// # Shapes
-    /// `x`: `[batch, len, in]` → `[batch, len, out]`.
-    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+    /// `x`: `[.., in]` → `[.., out]`
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let fast = packed_for(&self.packed, &weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, bias.clone(), false))
             .unwrap_or_else(|| self.precision.linear(x, weight, bias))
     }
 
-    /// max(0, [`forward`](Self::forward)) in one pass.
-    pub fn forward_relu(&self, x: Tensor<3>) -> Tensor<3> {
+    /// max(0, x·Wᵀ + b) in one pass.
+    ///
+    /// # Shapes
+    /// `x`: `[.., in]` → `[.., out]`
+    pub fn forward_relu<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let fast = packed_for(&self.packed, &weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, bias.clone(), true))
@@ -61,8 +76,8 @@ impl Linear {
         self.packed = PackedWeight::new(&self.weight.val());
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::compute_in`](crate::Transformer::compute_in).
-    pub fn compute_in(&mut self, precision: Precision) {
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
     }
 }

@@ -8,10 +8,22 @@ use crate::dropout::Dropout;
 use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::window::{Sight, window_attention};
+use crate::window::{SelfAttentionMask, window_attention};
 
 /// Multi-head attention (paper §3.2.2): h attentions over projected queries, keys and values,
 /// concatenated and projected back. `d_k` and `d_v` are free of `d_model / heads`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burnformer_core::{Mode, MultiHeadAttention, RandomKey, look_ahead_mask};
+///
+/// let device = Device::default();
+/// let attention = MultiHeadAttention::new(32, 4, RandomKey::new(1), &device);
+/// let x = Tensor::<3>::ones([2, 5, 32], &device);
+/// let mask = look_ahead_mask(0, 5, &device);
+/// let y = attention.forward(x.clone(), x, Some(mask), Mode::Inference);
+/// assert_eq!(y.dims(), [2, 5, 32]);
+/// ```
 #[derive(Module, Debug)]
 pub struct MultiHeadAttention {
     /// `d_model → heads·d_k`.
@@ -59,18 +71,49 @@ impl KeyValues {
 }
 
 impl MultiHeadAttention {
-    /// Attention of `config`'s `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout`.
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let &TransformerConfig { d_model, heads, d_k, d_v, .. } = config;
+    /// The paper's attention of `heads` heads over `d_model` features: `d_k = d_v = d_model / heads`, no dropout.
+    ///
+    /// # Panics
+    /// If `heads` does not divide `d_model`.
+    pub fn new(d_model: usize, heads: usize, key: RandomKey, device: &Device) -> Self {
+        let divides = heads > 0 && d_model.is_multiple_of(heads);
+        assert!(divides, "{heads} heads do not divide {d_model} features");
+        Self::with_widths(d_model, heads, [d_model / heads; 2], key, device)
+    }
+
+    /// Attention whose heads have queries and keys of width `d_k` and values of width `d_v`, without dropout.
+    pub fn with_widths(
+        d_model: usize,
+        heads: usize,
+        [d_k, d_v]: [usize; 2],
+        key: RandomKey,
+        device: &Device,
+    ) -> Self {
         Self {
             query: Linear::new(d_model, heads * d_k, key.fold(0), device),
             key: Linear::new(d_model, heads * d_k, key.fold(1), device),
             value: Linear::new(d_model, heads * d_v, key.fold(2), device),
             output: Linear::new(heads * d_v, d_model, key.fold(3), device),
-            dropout: Dropout::new(config.attention_dropout),
+            dropout: Dropout::new(0.0),
             heads,
             precision: Precision::Float32,
         }
+    }
+
+    /// Attention of `config`'s `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout`.
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let &TransformerConfig { d_model, heads, d_k, d_v, attention_dropout, .. } = config;
+        Self::with_widths(d_model, heads, [d_k, d_v], key, device).with_dropout(attention_dropout)
+    }
+
+    /// Sets dropout of `rate` on the attention weights; the paper has none.
+    pub fn with_dropout(self, rate: f64) -> Self {
+        Self { dropout: Dropout::new(rate), ..self }
+    }
+
+    /// Features of a position.
+    pub fn d_model(&self) -> usize {
+        self.query.weight.dims()[1]
     }
 
     /// Attends from `query` to `memory` (the same tensor for self-attention).
@@ -90,7 +133,7 @@ impl MultiHeadAttention {
         self.attend(query, memory, mask, mode, None)
     }
 
-    /// As [`forward`](Self::forward), and the weights `[batch, heads, query_len, key_len]`.
+    /// What [`forward`](Self::forward) gives, and the weights `[batch, heads, query_len, key_len]`.
     pub fn forward_with_weights(
         &self,
         query: Tensor<3>,
@@ -136,7 +179,7 @@ impl MultiHeadAttention {
     }
 
     /// Attends from every position of `x` (`[batch, len, d_model]`) to those of `memory`, which are as
-    /// many and of which it sees what `sight` says; pushes the weights onto `record` if there is one.
+    /// many and of which it sees what `mask` leaves; pushes the weights onto `record` if there is one.
     ///
     /// # Panics
     /// If weights are to be recorded of attention in blocks, which has none for the pairs it leaves out.
@@ -144,13 +187,13 @@ impl MultiHeadAttention {
         &self,
         x: Tensor<3>,
         memory: KeyValues,
-        sight: &Sight,
+        mask: &SelfAttentionMask,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        match sight {
-            Sight::Masked(mask) => self.attend(x, memory, mask.clone(), mode, record),
-            Sight::Blocks(blocks) => {
+        match mask {
+            SelfAttentionMask::Dense(mask) => self.attend(x, memory, mask.clone(), mode, record),
+            SelfAttentionMask::Blocks(blocks) => {
                 assert!(record.is_none(), "attention in blocks has no whole rows of weights");
                 let query = self.queries(x);
                 let KeyValues { key, value } = memory;
@@ -199,12 +242,12 @@ impl MultiHeadAttention {
             .for_each(Linear::pack);
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::compute_in`](crate::Transformer::compute_in).
-    pub fn compute_in(&mut self, precision: Precision) {
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
             .into_iter()
-            .for_each(|linear| linear.compute_in(precision));
+            .for_each(|linear| linear.set_precision(precision));
     }
 
     /// The projected queries, of the type in which attention multiplies.

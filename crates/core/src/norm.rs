@@ -15,6 +15,9 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
+    /// What is added to the variance unless a configuration says otherwise, the choice of PyTorch.
+    pub const EPSILON: f64 = 1e-5;
+
     /// A norm over `d_model` features; `epsilon` is added to the variance.
     pub fn new(d_model: usize, epsilon: f64, device: &Device) -> Self {
         Self {
@@ -24,19 +27,21 @@ impl LayerNorm {
         }
     }
 
+    /// (x − mean) / √(variance + ε) of each row, times the gain plus the offset.
+    ///
     /// # Shapes
-    /// `[batch, len, d_model]` → the same.
-    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+    /// `[.., d_model]` → the same
+    pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
     }
 
     /// `forward(x + dropout(y))` in one pass.
-    pub(crate) fn forward_sum(
+    pub(crate) fn forward_sum<const D: usize>(
         &self,
-        x: Tensor<3>,
-        y: Tensor<3>,
+        x: Tensor<D>,
+        y: Tensor<D>,
         mask: Option<DropoutMask>,
-    ) -> Tensor<3> {
+    ) -> Tensor<D> {
         let (weight, bias) = (self.weight.val(), self.bias.val());
         residual_dropout_norm(x, y, weight, bias, self.epsilon, mask)
     }

@@ -32,31 +32,33 @@ pub enum LoadError {
     },
 }
 
-/// The path of fields to where a traversal stands.
+/// The fields to where a traversal stands, each with the kind and type of what holds it.
 #[derive(Default)]
-struct Path(Vec<String>);
+struct Path(Vec<(String, String)>);
 
 impl Path {
     fn enter(&mut self, name: &str, container: &str) {
-        if is_named(container) {
-            self.0.push(name.to_string());
-        }
+        self.0.push((name.to_string(), container.to_string()));
     }
 
-    fn exit(&mut self, container: &str) {
-        if is_named(container) {
-            self.0.pop();
-        }
+    fn exit(&mut self) {
+        self.0.pop();
     }
 
+    /// The fields joined by dots. Which variant of an enum a module is, such as that of a model of any architecture,
+    /// is no part of a name, and embeddings belong to the model that holds [`SharedEmbeddings`](crate::SharedEmbeddings).
     fn name(&self) -> String {
-        self.0.join(".")
+        let mut names: Vec<&str> = Vec::new();
+        for (name, container) in &self.0 {
+            match container.as_str() {
+                kind if kind.starts_with("Enum:") => continue,
+                "Struct:SharedEmbeddings" => drop(names.pop()),
+                _ => {}
+            }
+            names.push(name);
+        }
+        names.join(".")
     }
-}
-
-/// Which variant of an enum a module is, such as that of a model of any architecture, is no part of a name.
-fn is_named(container: &str) -> bool {
-    !container.starts_with("Enum:")
 }
 
 /// Collects one value a parameter: itself, or its gradient.
@@ -71,8 +73,8 @@ impl ModuleVisitor for Collector<'_> {
         self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _name: &str, container: &str) {
-        self.path.exit(container);
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
@@ -114,8 +116,8 @@ pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
         fn enter_module(&mut self, name: &str, container: &str) {
             self.0.enter(name, container);
         }
-        fn exit_module(&mut self, _name: &str, container: &str) {
-            self.0.exit(container);
+        fn exit_module(&mut self, _name: &str, _container: &str) {
+            self.0.exit();
         }
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             self.1.push((self.0.name(), param.val().shape().num_elements()));
@@ -160,8 +162,8 @@ impl ModuleMapper for Replacer {
         self.path.enter(name, container);
     }
 
-    fn exit_module(&mut self, _name: &str, container: &str) {
-        self.path.exit(container);
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {

@@ -13,26 +13,34 @@ pub struct PositionalEncoding {
 }
 
 impl PositionalEncoding {
-    /// The encoding of `config`'s `positions` and `d_model`. Learned vectors start as N(0, d_model^−1).
-    pub fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let shape = [config.max_positions, config.d_model];
-        let std = (config.d_model as f64).powf(-0.5);
-        let weight = match config.positions {
-            Positions::Sinusoidal => None,
-            Positions::Learned => Some(init::normal(shape, std, key, device)),
-        };
-        Self { weight }
+    /// Fixed sines and cosines ([`sinusoid`]), for any length and any even width.
+    pub fn sinusoidal() -> Self {
+        Self { weight: None }
+    }
+
+    /// A trained vector for each of `max_positions` places, which start as N(0, d_model^−1).
+    pub fn learned(max_positions: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
+        let std = (d_model as f64).powf(-0.5);
+        Self { weight: Some(init::normal([max_positions, d_model], std, key, device)) }
+    }
+
+    /// The encoding of `config`'s `positions`, `max_positions` and `d_model`.
+    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        match config.positions {
+            Positions::Sinusoidal => Self::sinusoidal(),
+            Positions::Learned => Self::learned(config.max_positions, config.d_model, key, device),
+        }
     }
 
     /// Adds the vectors of positions `start..start + len`.
     ///
     /// # Shapes
-    /// `x`: `[batch, len, d_model]` → the same.
+    /// `x`: `[.., len, d_model]` → the same
     ///
     /// # Panics
     /// If learned positions end before `start + len`; see [`limit`](Self::limit).
-    pub fn forward(&self, x: Tensor<3>, start: usize) -> Tensor<3> {
-        let [_, len, d_model] = x.dims();
+    pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
+        let [len, d_model] = [x.dims()[D - 2], x.dims()[D - 1]];
         let vectors = match &self.weight {
             None => sinusoids(start, len, d_model, &x.device()),
             Some(weight) => {

@@ -57,7 +57,7 @@ impl TransformerConfig {
         }
     }
 
-    /// The same model with another width and number of heads, d_k = d_v = d_model / heads.
+    /// Sets the width and the number of heads, with d_k = d_v = d_model / heads.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = d_model / heads.max(1);
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }

@@ -26,14 +26,14 @@ impl ResidualNorm {
     /// Runs `sublayer` inside the wiring.
     ///
     /// # Shapes
-    /// `x`: `[batch, len, d_model]` → the same.
-    pub fn forward(
+    /// `x`: `[.., d_model]` → the same
+    pub fn forward<const D: usize>(
         &self,
-        x: Tensor<3>,
+        x: Tensor<D>,
         norm: &LayerNorm,
         mode: Mode,
-        sublayer: impl FnOnce(Tensor<3>) -> Tensor<3>,
-    ) -> Tensor<3> {
+        sublayer: impl FnOnce(Tensor<D>) -> Tensor<D>,
+    ) -> Tensor<D> {
         match self.position {
             NormPosition::Post => {
                 let y = sublayer(x.clone());

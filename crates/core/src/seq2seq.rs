@@ -132,7 +132,7 @@ pub trait Seq2Seq: Module + Debug + Send + Sync {
     fn pack(&mut self);
 
     /// Multiplies matrices in `precision` from now on.
-    fn compute_in(&mut self, precision: Precision);
+    fn set_precision(&mut self, precision: Precision);
 }
 
 /// What decoding remembers between steps.
@@ -267,8 +267,8 @@ impl Seq2Seq for Transformer {
         self.pack();
     }
 
-    fn compute_in(&mut self, precision: Precision) {
-        self.compute_in(precision);
+    fn set_precision(&mut self, precision: Precision) {
+        self.set_precision(precision);
     }
 }
 

@@ -2,28 +2,21 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::RandomKey;
 
-use crate::config::{EmbeddingSharing, TransformerConfig};
+use crate::config::TransformerConfig;
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
-use crate::embedding::TokenEmbedding;
 use crate::encoder::Encoder;
-use crate::linear::Linear;
 use crate::mask::padding_mask;
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
+use crate::shared_embeddings::SharedEmbeddings;
 
 /// The encoder-decoder Transformer (paper §3, Figure 1).
 #[derive(Module, Debug)]
 pub struct Transformer {
-    /// The one matrix of source, target and output, when all share.
-    pub embedding: Option<TokenEmbedding>,
-    /// The source's own embedding.
-    pub source_embedding: Option<TokenEmbedding>,
-    /// The target's own embedding.
-    pub target_embedding: Option<TokenEmbedding>,
-    /// The output's own projection, without bias.
-    pub generator: Option<Linear>,
+    /// Embeddings of source and target, and the output projection.
+    pub embeddings: SharedEmbeddings,
     /// Positions of the source.
     pub source_position: PositionalEncoding,
     /// Positions of the target.
@@ -59,19 +52,14 @@ pub struct AttentionMaps {
 impl Transformer {
     pub(crate) fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
-        let embed = |vocab, place| TokenEmbedding::new(vocab, d_model, key.fold(place), device);
-        let shared = sharing == EmbeddingSharing::All;
-        let untied = sharing == EmbeddingSharing::None;
+        let vocabularies = [source_vocab, target_vocab];
         Self {
-            embedding: shared.then(|| embed(target_vocab, 0)),
-            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
-            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
-            generator: untied
-                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
-            source_position: PositionalEncoding::new(config, key.fold(4), device),
-            target_position: PositionalEncoding::new(config, key.fold(5), device),
-            encoder: Encoder::new(config, key.fold(6), device),
-            decoder: Decoder::new(config, key.fold(7), device),
+            // These take the places 0 to 3 of the key.
+            embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
+            source_position: PositionalEncoding::from_config(config, key.fold(4), device),
+            target_position: PositionalEncoding::from_config(config, key.fold(5), device),
+            encoder: Encoder::from_config(config, key.fold(6), device),
+            decoder: Decoder::from_config(config, key.fold(7), device),
             dropout: Dropout::new(config.dropout),
             pad: config.pad,
         }
@@ -120,10 +108,7 @@ impl Transformer {
 
     /// Projects decoder states to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, states: Tensor<3>) -> Tensor<3> {
-        match &self.generator {
-            Some(generator) => generator.forward(states),
-            None => self.target_embedding().logits(states),
-        }
+        self.embeddings.logits(states)
     }
 
     /// Attention weights of every layer and head over `source` and `target_input`.
@@ -146,22 +131,16 @@ impl Transformer {
     pub fn pack(&mut self) {
         self.encoder.pack();
         self.decoder.pack();
-        match &mut self.generator {
-            Some(generator) => generator.pack(),
-            None => self.target_embedding_mut().pack(),
-        }
+        self.embeddings.pack();
     }
 
     /// Multiplies matrices in `precision` from now on: the linear maps, the output projection, and both
     /// products of attention. Weights, their gradients, norms, softmax, residual sums and the logits stay
     /// in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
-    pub fn compute_in(&mut self, precision: Precision) {
-        self.encoder.compute_in(precision);
-        self.decoder.compute_in(precision);
-        match &mut self.generator {
-            Some(generator) => generator.compute_in(precision),
-            None => self.target_embedding_mut().compute_in(precision),
-        }
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.encoder.set_precision(precision);
+        self.decoder.set_precision(precision);
+        self.embeddings.set_precision(precision);
     }
 
     fn encode_recording(
@@ -171,7 +150,7 @@ impl Transformer {
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Memory {
         let padding = padding_mask(&source, self.pad);
-        let x = self.source_position.forward(self.source_embedding().forward(source), 0);
+        let x = self.source_position.forward(self.embeddings.source(source), 0);
         let x = self.dropout.forward(x, mode.fold(0));
         let states = self.encoder.forward(x, &padding, mode.fold(1), record);
         Memory { states, padding }
@@ -184,7 +163,7 @@ impl Transformer {
         mode: Mode,
         maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
-        let embedded = self.target_embedding().forward(tokens);
+        let embedded = self.embeddings.target(tokens);
         let x = self.target_position.forward(embedded, cache.len());
         let x = self.dropout.forward(x, mode.fold(2));
         self.decoder.forward(x, cache, mode.fold(3), maps)
@@ -192,18 +171,6 @@ impl Transformer {
 
     /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
     pub fn vocabularies(&self) -> [usize; 2] {
-        [self.source_embedding(), self.target_embedding()].map(TokenEmbedding::vocab)
-    }
-
-    fn source_embedding(&self) -> &TokenEmbedding {
-        self.source_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
-    }
-
-    fn target_embedding(&self) -> &TokenEmbedding {
-        self.target_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
-    }
-
-    fn target_embedding_mut(&mut self) -> &mut TokenEmbedding {
-        self.target_embedding.as_mut().or(self.embedding.as_mut()).expect("an embedding exists")
+        self.embeddings.vocabularies()
     }
 }

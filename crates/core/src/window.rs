@@ -14,12 +14,12 @@ const SMALLEST_BLOCK: usize = 16;
 /// Blocks from which a sequence is worked on in blocks; each block sees two or three of them.
 const FEWEST_BLOCKS: usize = 4;
 
-/// Which keys a position sees in self-attention over `len` positions.
+/// What hides keys from queries in self-attention over `len` positions.
 #[derive(Clone, Debug)]
-pub enum Sight {
-    /// All that the mask `[batch or 1, 1, len or 1, len]` leaves; `true` hides.
-    Masked(Option<Tensor<4, Bool>>),
-    /// Near ones only, worked on in blocks.
+pub enum SelfAttentionMask {
+    /// A mask `[batch or 1, 1, len or 1, len]` in which `true` hides; `None` hides nothing.
+    Dense(Option<Tensor<4, Bool>>),
+    /// Keys outside of a window, which is worked on in blocks.
     Blocks(WindowBlocks),
 }
 
@@ -33,17 +33,22 @@ pub struct Window {
 }
 
 impl Window {
-    /// What the `len` positions that are not hidden by `padding` (`[batch, 1, 1, len]`) see: in blocks
-    /// where that pays, so for sequences that are long beside the window.
-    pub fn sight(self, len: usize, padding: Option<&Tensor<4, Bool>>, device: &Device) -> Sight {
+    /// The mask of the window over `len` positions, of which `padding` (`[batch, 1, 1, len]`) hides some as keys: in
+    /// blocks where that pays, so for sequences that are long beside the window.
+    pub fn mask(
+        self,
+        len: usize,
+        padding: Option<&Tensor<4, Bool>>,
+        device: &Device,
+    ) -> SelfAttentionMask {
         match len >= FEWEST_BLOCKS * self.block() {
-            true => Sight::Blocks(WindowBlocks::new(self, len, padding, device)),
-            false => Sight::Masked(Some(self.mask(len, padding, device))),
+            true => SelfAttentionMask::Blocks(WindowBlocks::new(self, len, padding, device)),
+            false => SelfAttentionMask::Dense(Some(self.dense_mask(len, padding, device))),
         }
     }
 
     /// The whole mask, `[batch or 1, 1, len, len]`: the reference of the blocks.
-    pub fn mask(
+    pub fn dense_mask(
         self,
         len: usize,
         padding: Option<&Tensor<4, Bool>>,
@@ -254,8 +259,8 @@ mod tests {
     fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
         let device = Device::default();
         let window = Window { radius: 20, causal: false };
-        assert!(matches!(window.sight(79, None, &device), Sight::Masked(Some(_))));
-        assert!(matches!(window.sight(80, None, &device), Sight::Blocks(_)));
+        assert!(matches!(window.mask(79, None, &device), SelfAttentionMask::Dense(Some(_))));
+        assert!(matches!(window.mask(80, None, &device), SelfAttentionMask::Blocks(_)));
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn the_feed_forward_network_equals_two_convolutions_of_kernel_1() {
     let device = Device::default();
     for activation in [Activation::Relu, Activation::Gelu, Activation::Silu] {
         let config = TransformerConfig { activation, ..TransformerConfig::tiny(10) };
-        let network = PositionWiseFeedForward::new(&config, RandomKey::new(3), &device);
+        let network = PositionWiseFeedForward::from_config(&config, RandomKey::new(3), &device);
         let x = random([2, 7, config.d_model], 4, &device);
         let convolve = |x: Tensor<3>, layer: &burnformer_core::Linear| {
             let weight = layer.weight.val().unsqueeze_dim::<3>(2);
@@ -121,7 +121,7 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
 fn weights_on_request_are_those_that_made_the_output() {
     let device = Device::default();
     let config = TransformerConfig::tiny(10);
-    let attention = MultiHeadAttention::new(&config, RandomKey::new(1), &device);
+    let attention = MultiHeadAttention::from_config(&config, RandomKey::new(1), &device);
     let x = random([2, 5, config.d_model], 2, &device);
     let plain = attention.forward(x.clone(), x.clone(), None, Mode::Inference);
     let (output, weights) = attention.forward_with_weights(x.clone(), x, None, Mode::Inference);

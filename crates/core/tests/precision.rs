@@ -13,7 +13,7 @@ use common::half::{HALVES, Loss, assert_near};
 fn transformer(case: &Case, precision: Precision) -> Loss {
     let device = Device::default().autodiff();
     let mut model = case.model(&device);
-    model.compute_in(precision);
+    model.set_precision(precision);
     let loss = case.loss(&model, &device).smoothed / case.tokens();
     (scalar(&loss), named_gradients(&model, &loss.backward()))
 }
@@ -38,8 +38,8 @@ fn a_model_set_back_to_float32_computes_the_same_bits_as_ever() {
         let device = Device::default().autodiff();
         let fresh = case.model(&device);
         let mut model = fresh.clone();
-        model.compute_in(Precision::BFloat16);
-        model.compute_in(Precision::Float32);
+        model.set_precision(Precision::BFloat16);
+        model.set_precision(Precision::Float32);
         let bits = |model| case.logits(model, &device).into_data();
         bits(&model).assert_eq(&bits(&fresh), true);
     }

@@ -3,8 +3,8 @@
 
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Dropout, Mode, Sight, TransformerConfig, Window, WindowBlocks, scaled_dot_product_attention,
-    window_attention,
+    Dropout, Mode, SelfAttentionMask, TransformerConfig, Window, WindowBlocks,
+    scaled_dot_product_attention, window_attention,
 };
 use proptest::prelude::*;
 
@@ -69,7 +69,7 @@ proptest! {
         let dropout = Dropout::new(0.0);
         let [q, k, v] = inputs.clone();
         let own = window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference);
-        let mask = case.window.mask(case.len, Some(&padding), &device);
+        let mask = case.window.dense_mask(case.len, Some(&padding), &device);
         let [q, k, v] = inputs.each_ref().map(|x| case.split(x));
         let whole = scaled_dot_product_attention(q, k, v, Some(mask), &dropout, Mode::Inference);
         let whole = whole.context.swap_dims(1, 2).reshape([case.batch, case.len, case.heads * D_V]);
@@ -131,7 +131,7 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
     let own = model.encoder.forward(x.clone(), &padding, Mode::Inference, None);
     let window = Window { radius: 3, causal: false };
-    let whole = Sight::Masked(Some(window.mask(len, Some(&padding), &device)));
+    let whole = SelfAttentionMask::Dense(Some(window.dense_mask(len, Some(&padding), &device)));
     let layers = model.encoder.layers.iter();
     let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference, None));
     let worst = distance(own, whole);
@@ -187,7 +187,7 @@ fn training_cost_grows_with_the_length_and_not_with_its_square() {
         let shape = [1, len, width];
         let inputs = [1, 2, 3].map(|_| Tensor::random(shape, Distribution::Default, &device));
         let sight = WindowBlocks::new(window, len, None, &device);
-        let mask = window.mask(len, None, &device);
+        let mask = window.dense_mask(len, None, &device);
         let pass = || {
             let inputs = inputs.clone().map(Tensor::require_grad);
             let [q, k, v] = inputs.clone();

@@ -218,9 +218,9 @@ macro_rules! architectures {
                 }
             }
 
-            fn compute_in(&mut self, precision: Precision) {
+            fn set_precision(&mut self, precision: Precision) {
                 match self {
-                    $(Self::$name(inner) => inner.compute_in(precision),)+
+                    $(Self::$name(inner) => inner.set_precision(precision),)+
                 }
             }
 

@@ -73,7 +73,7 @@ fn logits_weights_and_attention_maps_are_float32() {
     let (source, target) = (ids([[5, 6, 2]]), ids([[1, 8, 9]]));
     for mut model in every(12).map(|config| build(&config)) {
         for precision in Precision::ALL {
-            model.compute_in(precision);
+            model.set_precision(precision);
             let logits = model.forward(source.clone(), target.clone(), Mode::Inference);
             assert_eq!(logits.dtype(), DType::F32);
             let maps = model.attention(source.clone(), target.clone());
@@ -92,7 +92,7 @@ fn logits_weights_and_attention_maps_are_float32() {
 fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
     let (source, target) = (ids([[5, 6, 2], [7, 2, 0]]), ids([[1, 8, 9], [1, 4, 5]]));
     for mut model in every(12).map(|config| build(&config)) {
-        model.compute_in(Precision::BFloat16);
+        model.set_precision(Precision::BFloat16);
         // What float32 packs must not be used instead.
         model.pack();
         let whole = model.forward(source.clone(), target.clone(), Mode::Inference);

@@ -106,11 +106,7 @@ impl RnnConfig {
         let attention = d_attention * (d_hidden + annotation + 2);
         let decoder = gru(d_model + annotation);
         let readout = 2 * d_model * (d_hidden + annotation + d_model + 1);
-        let vocabulary = match self.sharing {
-            EmbeddingSharing::All => self.target_vocab,
-            EmbeddingSharing::Target => self.source_vocab + self.target_vocab,
-            EmbeddingSharing::None => self.source_vocab + 2 * self.target_vocab,
-        };
+        let vocabulary = self.sharing.rows([self.source_vocab, self.target_vocab]);
         encoder + initial + attention + decoder + readout + vocabulary * d_model
     }
 }

@@ -145,10 +145,10 @@ impl RnnDecoder {
         self.readout.pack();
     }
 
-    pub(super) fn compute_in(&mut self, precision: Precision) {
-        self.initial.compute_in(precision);
-        self.attention.key.compute_in(precision);
+    pub(super) fn set_precision(&mut self, precision: Precision) {
+        self.initial.set_precision(precision);
+        self.attention.key.set_precision(precision);
         self.cell.precision = precision;
-        self.readout.compute_in(precision);
+        self.readout.set_precision(precision);
     }
 }

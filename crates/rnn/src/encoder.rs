@@ -32,7 +32,7 @@ impl RnnEncoder {
         [forward, self.right_to_left.forward(x, padding, Direction::Backward)]
     }
 
-    pub(super) fn compute_in(&mut self, precision: Precision) {
+    pub(super) fn set_precision(&mut self, precision: Precision) {
         self.left_to_right.precision = precision;
         self.right_to_left.precision = precision;
     }

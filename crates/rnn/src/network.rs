@@ -1,8 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_core::{
-    Dropout, EmbeddingSharing, Linear, Mode, Precision, RandomKey, TokenEmbedding,
-};
+use burnformer_core::{Dropout, Mode, Precision, RandomKey, SharedEmbeddings};
 
 use crate::config::RnnConfig;
 use crate::decoder::{RnnCache, RnnDecoder};
@@ -11,14 +9,8 @@ use crate::encoder::RnnEncoder;
 /// A recurrent encoder-decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]
 pub struct Rnn {
-    /// The one matrix of source, target and output, when all share.
-    pub embedding: Option<TokenEmbedding>,
-    /// The source's own embedding.
-    pub source_embedding: Option<TokenEmbedding>,
-    /// The target's own embedding.
-    pub target_embedding: Option<TokenEmbedding>,
-    /// The output's own projection, without bias.
-    pub generator: Option<Linear>,
+    /// Embeddings of source and target, and the output projection.
+    pub embeddings: SharedEmbeddings,
     /// Reads the source in both directions.
     pub encoder: RnnEncoder,
     /// Writes the target.
@@ -43,15 +35,10 @@ pub struct RnnMemory {
 impl Rnn {
     pub(crate) fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let &RnnConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
-        let embed = |vocab, place| TokenEmbedding::new(vocab, d_model, key.fold(place), device);
-        let shared = sharing == EmbeddingSharing::All;
-        let untied = sharing == EmbeddingSharing::None;
+        let vocabularies = [source_vocab, target_vocab];
         Self {
-            embedding: shared.then(|| embed(target_vocab, 0)),
-            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
-            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
-            generator: untied
-                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
+            // These take the places 0 to 3 of the key.
+            embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
             encoder: RnnEncoder::new(config, key.fold(4), device),
             decoder: RnnDecoder::new(config, key.fold(5), device),
             dropout: Dropout::new(config.dropout),
@@ -77,7 +64,7 @@ impl Rnn {
     /// Encodes source ids (`[batch, source_len]`).
     pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> RnnMemory {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
-        let x = self.dropout.forward(self.source_embedding().forward(source), mode.fold(0));
+        let x = self.dropout.forward(self.embeddings.source(source), mode.fold(0));
         self.decoder.remember(self.encoder.forward(x, padding.clone()), padding)
     }
 
@@ -89,7 +76,7 @@ impl Rnn {
     /// The weights of attention at each target position, `[batch, 1, target_len, source_len]`.
     pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> Tensor<4> {
         let memory = self.encode(source, Mode::Inference);
-        let x = self.target_embedding().forward(target_input);
+        let x = self.embeddings.target(target_input);
         self.decoder.attention_weights(x, memory)
     }
 
@@ -110,53 +97,32 @@ impl Rnn {
 
     /// Projects readouts to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, readouts: Tensor<3>) -> Tensor<3> {
-        match &self.generator {
-            Some(generator) => generator.forward(readouts),
-            None => self.target_embedding().logits(readouts),
-        }
+        self.embeddings.logits(readouts)
     }
 
     /// Arranges the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
     pub fn pack(&mut self) {
         self.decoder.pack();
-        match &mut self.generator {
-            Some(generator) => generator.pack(),
-            None => self.target_embedding_mut().pack(),
-        }
+        self.embeddings.pack();
     }
 
     /// Multiplies matrices in `precision` from now on, where all positions are multiplied at once: the
     /// units' inputs, the keys of attention, the readout, the output projection. The recurrence itself
     /// stays in float32.
-    pub fn compute_in(&mut self, precision: Precision) {
-        self.encoder.compute_in(precision);
-        self.decoder.compute_in(precision);
-        match &mut self.generator {
-            Some(generator) => generator.compute_in(precision),
-            None => self.target_embedding_mut().compute_in(precision),
-        }
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.encoder.set_precision(precision);
+        self.decoder.set_precision(precision);
+        self.embeddings.set_precision(precision);
     }
 
     fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
-        let embedded = self.target_embedding().forward(tokens);
+        let embedded = self.embeddings.target(tokens);
         let x = self.dropout.forward(embedded, mode.fold(1));
         self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
     }
 
     /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
     pub fn vocabularies(&self) -> [usize; 2] {
-        [self.source_embedding(), self.target_embedding()].map(TokenEmbedding::vocab)
-    }
-
-    fn source_embedding(&self) -> &TokenEmbedding {
-        self.source_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
-    }
-
-    fn target_embedding(&self) -> &TokenEmbedding {
-        self.target_embedding.as_ref().or(self.embedding.as_ref()).expect("an embedding exists")
-    }
-
-    fn target_embedding_mut(&mut self) -> &mut TokenEmbedding {
-        self.target_embedding.as_mut().or(self.embedding.as_mut()).expect("an embedding exists")
+        self.embeddings.vocabularies()
     }
 }

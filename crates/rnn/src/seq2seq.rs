@@ -116,8 +116,8 @@ impl Seq2Seq for Rnn {
         self.pack();
     }
 
-    fn compute_in(&mut self, precision: Precision) {
-        self.compute_in(precision);
+    fn set_precision(&mut self, precision: Precision) {
+        self.set_precision(precision);
     }
 }
 

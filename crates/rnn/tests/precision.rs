@@ -16,7 +16,7 @@ use common::{folder, tensors};
 fn loss(precision: Precision) -> Loss {
     let device = Device::default().autodiff();
     let (mut model, case) = (model(&device), tensors("rnn.case.safetensors"));
-    model.compute_in(precision);
+    model.set_precision(precision);
     let ids = |key: &str| Tensor::<2, Int>::from_data(case[key].clone(), &device);
     let logits = model.forward(ids("source"), ids("target_input"), Mode::training(0, 0));
     let tokens = case["target_output"].iter::<i64>().filter(|&id| id != 0).count() as f64;

@@ -22,12 +22,12 @@ use crate::early_stopping::Best;
 use crate::error::TrainError;
 use crate::exact;
 use crate::folder::write_folder;
+use crate::log_interval::LogInterval;
 use crate::loss_scale::LossScale;
 use crate::origin::{Origin, compare};
 use crate::recovery::Recovery;
 use crate::report::ResumePoint;
 use crate::run_dir::RunDir;
-use crate::window::Window;
 
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
@@ -55,8 +55,9 @@ pub struct RunState {
     pub validated: u64,
     /// The best validation so far, and how many have passed since.
     pub best: Best,
-    /// The updates since the last log line.
-    pub window: Window,
+    /// The updates since the last log line, under the name that it has in files.
+    #[serde(rename = "window")]
+    pub interval: LogInterval,
     /// What was done about divergence.
     pub recovery: Recovery,
     /// What the loss is multiplied by in float16.

@@ -27,6 +27,7 @@ mod exact;
 mod folder;
 mod gradients;
 pub mod learner;
+mod log_interval;
 mod loss_scale;
 mod memory;
 mod origin;
@@ -40,7 +41,6 @@ pub mod study;
 mod sums;
 mod update;
 mod validate;
-mod window;
 
 pub use adam::{Adam, AdamSettings};
 pub use average::average_models;
@@ -50,6 +50,7 @@ pub use early_stopping::{Best, Metric};
 pub use error::TrainError;
 pub use gradients::{FlatGradients, clip_factor};
 pub use learner::{Learner, Outcome, StopReason};
+pub use log_interval::LogInterval;
 pub use loss_scale::LossScale;
 pub use memory::{update_bytes, worst_batch_bytes};
 pub use origin::Origin;
@@ -60,7 +61,6 @@ pub use schedule::{ScheduleSettings, noam};
 pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use update::Updater;
 pub use validate::{Validation, Validator};
-pub use window::Window;
 
 /// The program in the README, compiled and run as it stands there.
 #[cfg(doctest)]

@@ -111,7 +111,7 @@ mod tests {
             let device = Device::default().autodiff();
             let config = TransformerConfig { d_model: 16, d_ff: 16, ..TransformerConfig::tiny(12) };
             let mut model = Model::from(config.init(1, &device).unwrap());
-            model.compute_in(precision);
+            model.set_precision(precision);
             let adam = Adam::new(AdamSettings::default(), &model);
             let updater = Updater {
                 adam,

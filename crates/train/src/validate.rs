@@ -82,7 +82,7 @@ impl Validator {
     ) -> Result<Validation, TrainError> {
         // What is measured is what the saved model will be: it translates in float32.
         let mut model = model.valid();
-        model.compute_in(Precision::Float32);
+        model.set_precision(Precision::Float32);
         let device = device.clone().inner();
         let (loss, nll) = self.losses(&model, &device);
         let mut validation =

@@ -18,6 +18,7 @@ use burnformer_models::{Model, ModelConfig};
 use crate::checkpoint::RunState;
 use crate::config::TrainConfig;
 use crate::error::TrainError;
+use crate::log_interval::LogInterval;
 use crate::memory::Memory;
 use crate::origin::Origin;
 use crate::parallel::Replicas;
@@ -25,7 +26,6 @@ use crate::report::Reporter;
 use crate::run_dir::RunDir;
 use crate::update::Updater;
 use crate::validate::Validator;
-use crate::window::Window;
 use updates::Made;
 
 /// Why a run ended.
@@ -214,7 +214,7 @@ impl Learner {
         let waited = (batches.waited() - self.waited).as_secs_f64();
         self.waited = batches.waited();
         let rate = self.rate(self.state.step);
-        let point = Window::point(&mut self.state, rate, waited);
+        let point = LogInterval::point(&mut self.state, rate, waited);
         Ok(self.reporter.train(&point)?)
     }
 

@@ -42,7 +42,7 @@ impl Start {
 
     /// The same, to go on in `precision`.
     fn in_precision(mut self, precision: Precision) -> Self {
-        self.model.compute_in(precision);
+        self.model.set_precision(precision);
         let scaled = precision == Precision::Float16;
         self.state.loss_scale = scaled.then(|| self.state.loss_scale.unwrap_or_default());
         self

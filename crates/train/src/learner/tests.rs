@@ -186,7 +186,7 @@ fn a_run_whose_updates_the_device_decides_about_is_the_one_of_the_host() {
     toy.assert_same_losses(["host", "device"], 1e-5);
     toy.assert_same_losses(["host", "devices"], 1e-5);
     let without_clock =
-        |state: RunState| RunState { seconds: 0.0, window: Window::default(), ..state };
+        |state: RunState| RunState { seconds: 0.0, interval: LogInterval::default(), ..state };
     assert_eq!(without_clock(host.state), without_clock(device.state));
     assert_eq!(device.state.optimizer_steps, 20);
     // Stopped between two readings of the run that was not.

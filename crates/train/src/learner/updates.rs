@@ -13,10 +13,10 @@ use burnformer_data::{Batch, PlannedBatch, Prefetch, SamplerState};
 use super::{Learner, Left, limit_reached};
 use crate::checkpoint::RunState;
 use crate::error::TrainError;
+use crate::log_interval::Extent;
 use crate::loss_scale::LossScale;
 use crate::report::Answer;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
-use crate::window::Extent;
 
 /// Most updates between two readings: bounds how long a run goes on that has diverged.
 const MOST_UNREAD: usize = 100;
@@ -90,7 +90,7 @@ impl Learner {
             self.state.optimizer_steps += 1;
             self.state.tokens += statistics.tokens as u64;
             self.state.pairs += made.extent.pairs;
-            self.state.window.add(made.extent, statistics);
+            self.state.interval.add(made.extent, statistics);
         }
     }
 

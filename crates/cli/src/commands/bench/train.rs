@@ -104,7 +104,7 @@ fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record>
     let shape = args.shape.config(vocab, args.dropout);
     let counted = ModelConfig::from(shape.clone());
     let mut model = burnformer_models::Model::from(shape.init(1, device)?);
-    model.compute_in(args.precision);
+    model.set_precision(args.precision);
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     let mut updater = Updater {
         adam: Adam::new(AdamSettings::default(), &model),

@@ -1,11 +1,11 @@
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 mod autodiff;
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 mod cpu;
 pub(super) mod reference;
 
 use burn::tensor::{Bool, Tensor};
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 use burnformer_kernels::internal::{cover, covers};
 
 /// The decoder of Bahdanau et al. (2015): a gated recurrent unit that at each position looks at a memory
@@ -48,7 +48,7 @@ pub struct AttentiveGru {
 /// If the shapes do not fit together.
 pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     check(&given);
-    #[cfg(feature = "flex")]
+    #[cfg(feature = "fused-cpu")]
     if fuses(&given) {
         return autodiff::fused(given);
     }
@@ -56,7 +56,7 @@ pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
 }
 
 /// Training has one row a sentence, so that no two tasks add to one gradient.
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 fn fuses(given: &AttentiveGru) -> bool {
     let AttentiveGru { inputs, context_weight, weight, bias, query_weight, energy, .. } = given;
     let single = given.keys.dims()[0] == inputs.dims()[0];

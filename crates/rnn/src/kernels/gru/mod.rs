@@ -1,11 +1,11 @@
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 mod autodiff;
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 pub(super) mod cpu;
 pub(super) mod reference;
 
 use burn::tensor::{Bool, Tensor};
-#[cfg(feature = "flex")]
+#[cfg(feature = "fused-cpu")]
 use burnformer_kernels::internal::{cover, covers};
 
 /// Which way a recurrence runs through its sequence.
@@ -58,7 +58,7 @@ pub fn gru(
     assert_eq!(weight.dims(), [3 * width, width], "recurrent weight of states of width {width}");
     assert_eq!((gates, bias.dims()), (3 * width, [3 * width]), "gates of states of width {width}");
     assert_eq!((initial.dims()[0], padding.dims()), (rows, [rows, len]), "rows of the sequences");
-    #[cfg(feature = "flex")]
+    #[cfg(feature = "fused-cpu")]
     if covers(&inputs) && covers(&bias) && cover([&weight, &initial]) {
         return autodiff::fused([weight, initial], inputs, bias, padding, direction);
     }

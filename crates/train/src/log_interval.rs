@@ -32,7 +32,7 @@ impl Extent {
 /// The updates since the last log line, added up. Part of the run's state, so that a line that spans a
 /// kill says what it would have said without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Window {
+pub struct LogInterval {
     updates: u64,
     tokens: u64,
     positions: u64,
@@ -43,12 +43,12 @@ pub struct Window {
     nll: f64,
     #[serde(with = "exact")]
     norm: f64,
-    /// Seconds that the run had trained for when the window opened.
+    /// Seconds that the run had trained for when the interval began.
     #[serde(with = "exact")]
     since: f64,
 }
 
-impl Window {
+impl LogInterval {
     /// Takes in an update.
     pub(crate) fn add(&mut self, extent: Extent, statistics: &UpdateStatistics) {
         self.updates += 1;
@@ -60,11 +60,11 @@ impl Window {
         self.norm += statistics.norm;
     }
 
-    /// The means over the window, which then starts anew; NaN where every update was skipped.
+    /// The means over the interval, which then starts anew; NaN where every update was skipped.
     /// `waited` are the seconds of it spent waiting for data.
     pub(crate) fn point(state: &mut RunState, lr: f64, waited: f64) -> TrainPoint {
         let next = Self { since: state.seconds, ..Self::default() };
-        let done = std::mem::replace(&mut state.window, next);
+        let done = std::mem::replace(&mut state.interval, next);
         let tokens = done.tokens as f64;
         let nll = done.nll / tokens;
         let seconds = (state.seconds - done.since).max(f64::MIN_POSITIVE);
@@ -91,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_saved_in_the_middle_closes_with_the_same_means() {
+    fn an_interval_saved_in_the_middle_closes_with_the_same_means() {
         let add = |state: &mut RunState, from: u32, to: u32| {
             for i in from..to {
                 let x = 1.0 / f64::from(i);
                 let (loss, nll, norm) = (x, x * x, x / 3.0);
                 let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
-                state.window.add(Extent::default(), &statistics);
+                state.interval.add(Extent::default(), &statistics);
             }
         };
         let mut whole = RunState::default();
@@ -107,6 +107,9 @@ mod tests {
         let saved = serde_json::to_vec(&parts).unwrap();
         let mut parts: RunState = serde_json::from_slice(&saved).unwrap();
         add(&mut parts, 20, 50);
-        assert_eq!(Window::point(&mut whole, 1e-3, 0.0), Window::point(&mut parts, 1e-3, 0.0));
+        assert_eq!(
+            LogInterval::point(&mut whole, 1e-3, 0.0),
+            LogInterval::point(&mut parts, 1e-3, 0.0)
+        );
     }
 }

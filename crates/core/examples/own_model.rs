@@ -1,0 +1,89 @@
+//! Attention inside a model of one's own: one query reads a whole sequence and learns to name its largest number.
+//!
+//! `cargo run --release -p burnformer-core --example own_model`
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
+use burnformer_core::{
+    LayerNorm, Linear, Mode, MultiHeadAttention, RandomKey, TokenEmbedding,
+    label_smoothed_cross_entropy,
+};
+
+const NUMBERS: usize = 20;
+const LEN: usize = 8;
+const BATCH: usize = 32;
+const WIDTH: usize = 32;
+
+/// A Burn module like any other: layers of `burnformer-core` stand where those of burn-nn could.
+#[derive(Module, Debug)]
+struct Largest {
+    embedding: TokenEmbedding,
+    attention: MultiHeadAttention,
+    norm: LayerNorm,
+    head: Linear,
+}
+
+impl Largest {
+    fn new(key: RandomKey, device: &Device) -> Self {
+        Self {
+            embedding: TokenEmbedding::new(NUMBERS, WIDTH, key.fold(0), device),
+            attention: MultiHeadAttention::new(WIDTH, 4, key.fold(1), device),
+            norm: LayerNorm::new(WIDTH, LayerNorm::EPSILON, device),
+            head: Linear::new(WIDTH, NUMBERS, key.fold(2), device),
+        }
+    }
+
+    /// Scores of every number: `[batch, len]` → `[batch, 1, NUMBERS]`.
+    fn forward(&self, numbers: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
+        let x = self.embedding.forward(numbers);
+        let query = x.clone().mean_dim(1); // [batch, 1, WIDTH]
+        let found = self.attention.forward(query.clone(), x, None, mode);
+        self.head.forward(self.norm.forward(query + found))
+    }
+}
+
+/// Plain gradient descent; any optimiser of Burn's will do.
+struct Descent<'a>(&'a mut Gradients);
+
+impl ModuleMapper for Descent<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|old| {
+            let gradient = old.grad_remove(self.0).expect("every parameter takes part");
+            Tensor::from_inner(old.inner() - gradient * 0.1).require_grad()
+        })
+    }
+}
+
+/// Sequences of the numbers 1 to 19 (0 would be padding) and the largest of each.
+fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 2] {
+    let draws = RandomKey::new(7).fold(update).uniform(BATCH * LEN);
+    let numbers: Vec<i32> = draws.iter().map(|u| 1 + (u * (NUMBERS - 1) as f32) as i32).collect();
+    let largest: Vec<i32> =
+        numbers.chunks(LEN).map(|row| row.iter().copied().max().unwrap_or(0)).collect();
+    let tensor = |values, len| Tensor::from_data(TensorData::new(values, [BATCH, len]), device);
+    [tensor(numbers, LEN), tensor(largest, 1)]
+}
+
+/// Trains the model and checks what it has learnt.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::default().autodiff();
+    let mut model = Largest::new(RandomKey::new(1), &device);
+    for update in 1..=600 {
+        let [numbers, largest] = batch(update, &device);
+        let logits = model.forward(numbers, Mode::training(1, update));
+        let loss = label_smoothed_cross_entropy(logits, largest, 0, 0.0).smoothed / BATCH as f64;
+        if update % 100 == 0 {
+            println!("update {update}: loss {:.3}", loss.clone().into_scalar::<f32>());
+        }
+        let mut gradients = loss.backward();
+        model = model.map(&mut Descent(&mut gradients));
+    }
+    let [numbers, largest] = batch(u64::MAX, &device.inner());
+    let found = model.valid().forward(numbers, Mode::Inference).argmax(2).reshape([BATCH, 1]);
+    let right: f32 = found.equal(largest).float().mean().into_scalar();
+    println!("named the largest of {:.0} % of new sequences", 100.0 * right);
+    if right < 0.9 {
+        return Err(format!("the task was not learnt: {right}").into());
+    }
+    Ok(())
+}
