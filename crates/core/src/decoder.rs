@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{History, RandomKey};
+use burnformer_kernels::{KvCache, RandomKey};
 
 use crate::config::TransformerConfig;
 use crate::encoder::closing_norm;
@@ -37,7 +37,7 @@ pub struct DecoderLayer {
 #[derive(Clone, Debug)]
 pub struct LayerCache {
     /// Keys and values of the target so far, or of as much of it as the attention window reaches.
-    pub target: History,
+    pub target: KvCache,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
@@ -120,7 +120,7 @@ impl DecoderLayer {
 
     /// A cache over the encoded source (`[sentences, source_len, d_model]`) with nothing decoded.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
-        LayerCache { target: History::new(), source: self.cross_attention.key_values(memory) }
+        LayerCache { target: KvCache::new(), source: self.cross_attention.key_values(memory) }
     }
 
     /// Continues the targets by the positions of `x` and adds them to `cache`. Training is the case of an empty cache

@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_kernels::{PackedWeight, RandomKey, embedding};
+use burnformer_kernels::{Epilogue, PackedWeight, RandomKey, embedding};
 
 use crate::init;
 use crate::linear::packed_for;
@@ -48,7 +48,7 @@ impl TokenEmbedding {
     pub fn logits<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let weight = self.weight.val();
         let fast = packed_for(&self.packed, &weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, None, false))
+        fast.and_then(|packed| packed.linear(&x, None, Epilogue::None))
             .unwrap_or_else(|| self.precision.linear(x, weight, None))
     }
 

@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{PackedWeight, RandomKey};
+use burnformer_kernels::{Epilogue, PackedWeight, RandomKey};
 
 use crate::init;
 use crate::precision::Precision;
@@ -56,7 +56,7 @@ impl Linear {
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let fast = packed_for(&self.packed, &weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, bias.clone(), false))
+        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
             .unwrap_or_else(|| self.precision.linear(x, weight, bias))
     }
 
@@ -67,7 +67,7 @@ impl Linear {
     pub fn forward_relu<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let fast = packed_for(&self.packed, &weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, bias.clone(), true))
+        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::Relu))
             .unwrap_or_else(|| self.precision.linear_relu(x, weight, bias))
     }
 

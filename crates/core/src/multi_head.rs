@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::{History, RandomKey, attention, step_attention};
+use burnformer_kernels::{KvCache, RandomKey, attention, step_attention};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
@@ -208,7 +208,7 @@ impl MultiHeadAttention {
     pub fn attend_history(
         &self,
         query: Tensor<3>,
-        history: &History,
+        history: &KvCache,
         mask: Option<Tensor<4, Bool>>,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,

@@ -1,6 +1,6 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
-use burnformer_kernels::{self as kernels, widened};
+use burnformer_kernels::{self as kernels, to_f32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Precision {
         if self == Self::Float32 {
             return kernels::linear(x, weight, bias);
         }
-        let product = widened(kernels::linear(self.narrowed(x), self.narrowed(weight), None));
+        let product = to_f32(kernels::linear(self.narrowed(x), self.narrowed(weight), None));
         match bias {
             None => product,
             Some(bias) => product + bias.unsqueeze(),

@@ -62,7 +62,6 @@ mod batching;
 mod error;
 mod hypothesis;
 mod ids;
-mod log_prob;
 mod model;
 mod penalty;
 mod score;

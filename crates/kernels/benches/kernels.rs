@@ -1,10 +1,10 @@
-//! Times each fused operation against its plain-tensor twin, forward and backward:
+//! Times each fused operation against its plain-tensor reference, forward and backward:
 //! `cargo bench -p burnformer-kernels`, optionally with a name.
 
 use std::time::{Duration, Instant};
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, twin};
+use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, reference};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 criterion_group! {
@@ -26,7 +26,7 @@ fn attention(c: &mut Criterion) {
         let output = attention(query.clone(), key.clone(), value.clone(), heads, hidden, None);
         (output, start)
     };
-    report(c, "attention, 170x4x24x64", || run(kernels::attention), || run(twin::attention));
+    report(c, "attention, 170x4x24x64", || run(kernels::attention), || run(reference::attention));
 }
 
 type Attention = fn(
@@ -56,7 +56,7 @@ fn cross_entropy(c: &mut Criterion) {
         c,
         "label-smoothed cross-entropy, 4096x8000",
         || run(kernels::label_smoothed_cross_entropy),
-        || run(twin::label_smoothed_cross_entropy),
+        || run(reference::label_smoothed_cross_entropy),
     );
 }
 
@@ -76,7 +76,7 @@ fn norm(c: &mut Criterion) {
             c,
             &format!("{name}, 4096x256"),
             || run(kernels::residual_dropout_norm, mask),
-            || run(twin::residual_dropout_norm, mask),
+            || run(reference::residual_dropout_norm, mask),
         );
     }
 }
@@ -87,22 +87,22 @@ fn dropout(c: &mut Criterion) {
         let start = Instant::now();
         (dropout(x.clone(), Some(mask())), start)
     };
-    report(c, "dropout, 4096x256", || run(kernels::dropout), || run(twin::dropout));
+    report(c, "dropout, 4096x256", || run(kernels::dropout), || run(reference::dropout));
 }
 
 fn linear(c: &mut Criterion) {
     type Linear = fn(Tensor<2>, Tensor<2>, Option<Tensor<1>>) -> Tensor<2>;
-    for (name, input, output, fused, twin) in [
-        ("linear", 256, 256, kernels::linear as Linear, twin::linear as Linear),
-        ("linear and ReLU", 256, 1024, kernels::linear_relu, twin::linear_relu),
-        ("linear", 1024, 256, kernels::linear, twin::linear),
+    for (name, input, output, fused, reference) in [
+        ("linear", 256, 256, kernels::linear as Linear, reference::linear as Linear),
+        ("linear and ReLU", 256, 1024, kernels::linear_relu, reference::linear_relu),
+        ("linear", 1024, 256, kernels::linear, reference::linear),
     ] {
         let (x, weight, bias) = (leaf([4096, input]), leaf([output, input]), leaf([output]));
         let run = |linear: Linear| {
             let start = Instant::now();
             (linear(x.clone(), weight.clone(), Some(bias.clone())), start)
         };
-        report(c, &format!("{name}, 4096x{input} to {output}"), || run(fused), || run(twin));
+        report(c, &format!("{name}, 4096x{input} to {output}"), || run(fused), || run(reference));
     }
 }
 
@@ -114,7 +114,12 @@ fn embedding(c: &mut Criterion) {
         let start = Instant::now();
         (embedding(weight.clone(), ids.clone(), 16.0), start)
     };
-    report(c, "embedding, 4096 of 8000x256", || run(kernels::embedding), || run(twin::embedding));
+    report(
+        c,
+        "embedding, 4096 of 8000x256",
+        || run(kernels::embedding),
+        || run(reference::embedding),
+    );
 }
 
 fn adam(c: &mut Criterion) {
@@ -135,7 +140,7 @@ fn adam(c: &mut Criterion) {
         let moved = update(moving, gradient.clone(), step);
         (moved, start.elapsed()).1
     };
-    compare(c, "Adam step, 8000x256", || time(kernels::adam_step), || time(twin::adam_step));
+    compare(c, "Adam step, 8000x256", || time(kernels::adam_step), || time(reference::adam_step));
 }
 
 fn device() -> Device {
@@ -156,20 +161,22 @@ fn report<const D: usize>(
     c: &mut Criterion,
     name: &str,
     fused: impl Fn() -> (Tensor<D>, Instant),
-    twin: impl Fn() -> (Tensor<D>, Instant),
+    reference: impl Fn() -> (Tensor<D>, Instant),
 ) {
-    compare(c, name, || with_backward(&fused), || with_backward(&twin));
+    compare(c, name, || with_backward(&fused), || with_backward(&reference));
 }
 
 fn compare(
     c: &mut Criterion,
     name: &str,
     fused: impl Fn() -> Duration,
-    twin: impl Fn() -> Duration,
+    reference: impl Fn() -> Duration,
 ) {
     let mut group = c.benchmark_group(name);
     group.bench_function("fused", |b| b.iter_custom(|times| (0..times).map(|_| fused()).sum()));
-    group.bench_function("twin", |b| b.iter_custom(|times| (0..times).map(|_| twin()).sum()));
+    group.bench_function("reference", |b| {
+        b.iter_custom(|times| (0..times).map(|_| reference()).sum())
+    });
     group.finish();
 }
 

@@ -1,29 +1,31 @@
-//! Fused, multi-threaded training operations for Burn, each with a plain-tensor twin.
+//! Fused, multi-threaded training operations for Burn, each with a reference in plain tensors.
 //!
-//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the
-//! other on one thread. The operations here do the work of several such passes in one, forward and
-//! backward, as an extension of that backend.
+//! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the other on one thread.
+//! The operations here do the work of several such passes in one, forward and backward.
 //!
-//! The trade-off taken: fused code exists for `flex` and 32-bit floats only, behind the cargo
-//! feature `flex`. On every other backend and element type, and without the feature, each function
-//! runs its twin from [`twin`], which is ordinary tensor arithmetic and the reference of the tests;
-//! callers never ask which. On GPUs (cargo feature `cube`) there are CubeCL kernels for what costs a twin the most
-//! launches and passes over memory: the loss, norms, attention and the gradients' norm; dropout is drawn there with the
-//! very bits of the CPU, and everything else is the twin, which Burn fuses. On devices of other machines (cargo feature
-//! `remote`) the twins run, and dropout is drawn there. No result depends on the number of threads: work is divided by the
-//! size of the problem alone, and partial sums are added in a fixed order.
+//! The trade-off taken: fused code exists for float32 on `flex` (cargo feature `flex`), and on GPUs (cargo feature
+//! `cube`) for what costs plain tensors the most launches and passes over memory: the loss, norms, attention and the
+//! norm of the gradients. On every other backend and element type, and without the features, each function runs its
+//! [`reference`](mod@reference), which is ordinary tensor arithmetic and what the tests compare with; callers never ask
+//! which. Dropout is drawn with the same bits everywhere, on GPUs and on devices of other machines (cargo feature
+//! `remote`) where it is used. No result depends on the number of threads: work is divided by the size of the problem
+//! alone, and partial sums are added in a fixed order.
+//!
+//! Each operation has a folder: the public function, which decides where it runs (`mod.rs`), the reference
+//! (`reference.rs`), the operation on the CPU (`op.rs`) and its arithmetic on slices (`cpu.rs`); the kernels for
+//! GPUs are in one folder, `cube`. Operations of other crates are added in the same way; [`op`] tells how.
 //!
 //! | paper | operation |
 //! |---|---|
 //! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
-//! | §3.2 attention | [`attention`] |
-//! | §3.3 feed-forward | [`linear_relu`], [`linear`] |
+//! | §3.2 attention | [`attention`]; decoding: [`step_attention`], [`KvCache`] |
+//! | §3.3 feed-forward | [`linear_relu`], [`linear`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //!
-//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that
-//! it is drawn again in the backward pass and costs no memory.
+//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that it is drawn again in
+//! the backward pass and costs no memory.
 //!
 //! # Example
 //!
@@ -40,87 +42,65 @@
 //! assert_eq!(x.grad(&grads).expect("x is a leaf").dims(), [2, 5, 16]);
 //! ```
 
+// What operations are made of.
 #[cfg(feature = "flex")]
-mod flex;
-#[cfg(feature = "flex")]
-mod slices;
-
+pub mod cpu;
 #[cfg(feature = "cube")]
 mod cube;
-mod philox;
-#[cfg(feature = "remote")]
-mod remote;
-#[cfg_attr(not(feature = "flex"), allow(dead_code))] // the twins need little of it
-mod vector;
+pub mod op;
+mod random;
+pub mod simd;
+mod to_f32;
 
+// The operations, a folder each.
 mod adam;
 mod attention;
-mod cross_entropy;
 mod dropout;
-mod dropout_mask;
 mod embedding;
 mod global_norm;
-mod history;
 mod linear;
-mod log_sum_exp;
+mod loss;
 mod memory;
 mod norm;
-mod packed;
-mod random;
-mod step;
-mod widened;
+mod step_attention;
 
-pub mod twin;
+mod kv_cache;
 
-pub use adam::{AdamStep, Moving, adam_step, sum_of_squares};
-pub use attention::attention;
-pub use cross_entropy::label_smoothed_cross_entropy;
-pub use dropout::{dropout, residual_dropout};
-pub use dropout_mask::DropoutMask;
+pub use adam::{AdamStep, Moving, adam_step};
+pub use attention::{attention, masked_softmax};
+#[cfg(feature = "remote")]
+pub use dropout::remote::with_operations;
+pub use dropout::{DropoutMask, dropout, residual_dropout};
 pub use embedding::embedding;
-pub use global_norm::global_norm;
-pub use history::History;
-pub use linear::{linear, linear_relu};
-pub use log_sum_exp::log_sum_exp;
+pub use global_norm::{global_norm, sum_of_squares};
+pub use kv_cache::KvCache;
+pub use linear::packed::PackedWeight;
+pub use linear::{Epilogue, linear, linear_relu};
+pub use loss::label_smoothed_cross_entropy;
+pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use memory::keep_freed_memory;
 pub use norm::{layer_norm, residual_dropout_norm};
-pub use packed::PackedWeight;
 pub use random::RandomKey;
-#[cfg(feature = "remote")]
-pub use remote::with_operations;
-pub use step::step_attention;
-pub use widened::widened;
+pub use step_attention::step_attention;
+pub use to_f32::to_f32;
 
-/// What fused operations of other crates are built from. It is no part of the interface and changes without notice.
-#[doc(hidden)]
-pub mod internal {
-    #[cfg(feature = "flex")]
-    pub use crate::flex::{
-        cover, covers,
-        storage::{bools, contiguous, floats, tensor},
-    };
-    #[cfg(feature = "flex")]
-    pub use crate::slices::{
-        dropout::increase,
-        linear::{Sizes, grad_of_sum, grad_of_weight},
-        matrix::{Matrix, MatrixMut, Parallelism, multiply},
-        ordered_sum,
-    };
-    pub mod vector {
-        pub use crate::vector::*;
-    }
+/// Every operation in ordinary tensor arithmetic: what the fused versions are tested against, and what runs on every
+/// backend and element type that they do not serve.
+pub mod reference {
+    pub use crate::adam::reference::adam_step;
+    pub use crate::attention::reference::attention;
+    pub use crate::dropout::reference::{dropout, residual_dropout};
+    pub use crate::embedding::reference::embedding;
+    pub use crate::global_norm::reference::{global_norm, sum_of_squares};
+    pub use crate::linear::reference::{linear, linear_relu};
+    pub use crate::loss::reference::label_smoothed_cross_entropy;
+    pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }
 
-/// Whether the fused operations serve tensors on `device`: the CPU, where memory is the host's and
-/// work is divided among its processors.
+/// Whether the fused operations of the CPU serve tensors on `device`: memory is the host's then, and work is divided
+/// among its processors.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
-    #[cfg(feature = "flex")]
-    return flex::is_flex(device.as_dispatch());
-    #[cfg(not(feature = "flex"))]
-    {
-        let _ = device;
-        false
-    }
+    op::Place::of_device(device) == op::Place::Cpu
 }
 
 /// The program in the README, compiled and run as it stands there.

@@ -1,9 +1,9 @@
-//! The optimiser's step and the norm of gradients against their twins.
+//! The optimiser's step and the norm of gradients against their references.
 
 mod common;
 
 use burn::tensor::Tensor;
-use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, sum_of_squares, twin};
+use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, reference, sum_of_squares};
 use common::{assert_close, assert_independent_of_threads, device, is_cpu, normal, values};
 use proptest::prelude::*;
 
@@ -31,9 +31,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_fused_step_is_the_twin(rows in 1usize..60, columns in 1usize..300) {
+    fn the_fused_step_is_the_reference(rows in 1usize..60, columns in 1usize..300) {
         let shape = [rows, columns];
-        assert_close(&stepped(adam_step, shape), &stepped(twin::adam_step, shape));
+        assert_close(&stepped(adam_step, shape), &stepped(reference::adam_step, shape));
     }
 
     #[test]
@@ -42,16 +42,16 @@ proptest! {
         let exact: f64 = values(x.clone()).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         let bound = if is_cpu() { 1e-12 } else { 1e-5 };
         prop_assert!((sum_of_squares(x.clone()) - exact).abs() <= bound * exact);
-        prop_assert!((twin::sum_of_squares(x) - exact).abs() <= 1e-5 * exact);
+        prop_assert!((reference::sum_of_squares(x) - exact).abs() <= 1e-5 * exact);
     }
 }
 
 #[test]
-fn the_global_norm_is_that_of_64_bits_and_its_twin() {
+fn the_global_norm_is_that_of_64_bits_and_its_reference() {
     let vectors = [1usize, 255, 300_001, 4, 2048].map(|size| plain(size as u64, [size]));
-    let squares = vectors.iter().map(|vector| twin::sum_of_squares(vector.clone()));
+    let squares = vectors.iter().map(|vector| reference::sum_of_squares(vector.clone()));
     let exact = squares.sum::<f64>().sqrt();
-    for norm in [global_norm(&vectors), twin::global_norm(&vectors)] {
+    for norm in [global_norm(&vectors), reference::global_norm(&vectors)] {
         let norm = f64::from(values(norm)[0]);
         assert!((norm - exact).abs() <= 1e-5 * exact, "{norm}, not {exact}");
     }

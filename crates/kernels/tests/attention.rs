@@ -1,9 +1,9 @@
-//! Attention against its twin, on the CPU or on the GPU that `BURN_DEVICE` names.
+//! Attention against its reference, on the CPU or on the GPU that `BURN_DEVICE` names.
 
 mod common;
 
 use burn::tensor::{Bool, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, twin};
+use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
 use common::{
     Leaves, assert_close, assert_close_beside, assert_independent_of_threads, device, is_cpu, leaf,
     values, with_gradients,
@@ -79,13 +79,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn fused_attention_is_the_twin_under_every_mask(case in cases()) {
+    fn fused_attention_is_the_reference_under_every_mask(case in cases()) {
         // The gradient of a score is a difference, 0 where one key is seen alone; GPUs take what is subtracted from the
         // context, which is rounded otherwise.
         let size = if is_cpu() { 1e-3 } else { 1.0 };
         for mask in mask_shapes(case) {
-            let (ours, twins) = (run(kernels::attention, case, mask), run(twin::attention, case, mask));
-            assert_close_beside(size, &ours, &twins);
+            let (ours, references) = (run(kernels::attention, case, mask), run(reference::attention, case, mask));
+            assert_close_beside(size, &ours, &references);
         }
     }
 }
@@ -103,11 +103,11 @@ fn the_thread_count_does_not_show() {
 
 /// The widest heads and the most keys of the kernels of GPUs, and more of each.
 #[test]
-fn wide_heads_and_long_sentences_are_the_twin_too() {
+fn wide_heads_and_long_sentences_are_the_reference_too() {
     for (d_k, d_v, key_len) in [(64, 64, 128), (65, 64, 9), (64, 70, 9), (5, 64, 130)] {
         let case = Case { batch: 2, query_len: 33, key_len, d_k, d_v, ..CASE };
         let mask = Some([2, 1, 33, key_len]);
-        assert_close(&run(kernels::attention, case, mask), &run(twin::attention, case, mask));
+        assert_close(&run(kernels::attention, case, mask), &run(reference::attention, case, mask));
     }
 }
 
@@ -124,7 +124,7 @@ fn a_query_that_sees_no_key_gets_zero_and_finite_gradients() {
 #[test]
 fn visible_scores_far_below_zero_beat_hidden_ones() {
     for lowest in [-1e10, -1e30, -3.2e38] {
-        for attention in [kernels::attention as Attention, twin::attention] {
+        for attention in [kernels::attention as Attention, reference::attention] {
             let leaf = |values: [f32; 4]| {
                 let values = TensorData::new(values.to_vec(), [1, 4, 1]);
                 Tensor::<3>::from_data(values, &device()).require_grad()
@@ -159,7 +159,7 @@ fn slices_of_one_projection_are_read_in_place() {
         let output = attention(q, k, v, 2, None, None);
         with_gradients(output, Leaves { three: vec![all], ..Leaves::default() })
     };
-    assert_close(&run(kernels::attention), &run(twin::attention));
+    assert_close(&run(kernels::attention), &run(reference::attention));
 }
 
 #[test]

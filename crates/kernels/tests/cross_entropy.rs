@@ -1,9 +1,9 @@
-//! The fused loss against its twin, on the CPU or on the GPU that `BURN_DEVICE` names.
+//! The fused loss against its reference, on the CPU or on the GPU that `BURN_DEVICE` names.
 
 mod common;
 
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{label_smoothed_cross_entropy, twin};
+use burnformer_kernels::{label_smoothed_cross_entropy, reference};
 use common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn the_fused_loss_is_the_twin(
+    fn the_fused_loss_is_the_reference(
         rows in 1usize..60,
         // A cube of a GPU has 256 units: fewer than one logit for each, and several.
         vocab in prop_oneof![2usize..150, 250usize..1100],
@@ -38,7 +38,7 @@ proptest! {
     ) {
         assert_close(
             &run(label_smoothed_cross_entropy, rows, vocab, smoothing, held),
-            &run(twin::label_smoothed_cross_entropy, rows, vocab, smoothing, held),
+            &run(reference::label_smoothed_cross_entropy, rows, vocab, smoothing, held),
         );
     }
 }
@@ -80,7 +80,7 @@ fn huge_logits_neither_overflow_nor_lose_the_loss() {
 /// A logit of −∞ is a token that cannot be: −log p has no finite mean then, which without smoothing nobody asks for.
 #[test]
 fn an_impossible_token_costs_nothing_without_smoothing_and_is_infinite_with() {
-    for loss in [label_smoothed_cross_entropy as Loss, twin::label_smoothed_cross_entropy] {
+    for loss in [label_smoothed_cross_entropy as Loss, reference::label_smoothed_cross_entropy] {
         let logits = [0.0, f32::NEG_INFINITY, 0.0, 0.0, 1.0, 1.0, f32::NEG_INFINITY, 1.0];
         let leaf = Tensor::<1>::from_floats(logits, &device()).require_grad();
         let run = |smoothing| {
@@ -155,7 +155,7 @@ fn logits_with_other_strides_are_read_in_their_order() {
         let grads = smoothed.backward();
         vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
     };
-    assert_close(&run(label_smoothed_cross_entropy), &run(twin::label_smoothed_cross_entropy));
+    assert_close(&run(label_smoothed_cross_entropy), &run(reference::label_smoothed_cross_entropy));
 }
 
 /// More rows than one axis of a grid has cubes on WebGPU.
@@ -170,7 +170,7 @@ fn there_may_be_seventy_thousand_rows() {
         let grads = smoothed.backward();
         vec![values(smoothed), values(nll), values(leaf.grad(&grads).expect("a gradient"))]
     };
-    assert_close(&run(label_smoothed_cross_entropy), &run(twin::label_smoothed_cross_entropy));
+    assert_close(&run(label_smoothed_cross_entropy), &run(reference::label_smoothed_cross_entropy));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Affine maps and embeddings against their twins.
+//! Affine maps and embeddings against their references.
 
 mod common;
 
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, twin};
+use burnformer_kernels::{self as kernels, reference};
 use common::{Leaves, assert_close, assert_independent_of_threads, device, leaf, with_gradients};
 use proptest::prelude::*;
 
@@ -31,29 +31,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_fused_map_is_the_twin(
+    fn the_fused_map_is_the_reference(
         shape in [1usize..9, 1usize..30, 1usize..70],
         output in 1usize..70,
         biased: bool,
     ) {
         assert_close(
             &mapped(kernels::linear, shape, output, biased),
-            &mapped(twin::linear, shape, output, biased),
+            &mapped(reference::linear, shape, output, biased),
         );
         assert_close(
             &mapped(kernels::linear_relu, shape, output, biased),
-            &mapped(twin::linear_relu, shape, output, biased),
+            &mapped(reference::linear_relu, shape, output, biased),
         );
     }
 
     #[test]
-    fn the_fused_embedding_is_the_twin(
+    fn the_fused_embedding_is_the_reference(
         shape in [1usize..9, 1usize..30, 1usize..70],
         vocab in 1usize..200,
     ) {
         assert_close(
             &embedded(kernels::embedding, shape, vocab),
-            &embedded(twin::embedding, shape, vocab),
+            &embedded(reference::embedding, shape, vocab),
         );
     }
 }

@@ -1,9 +1,9 @@
-//! Norms, dropout and residual connections against their twins, on the CPU or on the GPU that `BURN_DEVICE` names.
+//! Norms, dropout and residual connections against their references, on the CPU or on the GPU that `BURN_DEVICE` names.
 
 mod common;
 
 use burn::tensor::{DType, Tensor};
-use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, twin};
+use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
 use common::{
     Leaves, assert_close, assert_independent_of_threads, device, is_cpu, leaf, values,
     with_gradients,
@@ -70,31 +70,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_fused_wiring_is_the_twin(shape in shapes(), rate in rates()) {
+    fn the_fused_wiring_is_the_reference(shape in shapes(), rate in rates()) {
         assert_close(
             &wired(kernels::residual_dropout_norm, shape, rate),
-            &wired(twin::residual_dropout_norm, shape, rate),
+            &wired(reference::residual_dropout_norm, shape, rate),
         );
     }
 
     #[test]
-    fn the_fused_norm_is_the_twin(shape in shapes()) {
-        assert_close(&plain_norm(kernels::layer_norm, shape), &plain_norm(twin::layer_norm, shape));
+    fn the_fused_norm_is_the_reference(shape in shapes()) {
+        assert_close(&plain_norm(kernels::layer_norm, shape), &plain_norm(reference::layer_norm, shape));
     }
 
     #[test]
-    fn the_fused_dropout_is_the_twin(shape in shapes(), rate in rates()) {
+    fn the_fused_dropout_is_the_reference(shape in shapes(), rate in rates()) {
         assert_close(
             &dropped(kernels::dropout, shape, rate),
-            &dropped(twin::dropout, shape, rate),
+            &dropped(reference::dropout, shape, rate),
         );
     }
 
     #[test]
-    fn the_fused_residual_is_the_twin(shape in shapes(), rate in rates()) {
+    fn the_fused_residual_is_the_reference(shape in shapes(), rate in rates()) {
         assert_close(
             &added(kernels::residual_dropout, shape, rate),
-            &added(twin::residual_dropout, shape, rate),
+            &added(reference::residual_dropout, shape, rate),
         );
     }
 }
@@ -114,12 +114,12 @@ fn the_thread_count_does_not_show() {
 /// Rows in several groups whose shares in the gradients of weight and bias are added up, and wider ones than kernels of
 /// GPUs take.
 #[test]
-fn many_rows_and_wide_ones_are_the_twin_too() {
+fn many_rows_and_wide_ones_are_the_reference_too() {
     for shape in [[3, 20_000, 8], [1, 40, 512], [2, 3, 1024], [2, 3, 1500]] {
         for rate in [0.0, 0.3] {
             assert_close(
                 &wired(kernels::residual_dropout_norm, shape, rate),
-                &wired(twin::residual_dropout_norm, shape, rate),
+                &wired(reference::residual_dropout_norm, shape, rate),
             );
         }
     }
@@ -142,7 +142,7 @@ fn views_with_other_strides_are_read_in_their_order() {
         let output = norm(x.clone().swap_dims(1, 2), weight, bias, 1e-5);
         with_gradients(output, Leaves { three: vec![x], ..Leaves::default() })
     };
-    assert_close(&run(kernels::layer_norm), &run(twin::layer_norm));
+    assert_close(&run(kernels::layer_norm), &run(reference::layer_norm));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_weight_of_another_width_panics() {
 }
 
 #[test]
-fn other_element_types_run_the_twin() {
+fn other_element_types_run_the_reference() {
     if !device().supports_dtype(DType::F64) {
         return;
     }

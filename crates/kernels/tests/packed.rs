@@ -4,7 +4,7 @@ mod common;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
-    History, PackedWeight, RandomKey, attention, linear, linear_relu, step_attention,
+    Epilogue, KvCache, PackedWeight, RandomKey, attention, linear, linear_relu, step_attention,
 };
 use common::{assert_close, values};
 use proptest::prelude::*;
@@ -28,7 +28,8 @@ proptest! {
         let (x, weight) = (normal(1, [1, rows, input]), normal(2, [output, input]));
         let bias = biased.then(|| normal(3, [output]));
         let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) }; // no AVX-512 here
-        let actual = packed.linear(&x, bias.clone(), relu).expect("a plain tensor on flex");
+        let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
+        let actual = packed.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
         let expected = match relu {
             true => linear_relu(x, weight, bias),
             false => linear(x, weight, bias),
@@ -42,8 +43,8 @@ proptest! {
         let (x, weight) = (normal(1, [rows, 700]), normal(2, [130, 700]));
         let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        let all = pool.install(|| packed.linear(&x, None, false)).expect("plain");
-        let alone = packed.linear(&x.slice([row..row + 1, 0..700]), None, false).expect("plain");
+        let all = pool.install(|| packed.linear(&x, None, Epilogue::None)).expect("plain");
+        let alone = packed.linear(&x.slice([row..row + 1, 0..700]), None, Epilogue::None).expect("plain");
         prop_assert_eq!(bits(all.slice([row..row + 1, 0..130])), bits(alone));
     }
 
@@ -67,39 +68,39 @@ proptest! {
         assert_close(&[values(step)], &[values(whole)]);
     }
 
-    /// However hypotheses were reordered and old positions forgotten, the history holds what copying
+    /// However hypotheses were reordered and old positions forgotten, the cache holds what copying
     /// would have given.
     #[test]
-    fn a_history_equals_copied_tensors(
+    fn a_cache_equals_copied_tensors(
         first in 1usize..4, kept in 1usize..12, reorderings in prop::collection::vec(prop::collection::vec(0usize..6, 1..6), 0..6),
     ) {
         let (heads, width, value_width) = (2, 8, 6);
         let mut rows = first;
-        let mut history = History::new();
+        let mut cache = KvCache::new();
         let (mut keys, mut all_values) = (normal(1, [rows, 3, width]), normal(2, [rows, 3, value_width]));
-        history.append(keys.clone(), all_values.clone());
+        cache.append(keys.clone(), all_values.clone());
         for (step, order) in reorderings.into_iter().enumerate() {
             let order: Vec<usize> = order.into_iter().map(|row| row % rows).collect();
             rows = order.len();
             let ids: Vec<i32> = order.iter().map(|&row| row as i32).collect();
             let ids = Tensor::from_data(TensorData::new(ids, [rows]), &Device::flex());
-            history.select(&order);
+            cache.select(&order);
             let new = (normal(10 + step as u64, [rows, 1, width]), normal(20 + step as u64, [rows, 1, value_width]));
-            history.append(new.0.clone(), new.1.clone());
+            cache.append(new.0.clone(), new.1.clone());
             keys = Tensor::cat(vec![keys.select(0, ids.clone()), new.0], 1);
             all_values = Tensor::cat(vec![all_values.select(0, ids), new.1], 1);
-            history.keep_last(kept);
+            cache.keep_last(kept);
             let len = keys.dims()[1];
             let last = len.saturating_sub(kept)..len;
             keys = keys.slice([0..rows, last.clone(), 0..width]);
             all_values = all_values.slice([0..rows, last, 0..value_width]);
-            prop_assert_eq!(history.len(), keys.dims()[1]);
+            prop_assert_eq!(cache.len(), keys.dims()[1]);
             let query = normal(30, [rows, 1, width]);
-            let actual = history.attend(query.clone(), heads, None, None);
+            let actual = cache.attend(query.clone(), heads, None, None);
             let expected = attention(query, keys.clone(), all_values.clone(), heads, None, None);
             assert_close(&[values(actual)], &[values(expected)]);
         }
-        let (key, value) = history.key_values();
+        let (key, value) = cache.key_values();
         prop_assert_eq!((bits(key), bits(value)), (bits(keys), bits(all_values)));
     }
 }
@@ -119,5 +120,7 @@ fn numbers_that_are_none_stay_so() {
     let weight = normal(1, [20, 4]);
     let Some(packed) = PackedWeight::new(&weight) else { return };
     let x = Tensor::<2>::from_floats([[f32::NAN, 0.0, 0.0, 0.0]], &Device::flex());
-    assert!(values(packed.linear(&x, None, true).expect("plain")).iter().all(|x| x.is_nan()));
+    assert!(
+        values(packed.linear(&x, None, Epilogue::Relu).expect("plain")).iter().all(|x| x.is_nan())
+    );
 }

@@ -1,7 +1,7 @@
 use burn::module::Module;
-use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_core::{Linear, RandomKey};
+use burnformer_kernels::masked_softmax;
 
 use crate::config::RnnConfig;
 
@@ -51,7 +51,7 @@ impl AdditiveAttention {
         let scores = mixed * self.energy().reshape([1, 1, 1, width]);
         let scores = scores.sum_dim(3).reshape([batch, len, places]);
         let hidden = padding.reshape([batch, 1, places]).expand([batch, len, places]);
-        softmax(scores.mask_fill(hidden, -1e9), 2)
+        masked_softmax(scores, hidden)
     }
 
     /// v, `[d_attention]`.

@@ -1,6 +1,7 @@
+use burnformer_kernels::softmax;
+
 use super::step::{Decoding, SpecialIds, StepModel};
 use crate::error::InferError;
-use crate::log_prob::softmax;
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.
 ///

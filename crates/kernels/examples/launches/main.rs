@@ -1,4 +1,4 @@
-//! Kernel launches and bytes of the parts of an update on a GPU, as plain-tensor twin and as what this crate runs:
+//! Kernel launches and bytes of the parts of an update on a GPU, as plain-tensor reference and as what this crate runs:
 //!
 //! ```sh
 //! BURN_DEVICE=wgpu cargo run --release --features burnformer/wgpu --example launches
@@ -27,13 +27,13 @@ fn main() {
 }
 
 fn report() {
-    println!("{:<60} {:>16} {:>16}", "launches, MB read and written", "twin", "ours");
+    println!("{:<60} {:>16} {:>16}", "launches, MB read and written", "reference", "ours");
     for (index, (name, _)) in PARTS.iter().enumerate() {
-        let [twin, ours] = ["twin", "ours"].map(|which| {
+        let [reference, ours] = ["reference", "ours"].map(|which| {
             let (launches, bytes) = counted(index, which);
             format!("{launches}, {:.1}", bytes as f64 / 1e6)
         });
-        println!("{name:<60} {twin:>16} {ours:>16}");
+        println!("{name:<60} {reference:>16} {ours:>16}");
     }
 }
 

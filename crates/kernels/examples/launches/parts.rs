@@ -1,11 +1,11 @@
 //! The parts of an update that are counted. Their gradients begin with ones: one launch, which makes a tensor like the output.
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, twin};
+use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, reference};
 
 use super::measured;
 
-/// Its name, and what runs it: ours or the twin.
+/// Its name, and what runs it: ours or the reference.
 type Part = (&'static str, fn(bool));
 
 /// All of them.
@@ -33,7 +33,7 @@ fn loss(ours: bool) {
     let targets = Tensor::<1, Int>::from_data(TensorData::new(ids, [rows]), &device());
     let loss = match ours {
         true => kernels::label_smoothed_cross_entropy,
-        false => twin::label_smoothed_cross_entropy,
+        false => reference::label_smoothed_cross_entropy,
     };
     measured(move || {
         let (smoothed, nll) = loss(logits.clone(), targets, 0, 0.1);
@@ -48,13 +48,13 @@ fn adam(ours: bool) {
     let gradient = plain(4);
     let (beta_1, beta_2, epsilon) = (0.9, 0.98, 1e-9);
     let step = AdamStep { rate: 1e-3, beta_1, beta_2, epsilon, time: 3, gradient_scale: 0.5 };
-    let adam = if ours { kernels::adam_step } else { twin::adam_step };
+    let adam = if ours { kernels::adam_step } else { reference::adam_step };
     measured(move || adam(moving, gradient, step));
 }
 
 fn global_norm(ours: bool) {
     let gradients = [1, 2, 3, 4, 5, 6, 7, 8].map(|seed| normal(seed, [512 * 512]).inner());
-    let norm = if ours { kernels::global_norm } else { twin::global_norm };
+    let norm = if ours { kernels::global_norm } else { reference::global_norm };
     measured(|| norm(&gradients));
 }
 
@@ -62,7 +62,8 @@ fn norm(ours: bool) {
     let [x, y] = [1, 2].map(|seed| normal(seed, [64, 32, 512]).require_grad());
     let [weight, bias] = [3, 4].map(|seed| normal(seed, [512]).require_grad());
     let mask = Some(DropoutMask::new(RandomKey::new(6), 0.1));
-    let wiring = if ours { kernels::residual_dropout_norm } else { twin::residual_dropout_norm };
+    let wiring =
+        if ours { kernels::residual_dropout_norm } else { reference::residual_dropout_norm };
     measured(move || {
         let output = wiring(x.clone(), y.clone(), weight.clone(), bias.clone(), 1e-5, mask);
         let mut gradients = output.backward();
@@ -79,7 +80,7 @@ fn attention(ours: bool) {
     let hidden: Vec<bool> = (0..batch * len).map(|place| place % len > 28).collect();
     let hidden = TensorData::new(hidden, [batch, 1, 1, len]);
     let hidden = Some(Tensor::<4, Bool>::from_data(hidden, &device()));
-    let attention = if ours { kernels::attention } else { twin::attention };
+    let attention = if ours { kernels::attention } else { reference::attention };
     measured(move || {
         let leaves = [query.clone(), key.clone(), value.clone()];
         let output = attention(query, key, value, heads, hidden, None);

@@ -19,11 +19,6 @@ pub(crate) fn covers<const D: usize>(x: &Tensor<D>) -> bool {
     x.dtype() == DType::F32 && is_cube(x.device().as_dispatch())
 }
 
-/// [`covers`], and no gradients flow through `x`.
-pub(crate) fn plain<const D: usize>(x: &Tensor<D>) -> bool {
-    covers(x) && !x.device().is_autodiff()
-}
-
 /// [`covers`] for all of `xs`.
 pub(crate) fn cover<const D: usize, const N: usize>(xs: [&Tensor<D>; N]) -> bool {
     xs.into_iter().all(covers)

@@ -1,8 +1,8 @@
-//! Philox-4x32-10 (Salmon et al., 2011) as [`crate::philox`] has it, and dropout's factors from its words.
+//! Philox-4x32-10 (Salmon et al., 2011) as [`crate::random::philox`] has it, and dropout's factors from its words.
 
 use cubecl::prelude::*;
 
-use crate::philox::{MULTIPLIERS, WEYL};
+use crate::random::philox::{MULTIPLIERS, WEYL};
 
 /// Elements that one block of Philox decides.
 pub(super) const ELEMENTS: usize = 8;

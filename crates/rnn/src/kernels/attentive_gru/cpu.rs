@@ -4,14 +4,12 @@
     reason = "plain slices, so that they are compiled to vector instructions"
 )]
 
-use burnformer_kernels::internal::vector::{LANES, exp, fold_pairs, max, sum, tanh, vectorised};
-use burnformer_kernels::internal::{
-    Matrix, Sizes, grad_of_sum, grad_of_weight, increase, ordered_sum,
-};
+use burnformer_kernels::cpu::{Matrix, Sizes, column_sums, grad_of_weight, increase, ordered_sum};
+use burnformer_kernels::simd::{LANES, fold_pairs, softmax_row, sum, tanh, vectorised};
 use rayon::prelude::*;
 
-use crate::kernels::gru::Direction;
 use crate::kernels::gru::cpu::{advance, back_product, previous, product, retreat, rows_per_task};
+use crate::kernels::gru::direction::Direction;
 
 /// The sizes of the sequences, of the memory and of the unit.
 #[derive(Clone, Copy, Debug)]
@@ -89,13 +87,8 @@ vectorised! {
         {
             *weight = if hidden != 0 { f32::NEG_INFINITY } else { score(query, key, energy) };
         }
-        let highest = max(weights);
-        for weight in weights.iter_mut() {
-            *weight = exp(*weight - highest);
-        }
-        let factor = 1.0 / sum(weights);
-        for (weight, memory) in weights.iter_mut().zip(memory.chunks_exact(features)) {
-            *weight *= factor;
+        softmax_row(weights);
+        for (weight, memory) in weights.iter().zip(memory.chunks_exact(features)) {
             for (c, m) in context.iter_mut().zip(memory) {
                 *c += *weight * m;
             }
@@ -343,7 +336,7 @@ impl Given<'_> {
             context_weight: grad_of_weight(sizes(features, 3 * width), &inputs, &contexts),
             weight: grad_of_weight(sizes(width, 3 * width), &own, &before),
             query_weight: grad_of_weight(sizes(width, attention), &queries, &before),
-            bias: grad_of_sum(sizes(width, 3 * width), &mut own, None, None),
+            bias: column_sums(&own, 3 * width),
             energy: ordered_sum(&energies, attention),
             inputs,
             keys,

@@ -1,42 +1,16 @@
-#[cfg(feature = "fused-cpu")]
-mod autodiff;
+//! The gated recurrent unit with attention.
+
 #[cfg(feature = "fused-cpu")]
 mod cpu;
+mod given;
+#[cfg(feature = "fused-cpu")]
+mod op;
 pub(super) mod reference;
 
-use burn::tensor::{Bool, Tensor};
-#[cfg(feature = "fused-cpu")]
-use burnformer_kernels::internal::{cover, covers};
+use burn::tensor::Tensor;
+use burnformer_kernels::op::{HasPlace, Place};
 
-/// The decoder of Bahdanau et al. (2015): a gated recurrent unit that at each position looks at a memory
-/// with additive attention and takes what it found as a further input.
-///
-/// With h the state before: e_j = v·tanh(Q·h + key_j), α = softmax(e), c = Σ α_j·memory_j; then
-/// [`gru`](super::gru())'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
-/// memory of one sentence.
-#[derive(Clone, Debug)]
-pub struct AttentiveGru {
-    /// x, the gates' share of the inputs, `[rows, len, 3·width]`.
-    pub inputs: Tensor<3>,
-    /// C, `[3·width, features]`.
-    pub context_weight: Tensor<2>,
-    /// U, `[3·width, width]`.
-    pub weight: Tensor<2>,
-    /// Its bias, `[3·width]`.
-    pub bias: Tensor<1>,
-    /// Q, `[attention, width]`.
-    pub query_weight: Tensor<2>,
-    /// v, `[attention]`.
-    pub energy: Tensor<1>,
-    /// `[sentences, places, attention]`.
-    pub keys: Tensor<3>,
-    /// `[sentences, places, features]`.
-    pub memory: Tensor<3>,
-    /// The state before the first position, `[rows, width]`.
-    pub initial: Tensor<2>,
-    /// `[sentences, places]`, `true` hides; one place at least of each sentence is visible.
-    pub padding: Tensor<2, Bool>,
-}
+pub use given::AttentiveGru;
 
 /// The state after each position and the context that entered it, side by side:
 /// `[rows, len, width + features]`.
@@ -48,23 +22,23 @@ pub struct AttentiveGru {
 /// If the shapes do not fit together.
 pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     check(&given);
-    #[cfg(feature = "fused-cpu")]
-    if fuses(&given) {
-        return autodiff::fused(given);
+    match place(&given) {
+        #[cfg(feature = "fused-cpu")]
+        Place::Cpu => op::attentive_gru(given),
+        _ => reference::attentive_gru(given),
     }
-    reference::attentive_gru(given)
 }
 
-/// Training has one row a sentence, so that no two tasks add to one gradient.
-#[cfg(feature = "fused-cpu")]
-fn fuses(given: &AttentiveGru) -> bool {
+/// Where it runs. Training has one row for each sentence on the CPU, so that no two tasks add to one gradient.
+fn place(given: &AttentiveGru) -> Place {
     let AttentiveGru { inputs, context_weight, weight, bias, query_weight, energy, .. } = given;
-    let single = given.keys.dims()[0] == inputs.dims()[0];
-    (single || !inputs.device().is_autodiff())
-        && cover([inputs, &given.keys, &given.memory])
-        && cover([context_weight, weight, query_weight, &given.initial])
-        && covers(bias)
-        && covers(energy)
+    let AttentiveGru { keys, memory, initial, .. } = given;
+    if inputs.device().is_autodiff() && keys.dims()[0] != inputs.dims()[0] {
+        return Place::Elsewhere;
+    }
+    let operands: [&dyn HasPlace; 9] =
+        [inputs, context_weight, weight, bias, query_weight, energy, keys, memory, initial];
+    Place::of(&operands)
 }
 
 fn check(given: &AttentiveGru) {

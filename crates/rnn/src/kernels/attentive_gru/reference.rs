@@ -1,8 +1,8 @@
 use burn::tensor::Tensor;
-use burn::tensor::activation::softmax;
-use burnformer_kernels::twin::linear;
+use burnformer_kernels::masked_softmax;
+use burnformer_kernels::reference::linear;
 
-use super::AttentiveGru;
+use super::given::AttentiveGru;
 use crate::kernels::gru::reference::{at, cell};
 
 /// [`attentive_gru`](super::attentive_gru()) in tensor arithmetic.
@@ -29,6 +29,6 @@ fn attend(given: &AttentiveGru, state: Tensor<2>) -> Tensor<2> {
     let energy = given.energy.clone().reshape([1, 1, 1, attention]);
     let scores = (mixed * energy).sum_dim(3).reshape([sentences, group, places]);
     let hidden = given.padding.clone().unsqueeze_dim::<3>(1).expand([sentences, group, places]);
-    let weights = softmax(scores.mask_fill(hidden, -1e9), 2);
+    let weights = masked_softmax(scores, hidden);
     weights.matmul(given.memory.clone()).reshape([rows, features])
 }

@@ -1,12 +1,12 @@
 //! Gated recurrent units: a step, and whole sequences.
 
-use burnformer_kernels::internal::vector::{sigmoid, tanh, vectorised};
-use burnformer_kernels::internal::{
-    Matrix, MatrixMut, Parallelism, Sizes, grad_of_sum, grad_of_weight, increase, multiply,
+use burnformer_kernels::cpu::{
+    Matrix, MatrixMut, Parallelism, Sizes, column_sums, grad_of_weight, increase, multiply,
 };
+use burnformer_kernels::simd::{sigmoid, tanh, vectorised};
 use rayon::prelude::*;
 
-use super::Direction;
+use super::direction::Direction;
 
 /// Rows a task takes through their sequences: a function of their number alone. More make its products
 /// efficient, fewer keep every processor busy.
@@ -179,7 +179,7 @@ impl<'a> Gru<'a> {
         let sizes = Sizes { rows: rows * len, input: width, output: 3 * width };
         let previous = previous(states, self.initial, [len, width, width], self.direction);
         let weight = grad_of_weight(sizes, &own, &previous);
-        let bias = grad_of_sum(sizes, &mut own, None, None);
+        let bias = column_sums(&own, 3 * width);
         GruGradients { inputs, weight, bias, initial }
     }
 

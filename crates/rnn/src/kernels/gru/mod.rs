@@ -1,31 +1,16 @@
-#[cfg(feature = "fused-cpu")]
-mod autodiff;
+//! The gated recurrent unit.
+
 #[cfg(feature = "fused-cpu")]
 pub(super) mod cpu;
+pub(super) mod direction;
+#[cfg(feature = "fused-cpu")]
+mod op;
 pub(super) mod reference;
 
 use burn::tensor::{Bool, Tensor};
-#[cfg(feature = "fused-cpu")]
-use burnformer_kernels::internal::{cover, covers};
+use burnformer_kernels::op::Place;
 
-/// Which way a recurrence runs through its sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the first position to the last.
-    Forward,
-    /// From the last position to the first.
-    Backward,
-}
-
-impl Direction {
-    /// The positions of a sequence of `len` in the order in which they are visited.
-    pub(crate) fn places(self, len: usize) -> impl DoubleEndedIterator<Item = usize> {
-        (0..len).map(move |step| match self {
-            Self::Forward => step,
-            Self::Backward => len - 1 - step,
-        })
-    }
-}
+pub use direction::Direction;
 
 /// A gated recurrent unit (Cho et al., 2014) over whole sequences, in PyTorch's layout and order of
 /// gates (reset, update, new):
@@ -58,9 +43,9 @@ pub fn gru(
     assert_eq!(weight.dims(), [3 * width, width], "recurrent weight of states of width {width}");
     assert_eq!((gates, bias.dims()), (3 * width, [3 * width]), "gates of states of width {width}");
     assert_eq!((initial.dims()[0], padding.dims()), (rows, [rows, len]), "rows of the sequences");
-    #[cfg(feature = "fused-cpu")]
-    if covers(&inputs) && covers(&bias) && cover([&weight, &initial]) {
-        return autodiff::fused([weight, initial], inputs, bias, padding, direction);
+    match Place::of(&[&inputs, &weight, &bias, &initial]) {
+        #[cfg(feature = "fused-cpu")]
+        Place::Cpu => op::gru([weight, initial], inputs, bias, padding, direction),
+        _ => reference::gru(inputs, weight, bias, initial, padding, direction),
     }
-    reference::gru(inputs, weight, bias, initial, padding, direction)
 }

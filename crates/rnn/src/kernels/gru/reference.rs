@@ -1,8 +1,8 @@
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Tensor};
-use burnformer_kernels::twin::linear;
+use burnformer_kernels::reference::linear;
 
-use super::Direction;
+use super::direction::Direction;
 
 /// [`gru`](super::gru) in tensor arithmetic.
 pub fn gru(

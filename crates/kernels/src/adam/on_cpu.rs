@@ -1,0 +1,29 @@
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::Tensor;
+
+use super::cpu;
+use super::step::{AdamStep, Moving};
+use crate::cpu::{contiguous, floats, primitive, tensor};
+
+/// The update of tensors on the CPU without gradients, in place where nothing else holds them.
+pub(super) fn adam_step<const D: usize>(
+    moving: Moving<D>,
+    gradient: Tensor<D>,
+    step: AdamStep,
+) -> Moving<D> {
+    let [mut parameter, mut first, mut second] =
+        [moving.parameter, moving.first, moving.second].map(|x| own(primitive(x)));
+    let gradient = contiguous(primitive(gradient));
+    let moments = [first.storage_mut(), second.storage_mut()];
+    cpu::update(parameter.storage_mut(), floats(&gradient), moments, step);
+    let [parameter, first, second] = [parameter, first, second].map(Tensor::from_primitive::<Flex>);
+    Moving { parameter, first, second }
+}
+
+/// `x` as the whole of its storage.
+fn own(x: FlexTensor) -> FlexTensor {
+    let x = contiguous(x);
+    let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();
+    if whole { x } else { tensor(floats(&x).to_vec(), x.layout().shape().clone()) }
+}

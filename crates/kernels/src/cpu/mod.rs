@@ -1,0 +1,15 @@
+//! What operations on the CPU are written with: the slices behind Burn's tensors, matrix products, sums of rows.
+//!
+//! How work is divided depends on the size of the problem alone, never on the threads at hand, and partial sums are
+//! added in a fixed order: no result depends on the number of threads.
+
+mod affine;
+mod matrix;
+mod rows;
+mod storage;
+
+pub use affine::{Sizes, affine_product, grad_of_input, grad_of_weight};
+pub use matrix::{Matrix, MatrixMut, Parallelism, multiply};
+pub(crate) use rows::sums_of_task;
+pub use rows::{column_sums, increase, multiply_by, ordered_sum, products, rows_per_task};
+pub use storage::{bools, contiguous, dims, floats, integers, overwrite, primitive, tensor};

@@ -1,0 +1,74 @@
+//! Burn's tensors on the CPU as slices, and back.
+
+use burn::backend::Flex;
+use burn::backend::flex::{FlexTensor, Layout};
+use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
+
+/// What lies behind a tensor on the CPU without gradients.
+///
+/// # Panics
+/// If it is elsewhere or has gradients.
+pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
+    x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
+}
+
+/// `x` with its elements in row-major order without gaps; copies only where they are not.
+pub fn contiguous(x: FlexTensor) -> FlexTensor {
+    if x.is_contiguous() { x } else { x.to_contiguous() }
+}
+
+/// The elements of a [`contiguous`] tensor of float32.
+pub fn floats(x: &FlexTensor) -> &[f32] {
+    x.as_slice().expect("a contiguous f32 tensor")
+}
+
+/// The sizes of `x` along its axes.
+///
+/// # Panics
+/// If its rank is not `D`.
+pub fn dims<const D: usize>(x: &FlexTensor) -> [usize; D] {
+    x.layout().shape().dims()
+}
+
+/// `values`, row-major, as a tensor of `shape`.
+pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
+    FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(shape.into()), DType::F32)
+}
+
+/// Fills a tensor like `x` with `write(out, source)`: over `x` itself where nothing else holds it (`source` is then
+/// `None` and `out` holds `x`), into a new one otherwise.
+pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) -> FlexTensor {
+    let mut x = contiguous(x);
+    let count = x.layout().num_elements();
+    let whole = x.layout().start_offset() == 0 && x.bytes().len() == count * size_of::<f32>();
+    if whole && let Some(out) = x.try_storage_mut::<f32>() {
+        write(out, None);
+        return x;
+    }
+    let mut out = vec![0.0; count];
+    write(&mut out, Some(floats(&x)));
+    tensor(out, x.layout().shape().clone())
+}
+
+/// The whole numbers of `x` on the CPU, row-major, whatever their width.
+///
+/// # Panics
+/// If `x` is elsewhere.
+pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
+    let x = x.inner().try_into_primitive::<Flex>().expect("whole numbers on flex");
+    x.into_data().iter::<i64>().collect()
+}
+
+/// The truth values of `x` on the CPU, row-major, not 0 where true.
+///
+/// # Panics
+/// If `x` is elsewhere.
+pub fn bools<const D: usize>(x: Tensor<D, Bool>) -> Vec<u8> {
+    let x = x.inner().try_into_primitive::<Flex>().expect("truth values on flex");
+    if let (DType::Bool(BoolStore::Native | BoolStore::U8), Some((start, end))) =
+        (x.dtype(), x.layout().contiguous_offsets())
+    {
+        return x.bytes()[start..end].to_vec();
+    }
+    x.into_data().iter::<bool>().map(u8::from).collect()
+}

@@ -1,0 +1,41 @@
+//! The arithmetic of dropout on slices.
+
+use rayon::prelude::*;
+
+use super::mask::DropoutMask;
+use crate::cpu::{increase, multiply_by, products};
+
+/// Elements a task handles.
+const TASK: usize = 8 * 1024;
+
+/// `out *= mask`, of `source` where there is one.
+pub(super) fn apply(out: &mut [f32], source: Option<&[f32]>, mask: DropoutMask) {
+    out.par_chunks_mut(TASK).enumerate().for_each(|(index, out)| {
+        let start = index * TASK;
+        let mut factors = [0.0; TASK];
+        let factors = &mut factors[..out.len()];
+        mask.fill_at(start, factors);
+        let source = source.map(|source| &source[start..start + out.len()]);
+        match source {
+            None => multiply_by(out, factors),
+            Some(source) => products(out, source, factors),
+        }
+    });
+}
+
+/// `out += x`, of `mask` times `out` where there is one; `out` taken from `source` where given.
+pub(super) fn add(out: &mut [f32], source: Option<&[f32]>, x: &[f32], mask: Option<DropoutMask>) {
+    let tasks = out.par_chunks_mut(TASK).zip(x.par_chunks(TASK)).enumerate();
+    tasks.for_each(|(index, (out, x))| {
+        let start = index * TASK;
+        if let Some(source) = source {
+            out.copy_from_slice(&source[start..start + out.len()]);
+        }
+        if let Some(mask) = mask {
+            let mut factors = [0.0; TASK];
+            mask.fill_at(start, &mut factors[..x.len()]);
+            multiply_by(out, &factors);
+        }
+        increase(out, x);
+    });
+}

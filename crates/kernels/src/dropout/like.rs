@@ -1,0 +1,21 @@
+use burn::tensor::{Tensor, TensorData};
+
+use super::mask::DropoutMask;
+#[cfg(feature = "cube")]
+use crate::op::Place;
+
+impl DropoutMask {
+    /// The factors for every element of `x`, as a tensor like it; drawn where `x` is, with the same bits everywhere.
+    pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
+        #[cfg(feature = "cube")]
+        if Place::of(&[x]) == Place::Gpu {
+            return crate::cube::dropout_mask::like(x, self);
+        }
+        #[cfg(feature = "remote")]
+        if super::remote::serves(x) {
+            return super::remote::mask_like(x, self);
+        }
+        let factors = TensorData::new(self.factors(x.shape().num_elements()), x.shape());
+        Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
+    }
+}

@@ -1,0 +1,20 @@
+use burn::tensor::Tensor;
+
+use super::mask::DropoutMask;
+
+/// [`dropout`](crate::dropout) in tensor arithmetic.
+pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
+    match mask {
+        None => x,
+        Some(mask) => mask.tensor_like(&x) * x,
+    }
+}
+
+/// [`residual_dropout`](crate::residual_dropout) in tensor arithmetic.
+pub fn residual_dropout<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    mask: Option<DropoutMask>,
+) -> Tensor<D> {
+    x + dropout(y, mask)
+}

@@ -1,0 +1,71 @@
+//! The arithmetic of embeddings on slices.
+
+use rayon::prelude::*;
+
+use crate::simd::vectorised;
+
+/// Rows a task handles.
+const ROWS: usize = 64;
+
+/// `out[i] = scale·weight[ids[i]]`, rows of `width`.
+pub(super) fn forward(weight: &[f32], ids: &[i64], width: usize, scale: f32, out: &mut [f32]) {
+    let tasks = out.par_chunks_mut(ROWS * width).zip(ids.par_chunks(ROWS));
+    tasks.for_each(|(out, ids)| {
+        for (out, &id) in out.chunks_exact_mut(width).zip(ids) {
+            scale_into(out, &weight[id as usize * width..][..width], scale);
+        }
+    });
+}
+
+/// The gradient of the weight, `[vocab, width]`: each row sums its occurrences in their order.
+pub(super) fn backward(
+    grad: &[f32],
+    ids: &[i64],
+    vocab: usize,
+    width: usize,
+    scale: f32,
+) -> Vec<f32> {
+    let (starts, places) = occurrences(ids, vocab);
+    let mut dweight = vec![0.0; vocab * width];
+    let tasks = dweight.par_chunks_mut(ROWS * width).enumerate();
+    tasks.for_each(|(task, rows)| {
+        for (row, id) in rows.chunks_exact_mut(width).zip(task * ROWS..) {
+            for &place in &places[starts[id]..starts[id + 1]] {
+                add_scaled(row, &grad[place * width..][..width], scale);
+            }
+        }
+    });
+    dweight
+}
+
+/// The places of each id, in order: those of `id` are `places[starts[id]..starts[id + 1]]`.
+fn occurrences(ids: &[i64], vocab: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut starts = vec![0; vocab + 1];
+    for &id in ids {
+        starts[id as usize + 1] += 1;
+    }
+    for id in 0..vocab {
+        starts[id + 1] += starts[id];
+    }
+    let mut next = starts.clone();
+    let mut places = vec![0; ids.len()];
+    for (place, &id) in ids.iter().enumerate() {
+        places[next[id as usize]] = place;
+        next[id as usize] += 1;
+    }
+    (starts, places)
+}
+
+vectorised! {
+    fn scale_into(out: &mut [f32], xs: &[f32], scale: f32) {
+        for (out, x) in out.iter_mut().zip(xs) {
+            *out = x * scale;
+        }
+    }
+
+    fn add_scaled(sums: &mut [f32], xs: &[f32], scale: f32) {
+        for (sum, x) in sums.iter_mut().zip(xs) {
+            *sum += x * scale;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Sums of squares of slices.
+
+use burn::tensor::Tensor;
+use rayon::prelude::*;
+
+use crate::cpu::{contiguous, floats, primitive};
+use crate::simd::vectorised;
+
+/// Elements that a task handles.
+const TASK: usize = 16 * 1024;
+
+/// Σ x² of a tensor on the CPU without gradients.
+pub(super) fn sum_of_squares_of<const D: usize>(x: Tensor<D>) -> f64 {
+    sum_of_squares(floats(&contiguous(primitive(x))))
+}
+
+/// Σ x², in float64 and the order of the elements' tasks.
+fn sum_of_squares(xs: &[f32]) -> f64 {
+    let parts: Vec<f64> = xs.par_chunks(TASK).map(squares).collect();
+    parts.iter().sum()
+}
+
+vectorised! {
+    fn squares(xs: &[f32]) -> f64 {
+        let mut lanes = [0.0f64; 16];
+        let mut chunks = xs.chunks_exact(16);
+        for chunk in &mut chunks {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
+                *lane += f64::from(x) * f64::from(x);
+            }
+        }
+        for (lane, &x) in lanes.iter_mut().zip(chunks.remainder()) {
+            *lane += f64::from(x) * f64::from(x);
+        }
+        lanes.iter().sum()
+    }
+}

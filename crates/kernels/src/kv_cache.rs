@@ -1,0 +1,173 @@
+use burn::tensor::{Bool, Int, Tensor, TensorData};
+
+use crate::attention::attention;
+use crate::dropout::DropoutMask;
+#[cfg(feature = "flex")]
+use crate::{op::Place, step_attention as step};
+
+/// The keys and values of the positions decoded so far, for rows that beam search reorders.
+///
+/// On the CPU, without gradients, neither appending nor reordering copies them: those of each step stay where they
+/// are, and a row knows whose it continues. Elsewhere they are one tensor.
+#[derive(Clone, Debug, Default)]
+pub struct KvCache {
+    blocks: Vec<Block>,
+}
+
+/// Positions that were appended together.
+#[derive(Clone, Debug)]
+struct Block {
+    /// `[rows then, len, heads·d_k]`.
+    key: Tensor<3>,
+    /// `[rows then, len, heads·d_v]`.
+    value: Tensor<3>,
+    /// For each present row, its row in this block; empty where every row is itself.
+    ancestors: Vec<u32>,
+}
+
+impl KvCache {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Positions held.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|block| block.key.dims()[1]).sum()
+    }
+
+    /// Whether no position is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds positions behind those held: `key` `[rows, len, heads·d_k]`, `value` `[rows, len, heads·d_v]`.
+    pub fn append(&mut self, key: Tensor<3>, value: Tensor<3>) {
+        self.blocks.push(Block { key, value, ancestors: Vec::new() });
+        if !self.stays() {
+            self.unite();
+        }
+    }
+
+    /// Forgets all but the last `count` positions.
+    pub fn keep_last(&mut self, count: usize) {
+        let mut surplus = self.len().saturating_sub(count);
+        self.blocks.retain_mut(|block| {
+            let len = block.key.dims()[1];
+            let forgotten = surplus.min(len);
+            surplus -= forgotten;
+            if forgotten > 0 && forgotten < len {
+                block.forget(forgotten);
+            }
+            forgotten < len
+        });
+    }
+
+    /// Continues from the present rows `rows`, repeats allowed.
+    pub fn select(&mut self, rows: &[usize]) {
+        for block in &mut self.blocks {
+            let ancestor = |&row: &usize| block.ancestors.get(row).copied().unwrap_or(row as u32);
+            block.ancestors = rows.iter().map(ancestor).collect();
+        }
+        if !self.stays() {
+            self.unite();
+        }
+    }
+
+    /// [`attention`] of `query` (`[rows, query_len, heads·d_k]`) to all positions held.
+    ///
+    /// # Panics
+    /// If nothing is held, or shapes do not fit together.
+    pub fn attend(
+        &self,
+        query: Tensor<3>,
+        heads: usize,
+        hidden: Option<Tensor<4, Bool>>,
+        mask: Option<DropoutMask>,
+    ) -> Tensor<3> {
+        #[cfg(feature = "flex")]
+        if query.dims()[1] == 1
+            && hidden.is_none()
+            && mask.is_none()
+            && Place::without_gradients(&[&query]) == Place::Cpu
+        {
+            let rows = query.dims()[0];
+            assert!(self.blocks.iter().all(|block| block.rows() == rows), "a query for each row");
+            return step::over_blocks(query, &self.read(), heads);
+        }
+        let (key, value) = self.key_values();
+        attention(query, key, value, heads, hidden, mask)
+    }
+
+    /// All positions held, as keys `[rows, len, heads·d_k]` and values `[rows, len, heads·d_v]`.
+    ///
+    /// # Panics
+    /// If nothing is held.
+    pub fn key_values(&self) -> (Tensor<3>, Tensor<3>) {
+        let (keys, values) = self.blocks.iter().map(Block::present).unzip();
+        (joined(keys), joined(values))
+    }
+
+    #[cfg(feature = "flex")]
+    fn read(&self) -> Vec<step::Block<'_>> {
+        let blocks = self.blocks.iter();
+        blocks
+            .map(|Block { key, value, ancestors }| step::Block { key, value, ancestors })
+            .collect()
+    }
+
+    /// Whether blocks may stay where they are.
+    fn stays(&self) -> bool {
+        #[cfg(feature = "flex")]
+        return self
+            .blocks
+            .iter()
+            .all(|block| Place::without_gradients(&[&block.key]) == Place::Cpu);
+        #[cfg(not(feature = "flex"))]
+        false
+    }
+
+    /// Makes one block of all.
+    fn unite(&mut self) {
+        if self.blocks.iter().all(|block| block.ancestors.is_empty()) && self.blocks.len() < 2 {
+            return;
+        }
+        let (key, value) = self.key_values();
+        self.blocks = vec![Block { key, value, ancestors: Vec::new() }];
+    }
+}
+
+impl Block {
+    /// Present rows.
+    fn rows(&self) -> usize {
+        if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
+    }
+
+    /// Drops the first `count` positions, fewer than there are.
+    fn forget(&mut self, count: usize) {
+        let rest = |x: &Tensor<3>| {
+            let [rows, len, width] = x.dims();
+            x.clone().slice([0..rows, count..len, 0..width])
+        };
+        (self.key, self.value) = (rest(&self.key), rest(&self.value));
+    }
+
+    /// The keys and values of the present rows.
+    fn present(&self) -> (Tensor<3>, Tensor<3>) {
+        if self.ancestors.is_empty() {
+            return (self.key.clone(), self.value.clone());
+        }
+        let rows: Vec<i32> = self.ancestors.iter().map(|&row| row as i32).collect();
+        let rows = TensorData::new(rows, [self.ancestors.len()]);
+        let rows = Tensor::<1, Int>::from_data(rows, &self.key.device());
+        (self.key.clone().select(0, rows.clone()), self.value.clone().select(0, rows))
+    }
+}
+
+/// The positions of `parts` one after the other.
+fn joined(mut parts: Vec<Tensor<3>>) -> Tensor<3> {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => Tensor::cat(parts, 1),
+    }
+}

@@ -1,0 +1,73 @@
+//! The arithmetic of affine maps on slices.
+
+use rayon::prelude::*;
+
+use super::epilogue::Epilogue;
+use crate::cpu::{Sizes, affine_product, increase, ordered_sum, rows_per_task, sums_of_task};
+use crate::simd::vectorised;
+
+/// Rows that a task of the element-wise passes handles.
+const ROWS: usize = 32;
+
+/// `out = epilogue(x·weightᵀ + bias)`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or empty.
+pub(super) fn forward(
+    sizes: Sizes,
+    x: &[f32],
+    weight: &[f32],
+    bias: &[f32],
+    epilogue: Epilogue,
+    out: &mut [f32],
+) {
+    affine_product(sizes, x, weight, out);
+    if bias.is_empty() && epilogue == Epilogue::None {
+        return;
+    }
+    out.par_chunks_mut(ROWS * sizes.output).for_each(|rows| {
+        for row in rows.chunks_exact_mut(sizes.output) {
+            if !bias.is_empty() {
+                increase(row, bias);
+            }
+            if epilogue == Epilogue::Relu {
+                relu(row);
+            }
+        }
+    });
+}
+
+/// Makes the gradient in `grad` (or in `source`, where there is one) 0 where a ReLU gave 0 in `out`. Gives the sums of
+/// its columns, the gradient of the bias, where they are `wanted`.
+pub(super) fn through_relu(
+    sizes: Sizes,
+    grad: &mut [f32],
+    source: Option<&[f32]>,
+    out: &[f32],
+    wanted: bool,
+) -> Option<Vec<f32>> {
+    let width = sizes.output;
+    let chunk = rows_per_task(sizes.rows) * width;
+    let task = |(index, grad): (usize, &mut [f32])| {
+        let part = index * chunk..index * chunk + grad.len();
+        if let Some(source) = source {
+            grad.copy_from_slice(&source[part.clone()]);
+        }
+        relu_gradient(grad, &out[part]);
+        if wanted { sums_of_task(grad, width) } else { Vec::new() }
+    };
+    let parts: Vec<Vec<f32>> = grad.par_chunks_mut(chunk.max(1)).enumerate().map(task).collect();
+    wanted.then(|| ordered_sum(&parts, width))
+}
+
+vectorised! {
+    fn relu(xs: &mut [f32]) {
+        for x in xs {
+            // Written so that NaN stays NaN.
+            *x = if *x < 0.0 { 0.0 } else { *x };
+        }
+    }
+
+    fn relu_gradient(grad: &mut [f32], out: &[f32]) {
+        for (g, &y) in grad.iter_mut().zip(out) {
+            *g = if y > 0.0 { *g } else { 0.0 };
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Affine maps as an operation on the CPU.
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{Shape, Tensor};
+
+use super::cpu;
+use super::epilogue::Epilogue;
+use crate::cpu::{
+    Sizes, column_sums, contiguous, dims, floats, grad_of_input, grad_of_weight, overwrite, tensor,
+};
+use crate::op::{FusedOp, Keep, apply};
+
+/// The affine map of tensors on the CPU.
+pub(super) fn linear<const D: usize>(
+    x: Tensor<D>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+    epilogue: Epilogue,
+) -> Tensor<D> {
+    // An empty bias stands for none, and wants no gradient.
+    let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
+    apply(Linear { epilogue }, [x.into(), weight.into(), bias.into()])
+}
+
+#[derive(Debug)]
+struct Linear {
+    epilogue: Epilogue,
+}
+
+/// The inputs and, behind a ReLU, the output; all shared with the graph, none copied.
+#[derive(Clone, Debug)]
+struct Saved {
+    x: FlexTensor,
+    weight: FlexTensor,
+    rectified: Option<FlexTensor>,
+}
+
+impl FusedOp<3> for Linear {
+    type Backend = Flex;
+    type Saved = Saved;
+
+    fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
+        let [x, weight, bias] = inputs.map(contiguous);
+        let mut saved = Saved { x, weight, rectified: None };
+        let sizes = saved.sizes();
+        let mut out = vec![0.0; sizes.rows * sizes.output];
+        if !out.is_empty() {
+            let (x, weight) = (floats(&saved.x), floats(&saved.weight));
+            cpu::forward(sizes, x, weight, floats(&bias), self.epilogue, &mut out);
+        }
+        let output = tensor(out, saved.output_shape());
+        saved.rectified = (self.epilogue == Epilogue::Relu).then(|| output.clone());
+        (output, saved)
+    }
+
+    fn backward(saved: Saved, grad: FlexTensor, wanted: [bool; 3]) -> [Option<FlexTensor>; 3] {
+        let [wants_x, wants_weight, wants_bias] = wanted;
+        let Saved { x, weight, rectified } = &saved;
+        let sizes = saved.sizes();
+        let (grad, sums) = match rectified {
+            None => {
+                let grad = contiguous(grad);
+                let sums = wants_bias.then(|| column_sums(floats(&grad), sizes.output));
+                (grad, sums)
+            }
+            Some(out) => {
+                let mut sums = None;
+                let grad = overwrite(grad, |grad, source| {
+                    sums = cpu::through_relu(sizes, grad, source, floats(out), wants_bias);
+                });
+                (grad, sums)
+            }
+        };
+        let grad = floats(&grad);
+        let dx = wants_x.then(|| grad_of_input(sizes, grad, floats(weight)));
+        let dweight = wants_weight.then(|| grad_of_weight(sizes, grad, floats(x)));
+        [
+            dx.map(|dx| tensor(dx, x.layout().shape().clone())),
+            dweight.map(|dweight| tensor(dweight, [sizes.output, sizes.input])),
+            sums.map(|sums| tensor(sums, [sizes.output])),
+        ]
+    }
+}
+
+impl Saved {
+    fn sizes(&self) -> Sizes {
+        let [output, input] = dims(&self.weight);
+        Sizes { rows: self.x.layout().num_elements() / input.max(1), input, output }
+    }
+
+    fn output_shape(&self) -> Shape {
+        let mut shape = self.x.layout().shape().clone();
+        let last = shape.num_dims() - 1;
+        shape[last] = self.sizes().output;
+        shape
+    }
+}

@@ -1,0 +1,84 @@
+//! Weights that are rearranged once for the products of decoding.
+
+#[cfg(feature = "flex")]
+mod on_cpu;
+#[cfg(feature = "flex")]
+mod panels;
+#[cfg(feature = "flex")]
+mod tile;
+
+use burn::tensor::Tensor;
+
+use super::epilogue::Epilogue;
+#[cfg(feature = "flex")]
+use crate::op::Place;
+
+/// A weight `[out, in]` rearranged for products with few rows, as decoding has them: the rearranging
+/// that a matrix product does at every call is done once.
+///
+/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never take a changed
+/// weight for that one; memory for the weight is needed twice.
+#[derive(Clone, Debug)]
+pub struct PackedWeight {
+    #[cfg(feature = "flex")]
+    inner: std::sync::Arc<on_cpu::Packed>,
+    #[cfg(not(feature = "flex"))]
+    never: std::convert::Infallible,
+}
+
+impl PackedWeight {
+    /// Rearranges `weight` (`[out, in]`); `None` where products would not gain: on another backend
+    /// than `flex`, with gradients, or on a processor with none of AVX-512, AVX2 and NEON.
+    pub fn new(weight: &Tensor<2>) -> Option<Self> {
+        #[cfg(feature = "flex")]
+        if Place::without_gradients(&[weight]) == Place::Cpu {
+            let inner = on_cpu::Packed::new(weight.clone())?;
+            return Some(Self { inner: std::sync::Arc::new(inner) });
+        }
+        let _ = weight;
+        None
+    }
+
+    /// Whether `weight` is the tensor, unchanged, that this was made from.
+    pub fn is_of(&self, weight: &Tensor<2>) -> bool {
+        #[cfg(feature = "flex")]
+        return Place::without_gradients(&[weight]) == Place::Cpu
+            && self.inner.is_of(weight.clone());
+        #[cfg(not(feature = "flex"))]
+        {
+            let _ = weight;
+            match self.never {}
+        }
+    }
+
+    /// `x·Wᵀ + b` with `epilogue`; `None` if `x` has gradients, another type or another device.
+    ///
+    /// A result depends on its row of `x` alone, whatever the number of rows and of threads.
+    ///
+    /// # Shapes
+    /// - `x`: `[.., in]` → `[.., out]`
+    /// - `bias`: `[out]`
+    ///
+    /// # Panics
+    /// If the shapes do not fit together.
+    pub fn linear<const D: usize>(
+        &self,
+        x: &Tensor<D>,
+        bias: Option<Tensor<1>>,
+        epilogue: Epilogue,
+    ) -> Option<Tensor<D>> {
+        #[cfg(feature = "flex")]
+        {
+            let place = match &bias {
+                Some(bias) => Place::without_gradients(&[x, bias]),
+                None => Place::without_gradients(&[x]),
+            };
+            (place == Place::Cpu).then(|| self.inner.linear(x.clone(), bias, epilogue))
+        }
+        #[cfg(not(feature = "flex"))]
+        {
+            let _ = (x, bias, epilogue);
+            match self.never {}
+        }
+    }
+}

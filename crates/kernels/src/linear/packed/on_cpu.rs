@@ -1,0 +1,54 @@
+use std::sync::Arc;
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{Bytes, Tensor};
+
+use super::panels::Panels;
+use crate::cpu::{contiguous, floats, primitive, tensor};
+use crate::linear::epilogue::Epilogue;
+
+/// Panels, and the bytes that they were made from.
+#[derive(Debug)]
+pub(super) struct Packed {
+    panels: Panels,
+    /// Held, so that nobody else can write to them or get the same address.
+    source: Arc<Bytes>,
+    start: usize,
+}
+
+impl Packed {
+    /// Rearranges a weight on the CPU without gradients; `None` if the processor lacks the instructions or the weight
+    /// is not in row-major order.
+    pub(super) fn new(weight: Tensor<2>) -> Option<Self> {
+        let shape = weight.dims();
+        let weight = primitive(weight);
+        if !weight.is_contiguous() {
+            return None;
+        }
+        let panels = Panels::new(floats(&weight), shape)?;
+        Some(Self { panels, start: weight.layout().start_offset(), source: weight.data_arc() })
+    }
+
+    pub(super) fn is_of(&self, weight: Tensor<2>) -> bool {
+        let weight = primitive(weight);
+        weight.is_contiguous()
+            && weight.layout().start_offset() == self.start
+            && Arc::ptr_eq(&weight.data_arc(), &self.source)
+    }
+
+    pub(super) fn linear<const D: usize>(
+        &self,
+        x: Tensor<D>,
+        bias: Option<Tensor<1>>,
+        epilogue: Epilogue,
+    ) -> Tensor<D> {
+        let mut shape = x.shape();
+        shape[D - 1] = self.panels.output();
+        let x = contiguous(primitive(x));
+        let bias: Option<FlexTensor> = bias.map(|bias| contiguous(primitive(bias)));
+        let bias = bias.as_ref().map_or(&[][..], floats);
+        let out = self.panels.forward(floats(&x), bias, epilogue);
+        Tensor::from_primitive::<Flex>(tensor(out, shape))
+    }
+}

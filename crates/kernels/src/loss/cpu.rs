@@ -1,0 +1,121 @@
+//! The arithmetic of the loss on slices.
+
+use rayon::prelude::*;
+
+use crate::simd::{exp, fold, max, sum, vectorised};
+
+/// Pieces of the largest vocabulary whose rows are summed in 32 bits as a whole.
+const LONGEST: usize = 1 << 16;
+/// Logits of a longer row that are summed in 32 bits before their sum is added to one of 64.
+const CHUNK: usize = 1 << 12;
+
+/// What the forward pass knows of one row of logits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    /// The largest logit.
+    highest: f32,
+    /// Σ exp(x − highest).
+    total: f64,
+    /// (1−ε)·NLL + ε·(mean of −log p); 0 where the target is padding.
+    smoothed: f64,
+    /// −log p of the target; 0 where it is padding.
+    nll: f64,
+}
+
+/// The settings of the loss.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Smoothing {
+    /// Rows with this target count for nothing.
+    pub pad: i64,
+    /// ε.
+    pub epsilon: f64,
+}
+
+/// The rows' losses: `logits` is `[rows, vocab]`, `targets` `[rows]`.
+pub(super) fn forward(logits: &[f32], targets: &[i64], vocab: usize, loss: Smoothing) -> Vec<Row> {
+    let tasks = logits.par_chunks_exact(vocab).zip(targets);
+    tasks.with_min_len(4).map(|(row, &target)| forward_row(row, target, loss)).collect()
+}
+
+/// Σ smoothed and Σ nll, in the order of the rows.
+pub(super) fn sums(rows: &[Row]) -> (f32, f32) {
+    let (mut smoothed, mut nll) = (0.0, 0.0);
+    for row in rows {
+        smoothed += row.smoothed;
+        nll += row.nll;
+    }
+    (smoothed as f32, nll as f32)
+}
+
+/// Turns each row of logits in `out` into its gradient, `scale`·(softmax − (1−ε)·onehot − ε/V).
+/// Takes the logits from `source` if there is one.
+pub(super) fn backward(
+    out: &mut [f32],
+    source: Option<&[f32]>,
+    targets: &[i64],
+    rows: &[Row],
+    vocab: usize,
+    loss: Smoothing,
+    scale: f32,
+) {
+    let tasks = out.par_chunks_exact_mut(vocab).zip(targets).zip(rows).enumerate();
+    tasks.with_min_len(4).for_each(|(index, ((out, &target), row))| {
+        if target == loss.pad {
+            return out.fill(0.0);
+        }
+        if let Some(logits) = source {
+            out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
+        }
+        let uniform = scale * (loss.epsilon / vocab as f64) as f32;
+        gradient_row(out, row.highest, scale / row.total as f32, uniform);
+        out[target as usize] -= scale * (1.0 - loss.epsilon) as f32;
+    });
+}
+
+fn forward_row(logits: &[f32], target: i64, loss: Smoothing) -> Row {
+    if target == loss.pad {
+        return Row::default();
+    }
+    let vocab = logits.len();
+    assert!((0..vocab as i64).contains(&target), "target {target} is not below vocab {vocab}");
+    let (highest, total, sum) = row_statistics(logits);
+    let (log_total, highest_64) = (total.ln(), f64::from(highest));
+    let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
+    let uniform = log_total + (highest_64 - sum / vocab as f64);
+    let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
+    Row { highest, total, smoothed, nll }
+}
+
+/// `weight·x`, and nothing of an infinite `x` without weight: a logit of −∞ makes the mean of −log p infinite.
+fn share(weight: f64, x: f64) -> f64 {
+    if weight == 0.0 { 0.0 } else { weight * x }
+}
+
+/// The largest x, Σ exp(x − largest) and Σ x.
+fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
+    let highest = highest(xs);
+    let chunk = if xs.len() <= LONGEST { LONGEST } else { CHUNK };
+    let chunks = || xs.chunks(chunk);
+    let total = chunks().map(|xs| f64::from(sum_of_exp(xs, highest))).sum();
+    (highest, total, chunks().map(|xs| f64::from(sum_of(xs))).sum())
+}
+
+vectorised! {
+    fn highest(xs: &[f32]) -> f32 {
+        max(xs)
+    }
+
+    fn sum_of_exp(xs: &[f32], highest: f32) -> f32 {
+        fold(xs, 0.0, |a, x| a + exp(x - highest), |a, b| a + b)
+    }
+
+    fn sum_of(xs: &[f32]) -> f32 {
+        sum(xs)
+    }
+
+    fn gradient_row(xs: &mut [f32], highest: f32, factor: f32, uniform: f32) {
+        for x in xs {
+            *x = exp(*x - highest) * factor - uniform;
+        }
+    }
+}

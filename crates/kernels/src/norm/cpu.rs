@@ -1,0 +1,174 @@
+//! The arithmetic of norms on slices.
+
+use rayon::prelude::*;
+
+use crate::cpu::{increase, ordered_sum, products, rows_per_task};
+use crate::dropout::DropoutMask;
+use crate::simd::{LANES, fold, sum, vectorised};
+
+/// What a norm normalises, row by row: `x`, or `x + mask·y`.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub x: &'a [f32],
+    pub y: Option<&'a [f32]>,
+    pub mask: Option<DropoutMask>,
+}
+
+/// Gain and offset `[d]`, and what is added to the variance.
+#[derive(Clone, Copy)]
+pub(super) struct Affine<'a> {
+    pub weight: &'a [f32],
+    pub bias: &'a [f32],
+    pub epsilon: f32,
+}
+
+/// Mean and 1/√(variance + ε) of a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moments {
+    mean: f32,
+    rstd: f32,
+}
+
+impl Input<'_> {
+    /// Writes the rows from element `start` on into `out`; `factors` is left holding their mask.
+    fn write(self, start: usize, out: &mut [f32], factors: &mut [f32]) {
+        let part = start..start + out.len();
+        let x = &self.x[part.clone()];
+        let Some(y) = self.y else { return out.copy_from_slice(x) };
+        match self.mask {
+            None => out.copy_from_slice(&y[part]),
+            Some(mask) => {
+                mask.fill_at(start, factors);
+                products(out, &y[part], factors);
+            }
+        }
+        increase(out, x);
+    }
+}
+
+/// Normalises `input` into `out`; gives each row's moments.
+pub(super) fn forward(input: Input, affine: Affine, out: &mut [f32]) -> Vec<Moments> {
+    let width = affine.weight.len();
+    let mut moments = vec![Moments::default(); out.len() / width.max(1)];
+    let tasks = out.par_chunks_mut(width * BLOCK).zip(moments.par_chunks_mut(BLOCK)).enumerate();
+    let scratch = || vec![0.0; width * BLOCK];
+    tasks.for_each_init(scratch, |factors, (index, (out, moments))| {
+        input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
+        for (row, moments) in out.chunks_exact_mut(width).zip(moments) {
+            *moments = normalise(row, affine.weight, affine.bias, affine.epsilon);
+        }
+    });
+    moments
+}
+
+/// Rows whose mask is drawn together.
+const BLOCK: usize = 8;
+
+/// The gradients of the parameters, `[d]` each.
+pub(super) struct Gradients {
+    pub weight: Vec<f32>,
+    pub bias: Vec<f32>,
+}
+
+/// Turns the gradient of the output in `dx` (or `source`) into that of the input, `dy` into that of
+/// `y` where one is wanted apart (with a mask), and sums those of the parameters.
+pub(super) fn backward(
+    input: Input,
+    weight: &[f32],
+    moments: &[Moments],
+    dx: &mut [f32],
+    source: Option<&[f32]>,
+    dy: &mut [f32],
+) -> Gradients {
+    let width = weight.len();
+    let rows = rows_per_task(moments.len());
+    let task = |(index, dx, dy): (usize, &mut [f32], &mut [f32])| {
+        let start = index * rows * width;
+        if let Some(source) = source {
+            dx.copy_from_slice(&source[start..start + dx.len()]);
+        }
+        backward_task(input, weight, &moments[index * rows..], start, dx, dy)
+    };
+    let chunk = rows * width;
+    let partial: Vec<Vec<f32>> = if dy.is_empty() {
+        let tasks = dx.par_chunks_mut(chunk).enumerate();
+        tasks.map(|(index, dx)| task((index, dx, &mut []))).collect()
+    } else {
+        let tasks = dx.par_chunks_mut(chunk).zip(dy.par_chunks_mut(chunk)).enumerate();
+        tasks.map(|(index, (dx, dy))| task((index, dx, dy))).collect()
+    };
+    let mut sums = ordered_sum(&partial, 2 * width);
+    let bias = sums.split_off(width);
+    Gradients { weight: sums, bias }
+}
+
+/// One task's rows; gives Σ g·x̂ and Σ g, `[2·d]`.
+fn backward_task(
+    input: Input,
+    weight: &[f32],
+    moments: &[Moments],
+    start: usize,
+    dx: &mut [f32],
+    dy: &mut [f32],
+) -> Vec<f32> {
+    let width = weight.len();
+    let block = width * BLOCK;
+    let mut sums = vec![0.0; 2 * width];
+    let (mut values, mut factors) = (vec![0.0; block], vec![0.0; block]);
+    for (index, dx) in dx.chunks_mut(block).enumerate() {
+        let offset = index * block;
+        let (values, factors) = (&mut values[..dx.len()], &mut factors[..dx.len()]);
+        input.write(start + offset, values, factors);
+        let rows = dx.chunks_exact_mut(width).zip(values.chunks_exact(width));
+        for ((row, values), moments) in rows.zip(&moments[index * BLOCK..]) {
+            gradient(row, values, weight, *moments, &mut sums);
+        }
+        if !dy.is_empty() {
+            products(&mut dy[offset..offset + dx.len()], dx, factors);
+        }
+    }
+    sums
+}
+
+vectorised! {
+    fn normalise(row: &mut [f32], weight: &[f32], bias: &[f32], epsilon: f32) -> Moments {
+        let count = row.len() as f32;
+        let mean = sum(row) / count;
+        let squares = fold(row, 0.0, |a, x| a + (x - mean) * (x - mean), |a, b| a + b);
+        let rstd = 1.0 / (squares / count + epsilon).sqrt();
+        for ((x, w), b) in row.iter_mut().zip(weight).zip(bias) {
+            *x = (*x - mean) * rstd * w + b;
+        }
+        Moments { mean, rstd }
+    }
+
+    /// Turns a row's output gradient g into (ĝ − mean(ĝ) − x̂·mean(ĝ·x̂))·rstd with ĝ = g·weight,
+    /// and adds g·x̂ and g to `sums`.
+    fn gradient(row: &mut [f32], values: &[f32], weight: &[f32], moments: Moments, sums: &mut [f32]) {
+        let Moments { mean, rstd } = moments;
+        let width = row.len();
+        let (dweight, dbias) = sums.split_at_mut(width);
+        let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
+        let mut start = 0;
+        while start < width {
+            let end = (start + LANES).min(width);
+            let (g, h, w) = (&row[start..end], &values[start..end], &weight[start..end]);
+            let (dw, db) = (&mut dweight[start..end], &mut dbias[start..end]);
+            for i in 0..end - start {
+                let scaled = g[i] * w[i];
+                let unit = (h[i] - mean) * rstd;
+                first[i] += scaled;
+                second[i] += scaled * unit;
+                dw[i] += g[i] * unit;
+                db[i] += g[i];
+            }
+            start = end;
+        }
+        let shift = sum(&first) / width as f32;
+        let slope = sum(&second) / width as f32;
+        for ((g, h), w) in row.iter_mut().zip(values).zip(weight) {
+            let unit = (*h - mean) * rstd;
+            *g = (*g * w - shift - unit * slope) * rstd;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Layer normalisation, alone and around a residual connection (paper §3.1).
+
+#[cfg(feature = "flex")]
+mod cpu;
+#[cfg(feature = "flex")]
+mod op;
+pub(crate) mod reference;
+
+use burn::tensor::Tensor;
+
+use crate::dropout::DropoutMask;
+use crate::op::Place;
+
+/// Layer normalisation (Ba et al., 2016) over the last axis: (x − mean) / √(variance + ε) times
+/// `weight` plus `bias`.
+///
+/// # Shapes
+/// `x`: `[.., d]` → the same; `weight`, `bias`: `[d]`
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn layer_norm<const D: usize>(
+    x: Tensor<D>,
+    weight: Tensor<1>,
+    bias: Tensor<1>,
+    epsilon: f64,
+) -> Tensor<D> {
+    check_width(&x, &weight, &bias);
+    match Place::of(&[&x, &weight, &bias]) {
+        #[cfg(feature = "flex")]
+        Place::Cpu => op::layer_norm(x, weight, bias, epsilon),
+        #[cfg(feature = "cube")]
+        Place::Gpu if crate::cube::norm::covers(&x, &weight) => {
+            crate::cube::norm::fused(x, weight, bias, epsilon)
+        }
+        _ => reference::layer_norm(x, weight, bias, epsilon),
+    }
+}
+
+/// `layer_norm(x + dropout(y))`, the wiring around a post-norm sub-layer (paper §3.1 and §5.4).
+///
+/// Fused: one pass over the rows each way, and the dropped elements are drawn again in the
+/// backward pass. The gradients of `weight` and `bias` are summed in an order that depends on the
+/// number of rows alone.
+///
+/// # Shapes
+/// `x`, `y`: `[.., d]` → the same; `weight`, `bias`: `[d]`
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn residual_dropout_norm<const D: usize>(
+    x: Tensor<D>,
+    y: Tensor<D>,
+    weight: Tensor<1>,
+    bias: Tensor<1>,
+    epsilon: f64,
+    mask: Option<DropoutMask>,
+) -> Tensor<D> {
+    assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
+    check_width(&x, &weight, &bias);
+    match Place::of(&[&x, &y, &weight, &bias]) {
+        #[cfg(feature = "flex")]
+        Place::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
+        #[cfg(feature = "cube")]
+        Place::Gpu if crate::cube::norm::covers(&x, &weight) => {
+            crate::cube::norm::fused_wiring([x, y], weight, bias, epsilon, mask)
+        }
+        _ => reference::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
+    }
+}
+
+fn check_width<const D: usize>(x: &Tensor<D>, weight: &Tensor<1>, bias: &Tensor<1>) {
+    let width = x.dims()[D - 1];
+    let given = [weight.dims()[0], bias.dims()[0]];
+    assert_eq!(given, [width; 2], "weight and bias of a norm over {width} features");
+}

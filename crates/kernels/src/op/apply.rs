@@ -1,0 +1,115 @@
+//! The one step that puts a [`FusedOp`] into Burn's autodiff graph.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::{
+    BalancedCheckpointing, CheckpointStrategy, NoCheckpointing,
+};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, AutodiffBackend, DispatchKindConversion, DispatchTensor};
+use burn::tensor::{GradientCheckpointingStrategy, Tensor};
+
+use super::fused::{FusedOp, Keep};
+use super::operand::{Operand, PrimitivesOf};
+
+/// The output of `op` for `inputs`, which may be in a graph of gradients or not, in any mixture.
+///
+/// # Panics
+/// If an input is on another backend than the operation; ask [`Place`](super::Place) first.
+pub fn apply<O, const N: usize, const D: usize>(op: O, inputs: [Operand; N]) -> Tensor<D>
+where
+    O: FusedOp<N>,
+    DispatchTensor: PrimitivesOf<O::Backend>,
+{
+    apply_with_aside(op, inputs).0
+}
+
+/// [`apply`], and the [further results](FusedOp::aside), whose rank is in their shape alone.
+pub fn apply_with_aside<O, const N: usize, const D: usize>(
+    op: O,
+    inputs: [Operand; N],
+) -> (Tensor<D>, Vec<Tensor<1>>)
+where
+    O: FusedOp<N>,
+    DispatchTensor: PrimitivesOf<O::Backend>,
+{
+    match inputs.iter().find_map(Operand::strategy) {
+        None => {
+            let (output, saved) =
+                op.forward(inputs.map(Operand::plain::<O::Backend>), Keep::Nothing);
+            let aside = O::aside(&saved).into_iter().map(Tensor::from_primitive::<O::Backend>);
+            (Tensor::from_primitive::<O::Backend>(output), aside.collect())
+        }
+        Some(GradientCheckpointingStrategy::Balanced) => {
+            track::<O, BalancedCheckpointing, N, D>(op, inputs)
+        }
+        Some(_) => track::<O, NoCheckpointing, N, D>(op, inputs),
+    }
+}
+
+fn track<O, C, const N: usize, const D: usize>(
+    op: O,
+    inputs: [Operand; N],
+) -> (Tensor<D>, Vec<Tensor<1>>)
+where
+    O: FusedOp<N>,
+    C: CheckpointStrategy,
+    DispatchTensor:
+        DispatchKindConversion<O::Backend> + DispatchKindConversion<Autodiff<O::Backend, C>>,
+{
+    let inputs = inputs.map(Operand::tracked::<O::Backend, C>);
+    let nodes = inputs.each_ref().map(|input| input.node());
+    let prepared = BackwardOf::<O>(PhantomData).prepare::<C>(nodes).compute_bound().stateful();
+    let inputs = inputs.map(|input| input.into_primitive());
+    let (output, aside) = match prepared {
+        OpsKind::Tracked(prepared) => {
+            let (output, saved) = op.forward(inputs, Keep::ForBackward);
+            let aside = O::aside(&saved);
+            (prepared.finish(saved, output), aside)
+        }
+        OpsKind::UnTracked(prepared) => {
+            let (output, saved) = op.forward(inputs, Keep::Nothing);
+            (prepared.finish(output), O::aside(&saved))
+        }
+    };
+    let constant = |x: FloatTensor<O::Backend>| {
+        let x = Autodiff::<O::Backend, C>::from_inner(x);
+        Tensor::from_primitive::<Autodiff<O::Backend, C>>(x)
+    };
+    let output = Tensor::from_primitive::<Autodiff<O::Backend, C>>(output);
+    (output, aside.into_iter().map(constant).collect())
+}
+
+/// The backward pass of an operation, as Burn's autodiff calls it.
+struct BackwardOf<O>(PhantomData<fn() -> O>);
+
+impl<O> fmt::Debug for BackwardOf<O> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "backward pass of {}", std::any::type_name::<O>())
+    }
+}
+
+impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
+    type State = O::Saved;
+
+    fn backward(
+        self,
+        ops: Ops<O::Saved, N>,
+        grads: &mut Gradients,
+        _checkpointer: &mut Checkpointer,
+    ) {
+        let grad = grads.consume::<O::Backend>(&ops.node);
+        let wanted = ops.parents.each_ref().map(Option::is_some);
+        let each = ops.parents.into_iter().zip(O::backward(ops.state, grad, wanted));
+        for (place, (parent, grad)) in each.enumerate() {
+            if let Some(parent) = parent {
+                let grad = grad.unwrap_or_else(|| panic!("{self:?} of input {place}: no gradient"));
+                grads.register::<O::Backend>(parent.id, grad);
+            }
+        }
+    }
+}

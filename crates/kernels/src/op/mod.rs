@@ -1,0 +1,66 @@
+//! How an operation with forward and backward passes of its own is added, in this crate or in another one.
+//!
+//! An operation is a value that holds its settings and implements [`FusedOp`] for one backend: `Flex`, the CPU, or
+//! `Cube`, every GPU. [`apply`] runs it on tensors, with or without gradients; it is the one place that knows Burn's
+//! autodiff graph. [`Place`] tells where tensors live, so that a public function can choose between the operation and
+//! plain tensor arithmetic. What operations on the CPU are written with is in [`cpu`](crate::cpu) and
+//! [`simd`](crate::simd).
+//!
+//! The trade-off: inputs and outputs of an operation have no rank in their type ([`Operand`]), so that one trait
+//! serves tensors of all ranks; an operation checks the shapes in its public function.
+//!
+//! # Example
+//!
+//! The square of every element, whose gradient is 2·x times that of the output:
+//!
+//! ```
+//! # #[cfg(feature = "flex")] {
+//! use burn::backend::Flex;
+//! use burn::backend::flex::FlexTensor;
+//! use burn::tensor::{Device, Tensor};
+//! use burnformer_kernels::cpu::{contiguous, floats, tensor};
+//! use burnformer_kernels::op::{FusedOp, Keep, Place, apply};
+//!
+//! #[derive(Debug)]
+//! struct Square;
+//!
+//! impl FusedOp<1> for Square {
+//!     type Backend = Flex;
+//!     type Saved = FlexTensor;
+//!
+//!     fn forward(self, [x]: [FlexTensor; 1], _keep: Keep) -> (FlexTensor, FlexTensor) {
+//!         let x = contiguous(x);
+//!         let squares = floats(&x).iter().map(|x| x * x).collect();
+//!         (tensor(squares, x.layout().shape().clone()), x)
+//!     }
+//!
+//!     fn backward(x: FlexTensor, grad: FlexTensor, _wanted: [bool; 1]) -> [Option<FlexTensor>; 1] {
+//!         let grad = contiguous(grad);
+//!         let grads = floats(&x).iter().zip(floats(&grad)).map(|(x, g)| 2.0 * x * g).collect();
+//!         [Some(tensor(grads, x.layout().shape().clone()))]
+//!     }
+//! }
+//!
+//! fn square<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+//!     match Place::of(&[&x]) {
+//!         Place::Cpu => apply(Square, [x.into()]),
+//!         _ => x.square(),
+//!     }
+//! }
+//!
+//! let x = Tensor::<2>::full([2, 3], 4.0, &Device::default().autodiff()).require_grad();
+//! let gradients = square(x.clone()).sum().backward();
+//! let gradient = x.grad(&gradients).expect("x is a leaf");
+//! assert_eq!(gradient.into_data().try_to_vec::<f32>().expect("float32"), [8.0; 6]);
+//! # }
+//! ```
+
+mod apply;
+mod fused;
+mod operand;
+mod place;
+
+pub use apply::{apply, apply_with_aside};
+pub use fused::{FusedOp, Keep};
+pub use operand::{Operand, PrimitivesOf};
+pub use place::{HasPlace, Place};

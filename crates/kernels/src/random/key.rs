@@ -1,0 +1,178 @@
+use std::f64::consts::TAU;
+
+use super::philox::{self, philox};
+
+/// A key of the counter-based generator Philox-4x32-10 (Salmon et al., 2011).
+///
+/// Every random choice of a run is a function of (seed, update, place): a key is made from the
+/// seed, folded with the update and then with each place on the way down, as in JAX. Nothing is
+/// drawn from hidden state, so resuming, reordering and the thread count change nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RandomKey(u64);
+
+impl RandomKey {
+    /// The key of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(mix(seed ^ 0x6275_726e_666f_726d))
+    }
+
+    /// The key of `place` below this one; different places give unrelated streams.
+    pub fn fold(self, place: u64) -> Self {
+        Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
+    }
+
+    /// The key as one number, which [`from_bits`](Self::from_bits) takes back.
+    #[cfg(feature = "remote")]
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The key that gave these [`bits`](Self::bits).
+    #[cfg(feature = "remote")]
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The two words of the key, as Philox takes them.
+    #[cfg_attr(not(feature = "cube"), allow(dead_code))]
+    pub(crate) fn words(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
+    }
+
+    /// Four random words for counter `index`.
+    #[inline]
+    pub fn block(self, index: u64) -> [u32; 4] {
+        philox([index as u32, (index >> 32) as u32, 0, 0], [self.0 as u32, (self.0 >> 32) as u32])
+    }
+
+    /// `count` numbers uniform in `[0, 1)`.
+    pub fn uniform(self, count: usize) -> Vec<f32> {
+        let words = (0..count.div_ceil(4) as u64).flat_map(|i| self.block(i));
+        words.map(unit).take(count).collect()
+    }
+
+    /// `count` numbers of the standard normal distribution (Box and Muller, 1958).
+    pub fn normal(self, count: usize) -> Vec<f32> {
+        let pairs = (0..count.div_ceil(4) as u64).flat_map(|i| {
+            let [a, b, c, d] = self.block(i);
+            let (x, y) = gaussians(a, b);
+            let (z, w) = gaussians(c, d);
+            [x, y, z, w]
+        });
+        pairs.take(count).collect()
+    }
+
+    /// Writes `keep_value` with probability `1 - rate` and 0 otherwise into every place of `out`.
+    ///
+    /// One block decides eight elements, 16 bits each, so `rate` is honoured to 1/65536.
+    pub fn dropout_mask(self, rate: f64, keep_value: f32, out: &mut [f32]) {
+        self.dropout_mask_at(0, rate, keep_value, out);
+    }
+
+    /// The elements `start..start + out.len()` of [`dropout_mask`](Self::dropout_mask), so that
+    /// parts can be drawn apart.
+    pub fn dropout_mask_at(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
+        let threshold = drop_threshold(rate);
+        let draw = |block, out: &mut [f32]| {
+            philox::mask([self.0 as u32, (self.0 >> 32) as u32], block, threshold, keep_value, out);
+        };
+        let block = (start / 8) as u64;
+        let skipped = start % 8;
+        if skipped == 0 {
+            return draw(block, out);
+        }
+        let (head, rest) = out.split_at_mut(out.len().min(8 - skipped));
+        let mut eight = [0.0; 8];
+        draw(block, &mut eight);
+        head.copy_from_slice(&eight[skipped..skipped + head.len()]);
+        draw(block + 1, rest);
+    }
+}
+
+/// 16-bit words below this are dropped.
+pub(crate) fn drop_threshold(rate: f64) -> u32 {
+    (rate * 65536.0).round() as u32
+}
+
+fn unit(word: u32) -> f32 {
+    (word >> 8) as f32 / (1u32 << 24) as f32
+}
+
+fn gaussians(a: u32, b: u32) -> (f32, f32) {
+    let radius = (-2.0 * ((f64::from(a) + 1.0) / 4_294_967_296.0).ln()).sqrt();
+    let angle = TAU * f64::from(b) / 4_294_967_296.0;
+    ((radius * angle.cos()) as f32, (radius * angle.sin()) as f32)
+}
+
+/// The finaliser of SplitMix64, a bijection that spreads every input bit over the word.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_place_draws_the_same_numbers_and_another_place_others() {
+        let key = RandomKey::new(7).fold(3);
+        assert_eq!(key.uniform(9), RandomKey::new(7).fold(3).uniform(9));
+        assert_ne!(key.uniform(9), RandomKey::new(7).fold(4).uniform(9));
+        assert_ne!(key.uniform(9), RandomKey::new(8).fold(3).uniform(9));
+    }
+
+    #[test]
+    fn uniform_and_normal_have_their_moments() {
+        let n = 200_000;
+        let mean = |x: &[f32]| x.iter().map(|&v| f64::from(v)).sum::<f64>() / n as f64;
+        let u = RandomKey::new(1).uniform(n);
+        assert!((mean(&u) - 0.5).abs() < 2e-3);
+        let z = RandomKey::new(2).normal(n);
+        let squares: Vec<f32> = z.iter().map(|v| v * v).collect();
+        assert!(mean(&z).abs() < 1e-2 && (mean(&squares) - 1.0).abs() < 2e-2);
+    }
+
+    #[test]
+    fn dropout_drops_its_share() {
+        let mut mask = vec![0.0; 100_003];
+        RandomKey::new(3).dropout_mask(0.3, 1.5, &mut mask);
+        let dropped = mask.iter().filter(|&&v| v == 0.0).count() as f64 / mask.len() as f64;
+        assert!((dropped - 0.3).abs() < 0.01, "{dropped}");
+        assert!(mask.iter().all(|&v| v == 0.0 || v == 1.5));
+    }
+
+    /// The definition, one block after another.
+    fn plain_mask(key: RandomKey, rate: f64, keep_value: f32, out: &mut [f32]) {
+        for (index, eight) in out.chunks_mut(8).enumerate() {
+            let words = key.block(index as u64);
+            for (place, value) in eight.iter_mut().enumerate() {
+                let bits = words[place / 2] >> (16 * (place % 2)) & 0xffff;
+                *value = if bits < drop_threshold(rate) { 0.0 } else { keep_value };
+            }
+        }
+    }
+
+    #[test]
+    fn the_vectorised_mask_is_the_mask_of_the_blocks() {
+        let (mut fast, mut plain) = (vec![0.0; 1037], vec![0.0; 1037]);
+        for rate in [0.0, 0.1, 0.5, 0.999_999] {
+            RandomKey::new(9).dropout_mask(rate, 2.0, &mut fast);
+            plain_mask(RandomKey::new(9), rate, 2.0, &mut plain);
+            assert_eq!(fast, plain, "rate {rate}");
+        }
+    }
+
+    #[test]
+    fn a_mask_drawn_in_parts_is_the_whole_mask() {
+        let key = RandomKey::new(4);
+        let mut whole = vec![0.0; 700];
+        key.dropout_mask(0.4, 1.0, &mut whole);
+        for (start, len) in [(0, 0), (0, 700), (3, 2), (5, 3), (8, 128), (13, 600), (699, 1)] {
+            let mut part = vec![0.0; len];
+            key.dropout_mask_at(start, 0.4, 1.0, &mut part);
+            assert_eq!(part, whole[start..start + len], "{start} + {len}");
+        }
+    }
+}

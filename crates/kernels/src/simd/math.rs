@@ -1,0 +1,103 @@
+//! Functions of one number.
+
+/// eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN stays NaN.
+///
+/// The range reduction and the polynomial are those of Cephes' `expf` (Moshier, 1989).
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    const LOWEST: f32 = -87.33;
+    const HIGHEST: f32 = 88.37;
+    // Adding 1.5·2^23 leaves the nearest whole number in the low bits of the mantissa.
+    const ROUND: f32 = 12_582_912.0;
+    let clamped = if x > HIGHEST { HIGHEST } else { x };
+    let clamped = if clamped < LOWEST { LOWEST } else { clamped };
+    let rounded = clamped * std::f32::consts::LOG2_E + ROUND;
+    let n = rounded - ROUND;
+    let r = clamped - n * 0.693_359_4 - n * -2.121_944_4e-4;
+    let p = 1.987_569_1e-4 * r + 1.398_2e-3;
+    let p = p * r + 8.333_452e-3;
+    let p = p * r + 4.166_579_6e-2;
+    let p = p * r + 1.666_666_5e-1;
+    let p = p * r + 5.0e-1;
+    let y = p * (r * r) + r + 1.0;
+    let power = rounded.to_bits().wrapping_shl(23).wrapping_add(127 << 23);
+    let value = y * f32::from_bits(power);
+    if x < LOWEST { 0.0 } else { value }
+}
+
+/// 1 / (1 + e⁻ˣ).
+#[inline(always)]
+pub fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + exp(-x))
+}
+
+/// tanh x with a relative error below 5e-7; NaN stays NaN.
+///
+/// Near 0, where the exponential form cancels, the polynomial of Cephes' `tanhf` (Moshier, 1989).
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    let size = x.abs();
+    let square = x * x;
+    let p = -5.704_988_7e-3 * square + 2.063_909e-2;
+    let p = p * square - 5.373_971_6e-2;
+    let p = p * square + 1.333_144_2e-1;
+    let p = p * square - 3.333_328e-1;
+    let near = p * square * x + x;
+    let far = (1.0 - 2.0 / (exp(2.0 * size) + 1.0)).copysign(x);
+    if size < 0.625 { near } else { far }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::vectorised;
+
+    vectorised! {
+        fn exp_all(xs: &[f32], out: &mut [f32]) {
+            for (o, &x) in out.iter_mut().zip(xs) {
+                *o = exp(x);
+            }
+        }
+    }
+
+    #[test]
+    fn exp_is_within_3e_7_of_the_exact_value() {
+        let xs: Vec<f32> = (-873_000..883_000).map(|i| i as f32 * 1e-4).collect();
+        let mut ys = vec![0.0; xs.len()];
+        exp_all(&xs, &mut ys);
+        for (&x, &y) in xs.iter().zip(&ys) {
+            let exact = f64::from(x).exp();
+            assert!((f64::from(y) - exact).abs() <= 3e-7 * exact, "exp({x}) = {y}, not {exact}");
+        }
+    }
+
+    #[test]
+    fn exp_of_the_extremes_is_zero_large_or_nan() {
+        assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+        assert_eq!(exp(0.0), 1.0);
+        assert!(exp(f32::INFINITY) > 2e38);
+        assert!(exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn tanh_and_sigmoid_are_near_the_exact_values() {
+        for i in -200_000..200_000 {
+            let x = i as f32 * 1e-4;
+            let (exact, wide) = (f64::from(x).tanh(), f64::from(x));
+            let own = f64::from(tanh(x));
+            assert!((own - exact).abs() <= 5e-7 * exact.abs(), "tanh({x}) = {own}, not {exact}");
+            let (own, exact) = (f64::from(sigmoid(x)), 1.0 / (1.0 + (-wide).exp()));
+            assert!((own - exact).abs() <= 5e-7 * exact, "sigmoid({x}) = {own}, not {exact}");
+        }
+        assert_eq!([tanh(1e9), tanh(-1e9), sigmoid(1e9)], [1.0, -1.0, 1.0]);
+        assert!(sigmoid(-1e9) < 1e-37 && tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let xs: Vec<f32> = (0..1003).map(|i| (i as f32 * 0.37).sin() * 9.0).collect();
+        let mut ys = vec![0.0; xs.len()];
+        exp_all(&xs, &mut ys);
+        assert!(xs.iter().zip(&ys).all(|(&x, y)| exp(x).to_bits() == y.to_bits()));
+    }
+}

@@ -1,0 +1,17 @@
+//! Arithmetic on `f32` slices that the compiler turns into vector instructions.
+//!
+//! The code is portable; [`vectorised!`] compiles a function once more for each instruction set worth having and picks
+//! one at run time. Sums run over [`LANES`] fixed lanes and no product is contracted with a sum, so that every
+//! instruction set gives the same bits.
+
+mod fold;
+mod math;
+mod softmax;
+mod vectorised;
+
+pub use fold::{LANES, fold, fold_pairs, max, sum};
+pub use math::{exp, sigmoid, tanh};
+pub use softmax::softmax_row;
+pub use vectorised::vectorised;
+#[cfg(target_arch = "x86_64")]
+pub use vectorised::{has_avx2, has_avx512};

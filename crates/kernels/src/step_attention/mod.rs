@@ -1,0 +1,45 @@
+//! Attention of few queries to keys that are already there: a step of decoding.
+
+#[cfg(feature = "flex")]
+mod cpu;
+#[cfg(feature = "flex")]
+mod on_cpu;
+
+use burn::tensor::{Bool, Tensor};
+
+use crate::attention::{attention, check};
+#[cfg(feature = "flex")]
+use crate::op::Place;
+
+#[cfg(feature = "flex")]
+pub(crate) use on_cpu::{Block, over_blocks};
+
+/// [`attention`](crate::attention()) for few queries a batch entry, without gradients: a step of decoding, where matrix
+/// products are too small to pay.
+///
+/// Fused: each query is worked on by itself, so that its result depends on its own keys alone.
+///
+/// # Shapes
+/// - `query`: `[batch, query_len, heads·d_k]`
+/// - `key`: `[batch, key_len, heads·d_k]`, `value`: `[batch, key_len, heads·d_v]`
+/// - `hidden`: `[batch or 1, 1, 1, key_len]`
+/// - → `[batch, query_len, heads·d_v]`
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn step_attention(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    heads: usize,
+    hidden: Option<Tensor<4, Bool>>,
+) -> Tensor<3> {
+    check::shapes(&query, &key, &value, heads, hidden.as_ref());
+    #[cfg(feature = "flex")]
+    if Place::without_gradients(&[&query, &key, &value]) == Place::Cpu
+        && hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
+    {
+        return on_cpu::shared(query, key, value, heads, hidden);
+    }
+    attention(query, key, value, heads, hidden, None)
+}

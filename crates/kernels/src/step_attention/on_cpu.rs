@@ -1,0 +1,81 @@
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{Bool, Tensor};
+
+use super::cpu::{self, Heads, Seen};
+use crate::cpu::{bools, contiguous, floats, primitive, tensor};
+
+/// Attention of the queries of each batch entry to its keys; all tensors on the CPU without gradients.
+pub(super) fn shared(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    heads: usize,
+    hidden: Option<Tensor<4, Bool>>,
+) -> Tensor<3> {
+    let [batch, queries, width] = query.dims();
+    let [_, keys, value_width] = value.dims();
+    let [query, key, value] = [query, key, value].map(|x| contiguous(primitive(x)));
+    let hidden = hidden.map(|hidden| {
+        let shared = hidden.dims()[0] == 1;
+        (bools(hidden), shared)
+    });
+    let (all_keys, all_values) = (floats(&key), floats(&value));
+    let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
+    let contexts = cpu::forward(sizes, floats(&query), |row, seen| {
+        let entry = row / queries;
+        let positions = entry * keys..(entry + 1) * keys;
+        see(seen, positions.clone(), (all_keys, width), (all_values, value_width));
+        if let Some((hidden, shared)) = &hidden {
+            seen.hidden = &hidden[if *shared { 0..keys } else { positions }];
+        }
+    });
+    Tensor::from_primitive::<Flex>(tensor(contexts, [batch, queries, value_width]))
+}
+
+fn see<'a>(
+    seen: &mut Seen<'a>,
+    positions: std::ops::Range<usize>,
+    (keys, width): (&'a [f32], usize),
+    (values, value_width): (&'a [f32], usize),
+) {
+    let rows = |all: &'a [f32], width| {
+        all[positions.start * width..positions.end * width].chunks_exact(width)
+    };
+    seen.keys.extend(rows(keys, width));
+    seen.values.extend(rows(values, value_width));
+}
+
+/// Keys and values of some positions, and whose row each present row continues.
+pub(crate) struct Block<'a> {
+    pub key: &'a Tensor<3>,
+    pub value: &'a Tensor<3>,
+    /// Empty where every row continues itself.
+    pub ancestors: &'a [u32],
+}
+
+/// Attention of one query a row to the positions of `blocks`, one block after the other; all tensors on the CPU
+/// without gradients.
+pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> Tensor<3> {
+    let [rows, _, width] = query.dims();
+    let value_width = blocks[0].value.dims()[2];
+    let query = contiguous(primitive(query));
+    let data: Vec<(FlexTensor, FlexTensor)> = blocks
+        .iter()
+        .map(|block| (block.key.clone(), block.value.clone()))
+        .map(|(key, value)| (contiguous(primitive(key)), contiguous(primitive(value))))
+        .collect();
+    let read: Vec<(&[f32], &[f32], usize)> = data
+        .iter()
+        .zip(blocks)
+        .map(|((key, value), block)| (floats(key), floats(value), block.key.dims()[1]))
+        .collect();
+    let sizes = Heads { count: heads, d_k: width / heads, d_v: value_width / heads };
+    let contexts = cpu::forward(sizes, floats(&query), |row, seen| {
+        for (block, &(keys, values, len)) in blocks.iter().zip(&read) {
+            let row = block.ancestors.get(row).map_or(row, |&row| row as usize);
+            see(seen, row * len..(row + 1) * len, (keys, width), (values, value_width));
+        }
+    });
+    Tensor::from_primitive::<Flex>(tensor(contexts, [rows, 1, value_width]))
+}

@@ -1,0 +1,9 @@
+use burn::tensor::{DType, Tensor};
+
+/// `x` in float32 if it is in 16 bits, else itself: what follows a matrix product in half precision.
+pub fn to_f32<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.cast(DType::F32),
+        _ => x,
+    }
+}

@@ -1,0 +1,114 @@
+//! What an operation of another crate is promised.
+
+use burn::backend::Flex;
+use burn::backend::flex::FlexTensor;
+use burn::tensor::{Device, Tensor};
+use burnformer_kernels::cpu::{contiguous, floats, tensor};
+use burnformer_kernels::op::{FusedOp, Keep, Place, apply, apply_with_aside};
+
+/// x·y, element by element, which checks what it is told; aside it gives x.
+#[derive(Debug)]
+struct Product {
+    keep: Keep,
+    wanted: [bool; 2],
+}
+
+type Saved = ([FlexTensor; 2], [bool; 2]);
+
+fn product(x: &FlexTensor, y: &FlexTensor) -> FlexTensor {
+    let products = floats(x).iter().zip(floats(y)).map(|(x, y)| x * y).collect();
+    tensor(products, x.layout().shape().clone())
+}
+
+impl FusedOp<2> for Product {
+    type Backend = Flex;
+    type Saved = Saved;
+
+    fn forward(self, inputs: [FlexTensor; 2], keep: Keep) -> (FlexTensor, Saved) {
+        assert_eq!(keep, self.keep);
+        let inputs = inputs.map(contiguous);
+        (product(&inputs[0], &inputs[1]), (inputs, self.wanted))
+    }
+
+    fn backward(
+        ([x, y], expected): Saved,
+        grad: FlexTensor,
+        wanted: [bool; 2],
+    ) -> [Option<FlexTensor>; 2] {
+        assert_eq!(wanted, expected);
+        let grad = contiguous(grad);
+        [wanted[0].then(|| product(&y, &grad)), wanted[1].then(|| product(&x, &grad))]
+    }
+
+    fn aside(([x, _], _): &Saved) -> Vec<FlexTensor> {
+        vec![x.clone()]
+    }
+}
+
+fn device() -> Device {
+    Device::flex().autodiff()
+}
+
+fn full(value: f32, device: &Device) -> Tensor<2> {
+    Tensor::full([2, 3], value, device)
+}
+
+fn values(x: Tensor<2>) -> Vec<f32> {
+    x.into_data().try_to_vec().expect("float32")
+}
+
+#[test]
+fn gradients_reach_those_inputs_that_want_them() {
+    for device in [device(), device().gradient_checkpointing()] {
+        let (x, y) = (full(3.0, &device).require_grad(), full(4.0, &device).require_grad());
+        let op = Product { keep: Keep::ForBackward, wanted: [true, true] };
+        let output: Tensor<2> = apply(op, [x.clone().into(), y.clone().into()]);
+        let gradients = (output * 2.0).sum().backward();
+        assert_eq!(values(x.grad(&gradients).expect("wanted")), [8.0; 6]);
+        assert_eq!(values(y.grad(&gradients).expect("wanted")), [6.0; 6]);
+    }
+}
+
+#[test]
+fn a_constant_is_one_on_a_device_with_gradients_and_on_one_without() {
+    for constant in [device(), Device::flex()] {
+        let (x, y) = (full(3.0, &device()).require_grad(), full(4.0, &constant));
+        let op = Product { keep: Keep::ForBackward, wanted: [true, false] };
+        let output: Tensor<2> = apply(op, [x.clone().into(), y.into()]);
+        let gradients = output.sum().backward();
+        assert_eq!(values(x.grad(&gradients).expect("wanted")), [4.0; 6]);
+    }
+}
+
+#[test]
+fn nothing_is_to_be_kept_where_no_gradient_is_wanted() {
+    for device in [device(), Device::flex()] {
+        let op = Product { keep: Keep::Nothing, wanted: [false, false] };
+        let output: Tensor<2> = apply(op, [full(3.0, &device).into(), full(4.0, &device).into()]);
+        assert_eq!((values(output.clone()), output.device()), (vec![12.0; 6], device));
+    }
+}
+
+#[test]
+fn what_comes_aside_is_a_constant_beside_the_output() {
+    for device in [device(), device().gradient_checkpointing()] {
+        let (x, y) = (full(3.0, &device).require_grad(), full(4.0, &device));
+        let op = Product { keep: Keep::ForBackward, wanted: [true, false] };
+        let (output, mut aside): (Tensor<2>, _) =
+            apply_with_aside(op, [x.clone().into(), y.into()]);
+        let aside = aside.remove(0).reshape([2, 3]);
+        assert!(aside.device().is_autodiff());
+        let gradients = (output + aside * 100.0).sum().backward();
+        assert_eq!(values(x.grad(&gradients).expect("wanted")), [4.0; 6]);
+    }
+}
+
+#[test]
+fn an_operation_runs_where_all_of_its_operands_are() {
+    let (plain, tracked) = (full(1.0, &Device::flex()), full(1.0, &device()));
+    let narrow = plain.clone().cast(burn::tensor::DType::F16);
+    assert_eq!(Place::of(&[&plain, &tracked]), Place::Cpu);
+    assert_eq!(Place::of(&[&plain, &narrow]), Place::Elsewhere);
+    assert_eq!(Place::without_gradients(&[&plain, &tracked]), Place::Elsewhere);
+    assert_eq!(Place::without_gradients(&[&plain]), Place::Cpu);
+}
