@@ -25,6 +25,10 @@ pub struct CleaningSettings {
     pub utf8: Utf8Policy,
     /// The token budget of the batches to come: a pair that alone exceeds it is dropped.
     pub budget: Option<usize>,
+    /// Keep pairs of which a side is empty. There is nothing to learn from them, but a text that is measured is measured
+    /// whole. Left out of the key of a cache unless it is set.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_empty: bool,
 }
 
 impl Default for CleaningSettings {
@@ -36,11 +40,26 @@ impl Default for CleaningSettings {
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
             budget: None,
+            keep_empty: false,
         }
     }
 }
 
 impl CleaningSettings {
+    /// Settings that keep every pair of up to `longest` tokens a side, empty sides and duplicates among them: those of a
+    /// text to measure a model on.
+    pub fn keep_all(longest: usize, utf8: Utf8Policy) -> Self {
+        Self {
+            max_source_len: longest,
+            max_target_len: longest,
+            max_length_ratio: None,
+            drop_duplicates: false,
+            utf8,
+            budget: None,
+            keep_empty: true,
+        }
+    }
+
     /// Checks every setting's range.
     ///
     /// # Errors
@@ -186,7 +205,7 @@ impl Cleaner {
         let limits = &self.settings;
         if !pair.valid {
             Fate::InvalidUtf8
-        } else if source == 0 || target == 0 {
+        } else if (source == 0 || target == 0) && !limits.keep_empty {
             Fate::Empty
         } else if source > limits.max_source_len {
             Fate::SourceTooLong
@@ -204,7 +223,7 @@ impl Cleaner {
     }
 }
 
-/// How many times as long the longer side is; both lengths are at least 1.
+/// How many times as long the longer side is; infinite beside an empty side.
 fn length_ratio(source: usize, target: usize) -> f64 {
     source.max(target) as f64 / source.min(target) as f64
 }
@@ -221,6 +240,24 @@ mod tests {
 
     fn pair(source: &str, target: &str) -> LinePair {
         LinePair { line: 1, source: source.into(), target: target.into(), valid: true }
+    }
+
+    #[test]
+    fn a_text_to_measure_keeps_duplicates_empty_sides_and_any_ratio() {
+        let mut cleaner = Cleaner::new(&CleaningSettings::keep_all(10, Utf8Policy::Skip));
+        for (source, target) in [(1, 10), (1, 10), (0, 3), (3, 0), (0, 0)] {
+            assert!(cleaner.keeps(&pair("a", "b"), source, target), "{source} {target}");
+        }
+        assert!(!cleaner.keeps(&pair("a", "b"), 11, 1));
+        assert!(!cleaner.keeps(&pair("a", "b"), 1, 11));
+        assert!(!cleaner.keeps(&LinePair { valid: false, ..pair("", "") }, 0, 0));
+        assert_eq!((cleaner.report().kept, cleaner.report().dropped()), (5, 3));
+    }
+
+    #[test]
+    fn the_cache_of_training_text_keeps_its_key() {
+        let json = serde_json::to_string(&CleaningSettings::default()).unwrap();
+        assert!(!json.contains("keep_empty"), "{json}");
     }
 
     #[test]

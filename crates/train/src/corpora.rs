@@ -1,10 +1,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use burnformer_core::Positions;
 use burnformer_data::{
     CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, TokenizedCorpus,
-    TokenizerSource, Tokenizers, prepare,
+    Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
+use burnformer_infer::LONGEST_SENTENCE;
+use burnformer_models::Architecture;
 
 use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
 use crate::error::TrainError;
@@ -19,10 +22,13 @@ pub struct Corpora {
     pub report: CleaningReport,
     /// Whether tokenisers and tokens were found in the cache.
     pub reused: bool,
-    /// Validation pairs, tokenised, none dropped.
+    /// Validation pairs, tokenised: all but those with a side of more than `longest_validated` tokens, and those that
+    /// `data.utf8` skips.
     pub valid: Option<Arc<TokenizedCorpus>>,
-    /// Validation text: source and target lines.
+    /// The text of the same validation pairs: source and target lines.
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
+    /// Most tokens, without `</s>`, of a side of a validation pair.
+    pub longest_validated: usize,
 }
 
 impl Corpora {
@@ -60,12 +66,14 @@ impl Corpora {
             reused: train.tokenizer_reused && train.corpus_reused,
             valid: None,
             valid_text: None,
+            longest_validated: longest_validated(config),
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)
     }
 
-    /// Validation keeps what training would drop: only pairs too long for any batch are left out.
+    /// Validation keeps what training would drop: a model is measured on the whole text, and by loss, perplexity and
+    /// BLEU on the same.
     fn prepare_valid(
         &mut self,
         config: &TrainConfig,
@@ -74,27 +82,60 @@ impl Corpora {
         if config.data.valid.is_empty() {
             return Ok(());
         }
-        let corpus = corpus_paths("data.valid", &config.data.valid)?;
+        let paths = corpus_paths("data.valid", &config.data.valid)?;
         let settings = PrepareSettings {
-            corpus: corpus.clone(),
+            corpus: paths.clone(),
             tokenizer: TokenizerSource::Given(self.tokenizers.clone()),
-            cleaning: CleaningSettings {
-                max_length_ratio: None,
-                utf8: config.data.utf8,
-                ..config.data.cleaning(config.training.budget)
-            },
+            cleaning: CleaningSettings::keep_all(self.longest_validated, config.data.utf8),
             cache_dir: cache_folder(config),
         };
-        self.valid = Some(Arc::new(prepare(&settings, progress)?.corpus));
+        let corpus = prepare(&settings, progress)?.corpus;
+        let pairs = ParallelReader::open(&paths, config.data.utf8)?;
+        let pairs = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
         let (mut source, mut target) = (Vec::new(), Vec::new());
-        for pair in ParallelReader::open(&corpus, config.data.utf8)? {
+        for pair in pairs {
             let pair = pair?;
             source.push(pair.source);
             target.push(pair.target);
         }
+        if source.len() > corpus.len() {
+            (source, target) = self.measurable(source, target);
+        }
+        assert_eq!(
+            source.len(),
+            corpus.len(),
+            "text and tokens of the validation are not the same pairs"
+        );
+        self.valid = Some(Arc::new(corpus));
         self.valid_text = Some((source, target));
         Ok(())
     }
+
+    /// The pairs of which no side is longer than `longest_validated`.
+    fn measurable(&self, source: Vec<String>, target: Vec<String>) -> (Vec<String>, Vec<String>) {
+        let lengths = |tokenizer: &Tokenizer, text: &[String]| {
+            let ids = tokenizer.encode_batch(text);
+            ids.into_iter().map(|ids| ids.len()).collect::<Vec<_>>()
+        };
+        let source_lengths = lengths(&self.tokenizers.source, &source);
+        let target_lengths = lengths(&self.tokenizers.target, &target);
+        let longest = source_lengths.into_iter().zip(target_lengths).map(|(a, b)| a.max(b));
+        let pairs = source.into_iter().zip(target).zip(longest);
+        pairs
+            .filter(|(_, longest)| *longest <= self.longest_validated)
+            .map(|(pair, _)| pair)
+            .unzip()
+    }
+}
+
+/// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what training takes if
+/// that is more, as far as learned positions reach.
+fn longest_validated(config: &TrainConfig) -> usize {
+    let (data, model) = (&config.data, &config.model);
+    let longest = data.max_source_len.max(data.max_target_len).max(LONGEST_SENTENCE - 1);
+    let learned =
+        model.architecture == Architecture::Transformer && model.positions == Positions::Learned;
+    if learned { longest.min(model.max_positions - 1) } else { longest }
 }
 
 /// `data.cache`, or a folder of the user's cache.

@@ -4,9 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Precision, Seq2Seq};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
-use burnformer_infer::{
-    LengthPenalty, LongSources, NeuralModel, SearchSettings, TranslateOptions, Translator,
-};
+use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
 use burnformer_models::{Model, ModelConfig};
 
@@ -43,6 +41,8 @@ pub struct Validator {
     label_smoothing: f64,
     tokenizers: Tokenizers,
     sampler: BatchSampler,
+    /// Most tokens of a source, `</s>` included: the text has none that is longer.
+    longest: usize,
     source: Vec<String>,
     references: Vec<String>,
 }
@@ -51,7 +51,7 @@ impl Validator {
     /// A validator over the validation text of `corpora`; `None` if there is none.
     ///
     /// # Errors
-    /// [`TrainError::Data`] if no pair fits the token budget.
+    /// [`TrainError::Data`] if there is no pair in it.
     pub fn new(config: &TrainConfig, corpora: &Corpora) -> Result<Option<Self>, TrainError> {
         let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
             return Ok(None);
@@ -65,6 +65,7 @@ impl Validator {
             label_smoothing: config.training.label_smoothing,
             tokenizers: corpora.tokenizers.clone(),
             sampler: sampler(corpus, config.training.budget)?,
+            longest: corpora.longest_validated + 1,
             source: source[..decoded].to_vec(),
             references: target[..decoded].to_vec(),
         }))
@@ -119,8 +120,7 @@ impl Validator {
         };
         let model = NeuralModel::new(config.clone(), model.clone(), device);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search)?;
-        let options =
-            TranslateOptions { long_sources: LongSources::Truncate, ..translator.options() };
+        let options = TranslateOptions { longest: self.longest, ..translator.options() };
         let translations = translator.translate(&self.source, &options)?;
         let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
         let streams = [as_strs(&self.references)];
@@ -132,7 +132,85 @@ impl Validator {
     }
 }
 
+/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.
 fn sampler(corpus: &Arc<TokenizedCorpus>, budget: usize) -> Result<BatchSampler, TrainError> {
+    let longest = |i| corpus.source_len(i).max(corpus.target_len(i)) + 1;
+    let budget = (0..corpus.len()).map(longest).max().unwrap_or(0).max(budget);
     let settings = SamplerSettings { budget, max_sentences: None, multiple: 1, seed: 0 };
     Ok(BatchSampler::new(corpus.clone(), settings)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_data::Batch;
+
+    use super::*;
+
+    /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it takes, and than fit its
+    /// budget.
+    const TEXT: [(&str, &str); 7] = [
+        ("1 a b", "1 c d"),
+        ("1 a b", "1 c d"),
+        ("2 a", "2 c"),
+        ("", "3 c"),
+        ("4 a", ""),
+        ("5 a a a a a a a a a a a a a a a a a a a a a a a a a a a a", "5 c"),
+        ("6 a", "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c"),
+    ];
+
+    #[test]
+    fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let train: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
+        let valid: String = TEXT.map(|(source, target)| format!("{source}\t{target}\n")).concat();
+        let settings = [
+            format!("data.train=[{:?}]", file("train.tsv", train)),
+            format!("data.valid=[{:?}]", file("valid.tsv", valid)),
+            format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+            "data.drop_duplicates=true".into(),
+            "data.max_source_len=12".into(),
+            "data.max_target_len=12".into(),
+            "training.budget=16".into(),
+            "model.d_model=16".into(),
+            "tokenizer.train.vocab_size=300".into(),
+            "tokenizer.train.allow_smaller=true".into(),
+        ];
+        let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
+        let corpora = Corpora::prepare(&config, &mut |_| ()).unwrap();
+        let (source, target) = corpora.valid_text.as_ref().unwrap();
+        assert_eq!(
+            source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect::<Vec<_>>(),
+            TEXT
+        );
+        let vocab = corpora.tokenizers.target.vocab_size();
+        let shape = config.model.over(vocab, vocab);
+        let device = Device::default();
+        let model = shape.init(1, &device).unwrap();
+        let validator = Validator::new(&config, &corpora).unwrap().unwrap();
+        let measured = validator.validate(&shape, &model, &device).unwrap();
+        assert_eq!(measured.hypotheses.len(), TEXT.len());
+        // Pair by pair, without sampler and cache.
+        let (mut nll, mut tokens) = (0.0, 0);
+        for (source, target) in TEXT {
+            let [source] =
+                <[_; 1]>::try_from(corpora.tokenizers.source.encode_batch(&[source])).unwrap();
+            let [target] =
+                <[_; 1]>::try_from(corpora.tokenizers.target.encode_batch(&[target])).unwrap();
+            let batch = Batch::new(vec![0], &[(source, target)]);
+            let sums = batch_loss(&model, &batch, Mode::Inference, 0.1, &device);
+            nll += f64::from(sums.nll.into_scalar::<f32>());
+            tokens += batch.target_tokens;
+        }
+        assert!(
+            (measured.nll - nll / tokens as f64).abs() < 1e-5,
+            "{} {}",
+            measured.nll,
+            nll / tokens as f64
+        );
+    }
 }

@@ -111,6 +111,7 @@ impl DataSettings {
             drop_duplicates: self.drop_duplicates,
             utf8: self.utf8,
             budget: Some(budget),
+            keep_empty: false,
         }
     }
 }

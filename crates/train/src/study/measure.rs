@@ -1,4 +1,4 @@
-use burnformer_infer::{Translator, perplexity};
+use burnformer_infer::{TranslateOptions, Translator, perplexity};
 use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
 use serde::{Deserialize, Serialize};
 
@@ -23,19 +23,19 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Measures `translator` on the lines `sources` with the translations `references`.
+    /// Measures `translator` under `options` on the lines `sources` with the translations `references`.
     ///
     /// # Errors
     /// Those of decoding and scoring.
     pub(super) fn of(
         translator: &Translator,
+        options: &TranslateOptions,
         longest: Option<usize>,
         sources: &[String],
         references: &[String],
     ) -> Result<Self, TrainError> {
-        let options = translator.options();
-        let scores = translator.score(sources, references, &options)?;
-        let texts = translator.translate(sources, &options)?;
+        let scores = translator.score(sources, references, options)?;
+        let texts = translator.translate(sources, options)?;
         let texts: Vec<String> = texts.into_iter().map(|t| t.text).collect();
         let streams = [as_strs(references)];
         let references = References::new(&streams);

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_core::Seq2SeqConfig;
-use burnformer_infer::Translator;
+use burnformer_infer::{TranslateOptions, Translator};
 use serde::{Deserialize, Serialize};
 
 use super::{Measure, Study};
@@ -110,8 +110,10 @@ impl Row {
         let run = study.folder().join(&self.name);
         let translator = Translator::load(run.join("last"), &study.device)?;
         let parts = self.parts(corpora);
+        let longest = corpora.longest_validated + 1;
+        let options = TranslateOptions { longest, ..translator.options() };
         let measured = parts.iter().map(|Part { longest, source, target }| {
-            Measure::of(&translator, *longest, source, target)
+            Measure::of(&translator, &options, *longest, source, target)
         });
         let (source, target) = (&corpora.tokenizers.source, &corpora.tokenizers.target);
         let shape = self.config.model.over(source.vocab_size(), target.vocab_size());
