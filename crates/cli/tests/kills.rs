@@ -202,12 +202,14 @@ fn metrics(run: &Path) -> Vec<Value> {
     fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().map(timeless).collect()
 }
 
-fn states(run: &Path) -> Vec<Value> {
-    let read = |step: u32| {
-        let path = run.join(format!("checkpoints/step-{step:06}/state.json"));
-        timeless(&fs::read_to_string(path).unwrap())
+/// The state of each checkpoint, by its name.
+fn states(run: &Path) -> BTreeMap<String, Value> {
+    let entries = fs::read_dir(run.join("checkpoints")).unwrap().map(|entry| entry.unwrap());
+    let read = |entry: fs::DirEntry| {
+        let state = fs::read_to_string(entry.path().join("state.json")).unwrap();
+        (entry.file_name().into_string().unwrap(), timeless(&state))
     };
-    [130, 140, 150].map(read).to_vec()
+    entries.map(read).collect()
 }
 
 fn assert_same(whole: &Path, parts: &Path, case: &str) {
@@ -276,6 +278,32 @@ const DIVERGING: [&str; 3] =
 #[test]
 fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
     harness(2, now(), &DIVERGING);
+}
+
+/// The end of the first part, its average among it, has to be remembered until the second one is further.
+#[test]
+fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
+    let seed = now();
+    println!("seed {seed}");
+    let mut draw = Draw(seed);
+    let mut place = Place::new(&[]);
+    let outs = ["whole", "killed"];
+    for out in outs {
+        place.finish(out);
+    }
+    assert_same(&place.run_dir("whole"), &place.run_dir("killed"), "before they go on");
+    place.settings.push("training.max_updates=200");
+    let whole = Duration::max(place.finish("whole"), Duration::from_millis(300));
+    for moment in [Moment::AnyTime, Moment::WhileWriting, Moment::AnyTime] {
+        place.kill("killed", moment, &mut draw, whole);
+    }
+    place.finish("killed");
+    let [whole, killed] = outs.map(|out| place.run_dir(out));
+    assert_same(&whole, &killed, "after they went on");
+    let records = metrics(&whole);
+    let of_average = |record: &&Value| record["averaged"] == true;
+    let steps: Vec<_> = records.iter().filter(of_average).map(|record| &record["step"]).collect();
+    assert_eq!(steps, [150, 200]);
 }
 
 #[test]

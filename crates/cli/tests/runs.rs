@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 
 use common::{Corpus, run, stderr, stdout, train_arguments};
+use serde_json::Value;
 
 struct Toy {
     folder: tempfile::TempDir,
@@ -104,6 +105,67 @@ fn a_run_is_not_overwritten_and_nothing_is_not_resumed() {
     let nothing = toy.train("b", &["--resume"]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(stderr(&nothing).contains("no checkpoint"), "{}", stderr(&nothing));
+}
+
+/// What `metrics.jsonl` says of the validations, in its order.
+fn validations(run: &std::path::Path) -> Vec<Value> {
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let records = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.filter(|record| record["kind"] == "valid").collect()
+}
+
+#[test]
+fn best_holds_the_best_validation_of_all_before_and_after_a_finished_run_goes_on() {
+    let toy = Toy::new();
+    let run = toy.folder.path().join("run");
+    let every = ["--set", "validation.every=20", "--set", "schedule.factor=4"];
+    let until = |updates, more: &[&'static str]| [&every[..], &["--set", updates], more].concat();
+    let mut earlier = Vec::new();
+    for (updates, more) in [
+        ("training.max_updates=80", &[][..]),
+        ("training.max_updates=120", &["--resume"]),
+        ("training.max_updates=160", &["--resume"]),
+    ] {
+        stdout(&toy.train("run", &until(updates, more)));
+        let all = validations(&run);
+        assert_eq!(all[..earlier.len()], earlier, "no record is lost");
+        let bleu = |record: &Value| record["bleu"].as_f64().unwrap();
+        let mut best: Option<&Value> = None;
+        for record in &all {
+            let better = best.is_none_or(|best| bleu(record) > bleu(best));
+            assert_eq!(record["best"], better, "{all:#?}");
+            best = if better { Some(record) } else { best };
+        }
+        let (best, averaged) = (best.unwrap(), all.last().unwrap());
+        assert_eq!(averaged["averaged"], true, "{all:#?}");
+        let text = fs::read_to_string(run.join("best/validation.json")).unwrap();
+        let held: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(held["step"], best["step"], "{held}");
+        assert_eq!(held["averaged"], best["averaged"] == true, "{held}");
+        earlier = all;
+    }
+}
+
+#[test]
+fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
+    let toy = Toy::new();
+    let best = toy.folder.path().join("mine/best");
+    fs::create_dir_all(&best).unwrap();
+    fs::write(best.join("model.safetensors"), "precious").unwrap();
+    let short = ["--set", "training.max_updates=2"];
+    let refused = toy.train("mine", &short);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    assert!(
+        said.contains("mine: holds no run, but best, which training would overwrite"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(best.join("model.safetensors")).unwrap(), "precious");
+    let entries = fs::read_dir(toy.folder.path().join("mine")).unwrap();
+    assert_eq!(entries.count(), 1, "nothing was added");
+    // Text of the user's is in nobody's way.
+    fs::rename(&best, toy.folder.path().join("mine/texts")).unwrap();
+    stdout(&toy.train("mine", &short));
 }
 
 #[test]

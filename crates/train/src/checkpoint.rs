@@ -2,7 +2,8 @@
 //!
 //! A checkpoint is a model directory (so that it translates as it is) with three files more:
 //! `optimizer.safetensors`, Adam's moments, `state.json`, a [`RunState`] with the hashes of what the
-//! run learns from ([`Origin`]), and `config.toml`, the resolved configuration. The random state of
+//! run learns from ([`Origin`]) and why it was written ([`CheckpointKind`]), and `config.toml`, the
+//! resolved configuration. The random state of
 //! shuffling and dropout is the seed, the update and the sampler's position. It exists whole or not at
 //! all: see `folder.rs`.
 
@@ -15,10 +16,12 @@ use burnformer_data::{SamplerState, Tokenizers};
 use burnformer_infer::save_text_files;
 use burnformer_models::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use crate::adam::Adam;
+use crate::best_model::BestModel;
 use crate::config::TrainConfig;
-use crate::early_stopping::Best;
+use crate::early_stopping::{EarlyStopping, EarlyStoppingMetric};
 use crate::error::TrainError;
 use crate::exact;
 use crate::folder::write_folder;
@@ -51,10 +54,9 @@ pub struct RunState {
     pub tokens: u64,
     /// Sentence pairs learned from.
     pub pairs: u64,
-    /// The update of the last validation; 0 before the first.
-    pub validated: u64,
-    /// The best validation so far, and how many have passed since.
-    pub best: Best,
+    /// What validations have shown.
+    #[serde(flatten)]
+    pub validation: ValidationState,
     /// The updates since the last log line, under the name that it has in files.
     #[serde(rename = "window")]
     pub interval: LogInterval,
@@ -65,17 +67,91 @@ pub struct RunState {
     pub loss_scale: Option<LossScale>,
 }
 
+/// What the validations of a run have shown so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ValidationState {
+    /// The update of the last validation of the run's own model; 0 before the first.
+    pub validated: u64,
+    /// The update at whose end the average was validated last; 0 before the first.
+    #[serde(default)]
+    pub averaged: u64,
+    /// The best validation of the run's own models, and how many have passed since.
+    #[serde(alias = "best")]
+    pub early_stopping: EarlyStopping,
+    /// The best validation of all, whose model `best/` holds.
+    #[serde(default)]
+    pub best_model: Option<BestModel>,
+}
+
+impl ValidationState {
+    /// Takes in that the model at `step`, or the average of the checkpoints up to there, was worth `value`; true if
+    /// it is the best of all.
+    pub(crate) fn record(
+        &mut self,
+        metric: EarlyStoppingMetric,
+        value: f64,
+        step: u64,
+        averaged: bool,
+    ) -> bool {
+        if averaged {
+            self.averaged = step;
+        } else {
+            self.validated = step;
+            self.early_stopping.record(metric, value, step);
+        }
+        let best = metric.is_better(value, self.best_model.map(|best| best.value));
+        if best {
+            self.best_model = Some(BestModel { step, averaged, value });
+        }
+        best
+    }
+
+    /// What a run knows that goes back to where it knew `then`: what is best stays so.
+    pub(crate) fn back_at(self, then: Self) -> Self {
+        let early_stopping = self.early_stopping.back_at(then.early_stopping);
+        Self { early_stopping, best_model: self.best_model, ..then }
+    }
+
+    /// The state as versions wrote it that did not know of `best_model`.
+    fn completed(self) -> Self {
+        let EarlyStopping { value, step, .. } = self.early_stopping;
+        let own = value.map(|value| BestModel { step, averaged: false, value });
+        Self { best_model: self.best_model.or(own), ..self }
+    }
+}
+
 impl RunState {
     /// What the run had reported when it stood here.
     pub(crate) fn reported(&self) -> ResumePoint {
-        let divergences = self.recovery.records;
-        ResumePoint { step: self.step, validated: self.validated, divergences }
+        let ValidationState { validated, averaged, best_model, .. } = self.validation;
+        ResumePoint {
+            step: self.step,
+            validated,
+            averaged,
+            best: best_model.map(|best| (best.step, best.averaged)),
+            divergences: self.recovery.records,
+        }
     }
+}
+
+/// Why a checkpoint was written, which decides how long it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckpointKind {
+    /// `checkpoints.every` asked for it: it stays until there are enough newer ones.
+    Scheduled,
+    /// The run ended here, between two scheduled ones: once the run goes on, it stays only where all are kept.
+    Final,
+    /// The run was interrupted here: it goes as soon as there is a newer one.
+    Interrupted,
 }
 
 #[derive(Serialize, Deserialize)]
 struct StateFile {
     version: u32,
+    /// Unknown in files of versions that took any checkpoint for scheduled at whose update one was due.
+    #[serde(default)]
+    kind: Option<CheckpointKind>,
     state: RunState,
     origin: Origin,
 }
@@ -92,8 +168,10 @@ pub struct Saved<'a> {
     pub search: &'a burnformer_infer::SearchSettings,
 }
 
-/// What a checkpoint holds beside its model.
-pub struct Progress<'a> {
+/// What a checkpoint holds beside its model: all that training needs to go on.
+pub struct TrainerState<'a> {
+    /// Why the checkpoint is written.
+    pub kind: CheckpointKind,
     /// The optimiser.
     pub adam: &'a Adam,
     /// Where the run stands.
@@ -113,19 +191,36 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
         .map_err(|e| TrainError::not_saved(path, e))
 }
 
+/// Writes a model directory to `path`, replacing what is there, that tells what its model is worth by `metric`.
+///
+/// # Errors
+/// As [`save_model`].
+pub(crate) fn save_best_model(
+    path: &Path,
+    saved: &Saved,
+    best: BestModel,
+    metric: EarlyStoppingMetric,
+) -> Result<(), TrainError> {
+    let fill = |folder: &Path| {
+        write_model(folder, saved)?;
+        best.write(folder, metric)
+    };
+    write_folder(path, fill).map_err(|e| TrainError::not_saved(path, e))
+}
+
 /// Writes a checkpoint to `path`.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left as they are.
-pub fn save(path: &Path, saved: &Saved, progress: &Progress) -> Result<(), TrainError> {
+pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), TrainError> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
-        write_tensors(&folder.join(OPTIMIZER), &progress.adam.named_moments())?;
-        let (state, origin) = (*progress.state, progress.origin.clone());
-        let file = StateFile { version: VERSION, state, origin };
+        write_tensors(&folder.join(OPTIMIZER), &trainer.adam.named_moments())?;
+        let (state, origin) = (*trainer.state, trainer.origin.clone());
+        let file = StateFile { version: VERSION, kind: Some(trainer.kind), state, origin };
         let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
         write(&folder.join(STATE), &json)?;
-        write(&folder.join(CONFIG), progress.config.to_toml().as_bytes())
+        write(&folder.join(CONFIG), trainer.config.to_toml().as_bytes())
     };
     write_folder(path, fill).map_err(|e| TrainError::not_saved(path, e))
 }
@@ -184,9 +279,7 @@ pub fn load(
 ) -> Result<Loaded, TrainError> {
     model_dir::verify(path)?;
     let StateFile { state, origin: old_origin, .. } = read_state(path)?;
-    let text = listed(path, CONFIG)?;
-    let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
-    let old_config = text.parse().map_err(|e| wrong(path, CONFIG, &e))?;
+    let old_config = read_config(path)?;
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
     let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
@@ -209,13 +302,38 @@ pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
     }
 }
 
+/// Why the checkpoint at `path` was written. Where it does not say so itself, the configuration it was written under
+/// tells whether it was due.
+///
+/// # Errors
+/// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged one.
+pub(crate) fn kind(path: &Path) -> Result<CheckpointKind, TrainError> {
+    let StateFile { kind, state, .. } = read_state(path)?;
+    if let Some(kind) = kind {
+        return Ok(kind);
+    }
+    let config = read_config(path)?;
+    let every = config.get("checkpoints").and_then(|section| section.get("every")?.as_integer());
+    let every = every.and_then(|every| u64::try_from(every).ok()).unwrap_or(0);
+    let due = every > 0 && state.step.is_multiple_of(every);
+    Ok(if due { CheckpointKind::Scheduled } else { CheckpointKind::Interrupted })
+}
+
 fn read_state(path: &Path) -> Result<StateFile, TrainError> {
-    let file: StateFile =
+    let mut file: StateFile =
         serde_json::from_slice(&listed(path, STATE)?).map_err(|e| wrong(path, STATE, &e))?;
+    file.state.validation = file.state.validation.completed();
     match file.version {
         VERSION => Ok(file),
         other => Err(wrong(path, STATE, &format!("version {other}; this program reads {VERSION}"))),
     }
+}
+
+/// The configuration that the checkpoint was written under.
+fn read_config(path: &Path) -> Result<Table, TrainError> {
+    let text = listed(path, CONFIG)?;
+    let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
+    text.parse().map_err(|e| wrong(path, CONFIG, &e))
 }
 
 /// A file of the checkpoint, which its manifest must list.

@@ -48,6 +48,17 @@ pub enum TrainError {
         /// The run directory.
         path: PathBuf,
     },
+    /// A folder that holds no run, but something that a run would overwrite.
+    #[error(
+        "{}: holds no run, but {}, which training would overwrite; choose another --out, or move it away",
+        path.display(), found.strip_prefix(path).unwrap_or(found).display()
+    )]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+        /// What would be overwritten.
+        found: PathBuf,
+    },
     /// The file of a study's row.
     #[error("{}: {what}", path.display())]
     Study {

@@ -14,9 +14,9 @@ use burnformer_core::model_dir;
 use crate::error::TrainError;
 
 /// What a folder is called while it is being filled.
-const PARTIAL: &str = "partial";
+pub(crate) const PARTIAL: &str = "partial";
 /// What the folder that was replaced is called, where the system cannot exchange two in one step.
-const OLD: &str = "old";
+pub(crate) const OLD: &str = "old";
 
 /// Fills a folder beside `path`, seals it with a manifest, flushes it, and puts it in the place of
 /// `path`, whatever is there.

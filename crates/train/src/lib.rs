@@ -18,6 +18,7 @@
 
 mod adam;
 mod average;
+mod best_model;
 pub mod checkpoint;
 pub mod config;
 mod corpora;
@@ -44,9 +45,10 @@ mod validate;
 
 pub use adam::{Adam, AdamSettings};
 pub use average::average_models;
+pub use best_model::BestModel;
 pub use config::{ConfigFileError, TrainConfig};
 pub use corpora::{Corpora, cache_folder, user_cache};
-pub use early_stopping::{Best, Metric};
+pub use early_stopping::{EarlyStopping, EarlyStoppingMetric};
 pub use error::TrainError;
 pub use gradients::{FlatGradients, clip_factor};
 pub use learner::{Learner, Outcome, StopReason};
@@ -56,7 +58,7 @@ pub use memory::{update_bytes, worst_batch_bytes};
 pub use origin::Origin;
 pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};
-pub use run_dir::{RunDir, RunMode};
+pub use run_dir::{Finished, RunDir, RunMode};
 pub use schedule::{ScheduleSettings, noam};
 pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use update::Updater;

@@ -5,6 +5,7 @@ use toml::{Table, Value};
 
 use crate::config::TrainConfig;
 use crate::corpora::Corpora;
+use crate::early_stopping::EarlyStoppingMetric;
 
 /// SHA-256 hashes, in hexadecimal digits, of what a run learns from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,8 @@ const FIXED: [&str; 11] = [
     "validation.beam",
     "validation.alpha",
 ];
+/// Decides what the loss is, which is fixed where that decides which model is best.
+const LABEL_SMOOTHING: &str = "training.label_smoothing";
 /// Sections that are judged by the hashes of what they lead to: a corpus may move.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
@@ -70,7 +73,11 @@ pub(crate) fn compare(
     now: (&Origin, &TrainConfig),
 ) -> Result<Vec<String>, String> {
     let changes = changes(was.1, now.1);
-    let fixed: Vec<_> = changes.iter().filter(|change| within(&change.key, &FIXED)).collect();
+    let fixed = |change: &&Change| {
+        let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
+        within(&change.key, &FIXED) || (measured && change.key == LABEL_SMOOTHING)
+    };
+    let fixed: Vec<_> = changes.iter().filter(fixed).collect();
     if !fixed.is_empty() {
         return Err(join(&fixed));
     }
@@ -178,5 +185,14 @@ mod tests {
             let message = resumed(&[setting], "a").unwrap_err();
             assert!(message.contains(key), "{message}");
         }
+    }
+    #[test]
+    fn label_smoothing_is_fixed_where_the_loss_decides_which_model_is_best() {
+        assert_eq!(resumed(&["training.label_smoothing=0.2"], "a").unwrap().len(), 1);
+        let by_loss = ["validation.metric=loss"];
+        let was: Table = config(&by_loss).to_toml().parse().unwrap();
+        let now = config(&[by_loss[0], "training.label_smoothing=0.2"]);
+        let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+        assert!(refused.contains("training.label_smoothing was 0.1 and is 0.2"), "{refused}");
     }
 }

@@ -4,8 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::{CheckpointKind, ValidationState};
 use crate::error::TrainError;
-use crate::folder::{belongs_to, beside, recover, remove, write_file};
+use crate::folder::{OLD, PARTIAL, belongs_to, beside, recover, remove, write_file};
+use crate::report::{LOG_FILE, METRICS_FILE};
+
+/// The model directories of a run.
+const MODELS: [&str; 3] = ["best", "last", "average"];
+const FINISHED: &str = "finished.json";
 
 /// The folder of a run, held by one process at a time.
 ///
@@ -15,7 +21,7 @@ use crate::folder::{belongs_to, beside, recover, remove, write_file};
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
-/// | `valid/step-000100.hyp` | decoded validation text |
+/// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
 /// | `run.lock` | locked by the process that trains here, which it names |
 #[derive(Debug)]
@@ -34,11 +40,17 @@ pub enum RunMode {
     Resume,
 }
 
-/// The run's end, in `finished.json`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Finished {
-    step: u64,
-    reason: String,
+/// The end of a run, in `finished.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Updates made.
+    pub step: u64,
+    /// Why it ended.
+    pub reason: String,
+    /// What validations have shown, those of the end among them: the checkpoint of this update was written before
+    /// them. Unknown in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<ValidationState>,
 }
 
 impl RunDir {
@@ -59,15 +71,16 @@ impl RunDir {
     ///
     /// # Errors
     /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
-    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::NothingToResume`]
-    /// if it holds none and is to be resumed.
+    /// [`TrainError::RunExists`] if it holds a run and `mode` is new, [`TrainError::FolderTaken`] if it holds
+    /// something else that a run would overwrite; [`TrainError::NothingToResume`] if it holds no run and is to be
+    /// resumed.
     pub fn open(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         if mode == RunMode::Resume && !path.exists() {
             return Err(TrainError::NothingToResume { path: path.into() });
         }
         fs::create_dir_all(path).map_err(|e| TrainError::io(path, e))?;
         let run = Self::claim(path, mode)?;
-        for folder in [run.checkpoints(), run.path.join("valid")] {
+        for folder in [run.checkpoints(), run.hypotheses_folder()] {
             fs::create_dir_all(&folder).map_err(|e| TrainError::io(&folder, e))?;
         }
         run.recover()?;
@@ -82,8 +95,13 @@ impl RunDir {
     /// Locks an existing folder and checks that it holds a run, or none, as expected.
     fn claim(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         let mut run = Self { path: path.into(), _lock: None };
-        if mode == RunMode::Resume && !run.holds_a_run() {
-            return Err(TrainError::NothingToResume { path: path.into() });
+        if !run.holds_a_run() {
+            if mode == RunMode::Resume {
+                return Err(TrainError::NothingToResume { path: path.into() });
+            }
+            if let Some(found) = run.in_the_way()? {
+                return Err(TrainError::FolderTaken { path: path.into(), found });
+            }
         }
         run._lock = lock(path)?;
         if mode == RunMode::New && run.holds_a_run() {
@@ -97,12 +115,38 @@ impl RunDir {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
 
+    /// What there is in a folder without a run that a run would overwrite, or add to. The folders that a start leaves
+    /// that was refused before its run began are empty, and in nobody's way.
+    fn in_the_way(&self) -> Result<Option<PathBuf>, TrainError> {
+        let models = MODELS.map(|name| self.model(name));
+        let models =
+            models.iter().flat_map(|path| [path.clone(), beside(path, PARTIAL), beside(path, OLD)]);
+        let files = [METRICS_FILE, LOG_FILE, FINISHED].map(|name| self.path.join(name));
+        if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
+            return Ok(Some(found));
+        }
+        for folder in [self.checkpoints(), self.hypotheses_folder()] {
+            let entries = match fs::read_dir(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(|e| TrainError::io(&folder, e))?,
+            };
+            let ours = |path: &PathBuf| {
+                let name = path.file_name().and_then(|name| name.to_str());
+                name.is_some_and(|name| name.starts_with("step-"))
+            };
+            if let Some(found) = entries.filter_map(|e| Some(e.ok()?.path())).find(ours) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     fn recover(&self) -> Result<(), TrainError> {
         let folder = self.checkpoints();
         let entries = fs::read_dir(&folder).map_err(|e| TrainError::io(&folder, e))?;
         let leftovers = entries.filter_map(|entry| belongs_to(&entry.ok()?.path()));
         let checkpoints = leftovers.filter(|path| step_of(path).is_some());
-        let models = ["best", "last", "average"].map(|name| self.model(name));
+        let models = MODELS.map(|name| self.model(name));
         for path in checkpoints.chain(models) {
             recover(&path).map_err(|e| TrainError::io(&path, e))?;
         }
@@ -134,9 +178,18 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// The decoded validation text of update `step`.
+    fn hypotheses_folder(&self) -> PathBuf {
+        self.path.join("valid")
+    }
+
+    /// The validation text as the model after update `step` decodes it.
     pub fn hypotheses(&self, step: u64) -> PathBuf {
-        self.path.join("valid").join(format!("step-{step:06}.hyp"))
+        self.hypotheses_folder().join(format!("step-{step:06}.hyp"))
+    }
+
+    /// The validation text as the average of the checkpoints up to update `step` decodes it.
+    pub fn hypotheses_of_average(&self, step: u64) -> PathBuf {
+        self.hypotheses_folder().join(format!("step-{step:06}-average.hyp"))
     }
 
     /// Steps of the checkpoints present, oldest first.
@@ -152,25 +205,33 @@ impl RunDir {
         Ok(steps)
     }
 
-    /// Removes all but the newest `keep` checkpoints; 0 keeps all.
+    /// Removes all but the newest `keep` checkpoints; 0 keeps all but what interruptions left.
     ///
-    /// `regular` tells the checkpoints that the configuration asks for from those that an interruption
-    /// left. The latter go as soon as there is a newer one, and never displace the newest regular one,
-    /// so that a run that was interrupted ends with the same checkpoints as one that was not. Call it
-    /// right after a checkpoint was written: that one is good, and is kept.
+    /// `kind` tells why the checkpoint of an update was written. What an interruption left goes as soon as there is a
+    /// newer checkpoint, and never displaces the newest scheduled one, so that a run that was interrupted ends with
+    /// the same checkpoints as one that was not. So does what an earlier end of the run left, unless all are kept.
+    /// Call it right after a checkpoint was written: that one is good, and is kept.
     ///
     /// # Errors
     /// [`TrainError::Io`] if a folder cannot be removed.
-    pub fn prune(&self, keep: usize, regular: impl Fn(u64) -> bool) -> Result<(), TrainError> {
+    pub fn prune(
+        &self,
+        keep: usize,
+        kind: impl Fn(u64) -> CheckpointKind,
+    ) -> Result<(), TrainError> {
         let steps = self.checkpoint_steps()?;
-        let Some((_, older)) = steps.split_last() else { return Ok(()) };
-        let (kept, interrupted): (Vec<u64>, Vec<u64>) =
-            older.iter().partition(|step| regular(**step));
-        let newest_is_regular = steps.last().is_some_and(|&step| regular(step));
-        // The newest counts as one; an irregular one leaves at least one regular beside it.
-        let places = if newest_is_regular { keep.max(1) - 1 } else { (keep.max(1) - 1).max(1) };
-        let surplus = if keep == 0 { 0 } else { kept.len().saturating_sub(places) };
-        for &step in kept[..surplus].iter().chain(&interrupted) {
+        let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
+        let stays = |step: &u64| match kind(*step) {
+            CheckpointKind::Scheduled => true,
+            CheckpointKind::Final => keep == 0,
+            CheckpointKind::Interrupted => false,
+        };
+        let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
+        // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
+        let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
+        let places = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
+        let surplus = staying.len().saturating_sub(places);
+        for &step in staying[..surplus].iter().chain(&going) {
             let path = self.checkpoint(step);
             remove(&path).map_err(|e| TrainError::io(&path, e))?;
         }
@@ -190,20 +251,38 @@ impl RunDir {
         Ok(aside)
     }
 
-    /// Records that the run ended for good after update `step`.
+    /// Records that the run ended for good.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be written.
-    pub fn set_finished(&self, step: u64, reason: &str) -> Result<(), TrainError> {
-        let finished = Finished { step, reason: reason.into() };
-        let json = serde_json::to_vec(&finished).expect("an end is plain data");
-        write_file(&self.path.join("finished.json"), &json)
+    pub fn set_finished(&self, finished: &Finished) -> Result<(), TrainError> {
+        let json = serde_json::to_vec(finished).expect("an end is plain data");
+        write_file(&self.path.join(FINISHED), &json)
     }
 
-    /// The update after which the run ended for good; `None` for one that was killed or goes on.
-    pub fn finished(&self) -> Option<u64> {
-        let json = fs::read(self.path.join("finished.json")).ok()?;
-        serde_json::from_slice(&json).ok().map(|finished: Finished| finished.step)
+    /// The end of the run, if it ended after update `step`; `None` if it was killed before it came to its end there.
+    pub fn finished(&self, step: u64) -> Option<Finished> {
+        let json = fs::read(self.path.join(FINISHED)).ok()?;
+        let finished: Finished = serde_json::from_slice(&json).ok()?;
+        (finished.step == step).then_some(finished)
+    }
+
+    /// Forgets an end of the run unless it was after update `step`, from which the run goes on: coming there again, it
+    /// has an end to make again.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the file cannot be removed.
+    pub(crate) fn forget_other_end(&self, step: u64) -> Result<(), TrainError> {
+        let path = self.path.join(FINISHED);
+        if self.finished(step).is_some() {
+            return Ok(());
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(TrainError::io(&path, error))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -281,23 +360,36 @@ mod tests {
     fn pruning_keeps_the_newest() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let run = run_with(folder.path(), &[100, 200, 1_000_000]);
-        run.prune(0, |_| true).expect("prunes");
+        let scheduled = |_| CheckpointKind::Scheduled;
+        run.prune(0, scheduled).expect("prunes");
         assert_eq!(run.checkpoint_steps().expect("reads"), [100, 200, 1_000_000]);
-        run.prune(2, |_| true).expect("prunes");
+        run.prune(2, scheduled).expect("prunes");
         assert_eq!(run.checkpoint_steps().expect("reads"), [200, 1_000_000]);
-        run.prune(1, |_| true).expect("prunes");
-        run.prune(1, |_| true).expect("prunes");
+        run.prune(1, scheduled).expect("prunes");
+        run.prune(1, scheduled).expect("prunes");
         assert_eq!(run.checkpoint_steps().expect("reads"), [1_000_000]);
+    }
+
+    /// What pruning leaves where those of whole hundreds are scheduled, the others of this kind.
+    fn left(steps: &[u64], keep: usize, others: CheckpointKind) -> Vec<u64> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = run_with(folder.path(), steps);
+        let kind = |step| if step % 100 == 0 { CheckpointKind::Scheduled } else { others };
+        run.prune(keep, kind).expect("prunes");
+        run.checkpoint_steps().expect("reads")
+    }
+
+    #[test]
+    fn the_end_of_a_run_that_goes_on_is_kept_where_all_are() {
+        let left = |steps: &[u64], keep| left(steps, keep, CheckpointKind::Final);
+        assert_eq!(left(&[100, 150, 200, 250], 0), [100, 150, 200, 250]);
+        assert_eq!(left(&[100, 150, 200], 3), [100, 200]);
+        assert_eq!(left(&[100, 200, 250], 2), [200, 250]);
     }
 
     #[test]
     fn an_interruption_leaves_no_trace_among_the_checkpoints() {
-        let left = |steps: &[u64], keep| {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let run = run_with(folder.path(), steps);
-            run.prune(keep, |step| step % 100 == 0).expect("prunes");
-            run.checkpoint_steps().expect("reads")
-        };
+        let left = |steps: &[u64], keep| left(steps, keep, CheckpointKind::Interrupted);
         assert_eq!(left(&[100, 200, 250], 3), [100, 200, 250]);
         assert_eq!(left(&[100, 200, 250, 300], 3), [100, 200, 300]);
         assert_eq!(left(&[100, 200, 250], 1), [200, 250]);
@@ -324,11 +416,56 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_remembered() {
+    fn the_end_is_remembered_until_the_run_goes_on_from_elsewhere() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let run = run_with(folder.path(), &[]);
-        assert_eq!(run.finished(), None);
-        run.set_finished(800, "training.max_updates reached").expect("writes");
-        assert_eq!(run.finished(), Some(800));
+        assert_eq!(run.finished(800), None);
+        let validation = Some(ValidationState { validated: 800, ..ValidationState::default() });
+        let end = Finished { step: 800, reason: "max_updates reached".into(), validation };
+        run.set_finished(&end).expect("writes");
+        run.forget_other_end(800).expect("stays");
+        assert_eq!((run.finished(800), run.finished(700)), (Some(end), None));
+        run.forget_other_end(700).expect("removes");
+        assert_eq!(run.finished(800), None);
+        run.forget_other_end(700).expect("nothing to remove");
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
+        for name in [
+            "best/model.safetensors",
+            "last.old/model.safetensors",
+            "average.partial/notes.txt",
+            "metrics.jsonl",
+            "train.log",
+            "finished.json",
+            "valid/step-000100.hyp",
+            "checkpoints/step-000100.partial/config.json",
+        ] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("lies in a folder")).expect("makes");
+            fs::write(&file, "mine").expect("writes");
+            for error in [
+                RunDir::check(folder.path(), RunMode::New).expect_err("is refused"),
+                RunDir::open(folder.path(), RunMode::New).expect_err("is refused"),
+            ] {
+                assert!(
+                    matches!(&error, TrainError::FolderTaken { found, .. } if file.starts_with(found))
+                );
+                assert!(error.to_string().contains("choose another --out"), "{error}");
+            }
+            assert_eq!(fs::read_to_string(&file).expect("reads"), "mine");
+        }
+    }
+
+    #[test]
+    fn text_beside_a_run_and_what_a_refused_start_left_are_in_nobodys_way() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        drop(RunDir::open(folder.path(), RunMode::New).expect("opens"));
+        for name in ["train.de", "valid/newstest.de", "checkpoints/of-another-program.pt"] {
+            fs::write(folder.path().join(name), "text").expect("writes");
+        }
+        drop(RunDir::open(folder.path(), RunMode::New).expect("opens again"));
     }
 }

@@ -10,7 +10,7 @@ use burnformer_core::Seq2SeqConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
-use burnformer_train::checkpoint::{self, Progress, RunState, Saved};
+use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
 use burnformer_train::{Adam, Origin, TrainConfig, worst_batch_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
@@ -109,8 +109,10 @@ impl Checkpoint {
         let origin = Origin { train: hash.clone(), valid: None, tokenizers: [hash.clone(), hash] };
         let adam = Adam::new(config.optimizer, &model);
         let state = RunState::default();
-        let progress = Progress { adam: &adam, state: &state, config: &config, origin: &origin };
-        checkpoint::save(&folder.path().join("step"), &saved, &progress).unwrap();
+        let kind = CheckpointKind::Scheduled;
+        let trainer =
+            TrainerState { kind, adam: &adam, state: &state, config: &config, origin: &origin };
+        checkpoint::save(&folder.path().join("step"), &saved, &trainer).unwrap();
         Self { folder, config, origin }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
 use burnformer_infer::SearchSettings;
-use burnformer_train::checkpoint::{self, Loaded, Progress, RunState, Saved};
+use burnformer_train::checkpoint::{self, CheckpointKind, Loaded, RunState, Saved, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
 use burnformer_train::{Corpora, Learner, Origin, Recovery, RunMode, TrainConfig, TrainError};
 
@@ -81,8 +81,10 @@ impl Toy {
         let vocab = tokenizers.target.vocab_size();
         let (shape, search) = (config.model.over(vocab, vocab), SearchSettings::default());
         let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
-        let progress = Progress { adam: &adam, state: &state, config: &config, origin: &origin };
-        checkpoint::save(&path, &saved, &progress).unwrap();
+        let kind = CheckpointKind::Scheduled;
+        let trainer =
+            TrainerState { kind, adam: &adam, state: &state, config: &config, origin: &origin };
+        checkpoint::save(&path, &saved, &trainer).unwrap();
     }
 
     /// The loss of each log line.

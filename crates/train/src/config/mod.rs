@@ -17,7 +17,7 @@ pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::{ModelSettings, RnnSettings};
 
 use crate::adam::AdamSettings;
-use crate::early_stopping::Metric;
+use crate::early_stopping::EarlyStoppingMetric;
 use crate::recovery::RecoverySettings;
 use crate::schedule::ScheduleSettings;
 
@@ -174,7 +174,8 @@ pub struct TrainingSettings {
     /// units for it; on a CPU it only costs time.
     pub precision: Precision,
     /// The share of probability that the training target spreads over the whole vocabulary instead of the one
-    /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4).
+    /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4). Fixed once a
+    /// run has begun where `validation.metric` is `loss`.
     pub label_smoothing: f64,
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
     /// most every 100 updates, whether its numbers are finite.
@@ -226,7 +227,7 @@ pub struct ValidationSettings {
     /// The length penalty α of that search (paper §6.1); 0 or more. Larger values favour longer translations.
     pub alpha: f64,
     /// The number that decides which model becomes `best/` and when `validation.patience` is used up.
-    pub metric: Metric,
+    pub metric: EarlyStoppingMetric,
     /// The run ends after this many validations in a row without a better one; 0 never ends it.
     pub patience: u64,
     /// The number of hypotheses of the beam search on the test text after training, from 1 to 1,000; the paper
@@ -244,7 +245,7 @@ impl Default for ValidationSettings {
             max_sentences: 0,
             beam: 1,
             alpha: 0.0,
-            metric: Metric::Bleu,
+            metric: EarlyStoppingMetric::Bleu,
             patience: 0,
             test_beam: 4,
             test_alpha: 0.6,
@@ -259,7 +260,8 @@ pub struct CheckpointSettings {
     /// The number of updates between two checkpoints, from which a run can be resumed and averaged; 0 writes
     /// only the last one. A checkpoint holds the weights and twice as many numbers of the optimiser.
     pub every: u64,
-    /// The number of newest checkpoints that are kept on disk; 0 keeps all of them.
+    /// The number of newest checkpoints that are kept on disk, but at least as many as `checkpoints.average` takes;
+    /// 0 keeps all of them.
     pub keep: usize,
     /// The number of newest checkpoints whose weights are averaged after training (paper §6.1: 5 for the base
     /// model, 20 for the big one); 0 or 1 for no averaging. Averaging costs nothing when translating.
@@ -269,6 +271,16 @@ pub struct CheckpointSettings {
 impl Default for CheckpointSettings {
     fn default() -> Self {
         Self { every: 1000, keep: 5, average: 5 }
+    }
+}
+
+impl CheckpointSettings {
+    /// How many of the newest checkpoints stay: `keep`, or as many as the average takes; 0 for all.
+    pub fn kept(&self) -> usize {
+        match self.keep {
+            0 => 0,
+            keep => keep.max(self.average),
+        }
     }
 }
 

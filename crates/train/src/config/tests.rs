@@ -42,7 +42,7 @@ fn settings_override_the_file_and_the_file_the_preset() {
         set(&["model.d_ff=99", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"]).unwrap();
     assert_eq!(config.model.d_ff, 99);
     assert_eq!(config.data.train, ["a", "b"].map(PathBuf::from));
-    assert_eq!(config.validation.metric, Metric::Ppl);
+    assert_eq!(config.validation.metric, EarlyStoppingMetric::Ppl);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, Tokenizers};
 use burnformer_models::{Model, ModelConfig};
 
-use crate::checkpoint::RunState;
+use crate::best_model::BestModel;
+use crate::checkpoint::{CheckpointKind, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::log_interval::LogInterval;
@@ -81,6 +82,8 @@ pub struct Learner {
     /// Away only during an update, which works on it in place.
     model: Option<Model>,
     updater: Updater,
+    /// The model that `best/` holds, which may be from after the checkpoint that this process goes on from.
+    best_on_disk: Option<BestModel>,
     /// Where the run stands, as far as it was judged.
     state: RunState,
     /// Updates after that, whose statistics nobody has read.
@@ -137,7 +140,7 @@ impl Learner {
         let note = format!("stopped after update {}: {reason}", self.state.step);
         self.reporter.note(&note)?;
         match reason {
-            StopReason::Interrupted => self.save_checkpoint()?,
+            StopReason::Interrupted => self.save_checkpoint(CheckpointKind::Interrupted)?,
             reason => self.finish(reason)?,
         }
         self.reporter.finish()?;
@@ -192,8 +195,8 @@ impl Learner {
             }
             // In the middle of a row of skipped updates nobody knows yet whether the model is good.
             let sound = self.state.recovery.skipped == 0;
-            if sound && self.is_regular(step) {
-                self.save_checkpoint()?;
+            if sound && self.is_scheduled(step) {
+                self.save_checkpoint(CheckpointKind::Scheduled)?;
             }
             self.check_memory(sound)?;
             if let Some(reason) = self.limit_reached() {
@@ -222,7 +225,7 @@ impl Learner {
     fn check_memory(&mut self, sound: bool) -> Result<(), TrainError> {
         let checked = self.memory.check_process(&self.shape, &self.config, self.worst);
         if checked.is_err() && sound {
-            self.save_checkpoint()?;
+            self.save_checkpoint(CheckpointKind::Interrupted)?;
         }
         checked
     }
@@ -231,11 +234,13 @@ impl Learner {
 /// The limit of `config` that a run in `state` has come to.
 fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
     let (t, patience) = (&config.training, config.validation.patience);
+    // Patience last: the validation at the end of a run, which comes after the other limits, may exhaust it too, and a
+    // process that makes that end again has to find the reason of the first.
     let reached = [
-        (state.best.exhausted(patience), StopReason::Patience),
         (t.max_updates > 0 && state.step >= t.max_updates, StopReason::MaxUpdates),
         (t.max_minutes > 0.0 && state.seconds >= 60.0 * t.max_minutes, StopReason::MaxMinutes),
         (t.max_epochs > 0 && state.sampler.epoch >= t.max_epochs, StopReason::MaxEpochs),
+        (state.validation.early_stopping.exhausted(patience), StopReason::Patience),
     ];
     reached.into_iter().find(|(reached, _)| *reached).map(|(_, reason)| reason)
 }

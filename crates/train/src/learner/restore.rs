@@ -8,8 +8,9 @@ use burnformer_data::BatchSampler;
 use burnformer_models::{Model, ModelConfig};
 
 use super::Learner;
+use super::save::kind_of;
 use crate::adam::Adam;
-use crate::checkpoint::{self, Loaded, RunState};
+use crate::checkpoint::{self, CheckpointKind, Loaded, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::origin::Origin;
@@ -49,8 +50,9 @@ impl Start {
     }
 }
 
-/// The newest whole checkpoint of `run` among those that `wanted` names; its start if there is none yet.
-/// Damaged ones that are newer are named and set aside.
+/// The newest whole checkpoint of `run` among those of the updates that `wanted` names; its start if there is none yet.
+/// Damaged ones that are newer are named and set aside. A checkpoint at which the run came to its end knows what that
+/// end has shown.
 pub(super) fn newest(
     run: &RunDir,
     config: &TrainConfig,
@@ -66,6 +68,7 @@ pub(super) fn newest(
     for &step in steps.iter().rev() {
         match checkpoint::load(&run.checkpoint(step), config, origin, device) {
             Ok(loaded) => {
+                run.forget_other_end(step)?;
                 let start = start(run, loaded, &damaged)?;
                 return Ok(start.in_precision(config.training.precision));
             }
@@ -77,6 +80,7 @@ pub(super) fn newest(
         let damage = damaged.iter().map(|(_, error)| error.to_string()).collect();
         return Err(TrainError::AllDamaged { path: run.path().into(), damage });
     }
+    run.forget_other_end(0)?;
     let mut start = Start::fresh(config, shape, sampler, device)?;
     start.notes.push("no checkpoint yet: the run starts again from its beginning".into());
     Ok(start)
@@ -93,7 +97,10 @@ fn is_damage(error: &TrainError) -> bool {
 }
 
 fn start(run: &RunDir, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
-    let Loaded { model, adam, state, changes } = loaded;
+    let Loaded { model, adam, mut state, changes } = loaded;
+    if let Some(validation) = run.finished(state.step).and_then(|finished| finished.validation) {
+        state.validation = validation;
+    }
     let mut notes = Vec::new();
     for (step, error) in damaged {
         let aside = run.set_aside(*step)?;
@@ -110,12 +117,13 @@ fn start(run: &RunDir, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<
 
 impl Learner {
     /// Whether the configuration asks for a checkpoint after update `step`.
-    pub(super) fn is_regular(&self, step: u64) -> bool {
+    pub(super) fn is_scheduled(&self, step: u64) -> bool {
         let every = self.config.checkpoints.every;
         every > 0 && step.is_multiple_of(every)
     }
 
-    /// Goes back to the last checkpoint that the configuration asked for, at a lower learning rate.
+    /// Goes back to the last checkpoint that was scheduled, or that an earlier end of the run left, at a lower learning
+    /// rate. The best model so far stays the best.
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
@@ -126,8 +134,8 @@ impl Learner {
             let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         };
-        let (device, regular) =
-            (self.device().clone(), |at: u64| self.is_regular(at) && at <= step);
+        let device = self.device().clone();
+        let wanted = |at: u64| at <= step && kind_of(&self.run, at) != CheckpointKind::Interrupted;
         let start = newest(
             &self.run,
             &self.config,
@@ -135,12 +143,13 @@ impl Learner {
             &self.shape,
             &self.sampler,
             &device,
-            regular,
+            wanted,
         )?;
         start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
         self.state.recovery = recovery;
         self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
-        self.state = RunState { recovery: self.state.recovery, ..start.state };
+        let validation = self.state.validation.back_at(start.state.validation);
+        self.state = RunState { recovery: self.state.recovery, validation, ..start.state };
         self.updater.adam = start.adam;
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);

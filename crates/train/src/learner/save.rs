@@ -5,8 +5,9 @@ use burnformer_infer::SearchSettings;
 
 use super::{Learner, StopReason};
 use crate::average::average_models;
-use crate::checkpoint::{self, Progress, Saved};
+use crate::checkpoint::{self, CheckpointKind, Saved, TrainerState};
 use crate::error::TrainError;
+use crate::run_dir::{Finished, RunDir};
 
 impl Learner {
     pub(super) fn saved(&self) -> Saved<'_> {
@@ -19,42 +20,46 @@ impl Learner {
         }
     }
 
-    /// Writes the checkpoint of this update unless it is there, and `last`, then removes what is old.
-    pub(super) fn save_checkpoint(&mut self) -> Result<(), TrainError> {
+    /// Writes the checkpoint of this update unless it is there, and `last`, then removes what is old. Where the
+    /// configuration asks for one it is a scheduled one; elsewhere it is of the kind `otherwise`.
+    pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<(), TrainError> {
         // The weights are further than the state otherwise.
         assert!(self.unread.is_empty(), "{} updates unread at a checkpoint", self.unread.len());
         let path = self.run.checkpoint(self.state.step);
         if !path.exists() {
             // The metrics reach the disk first: no update of a checkpoint may lack its line.
             self.reporter.sync()?;
+            let kind = match self.is_scheduled(self.state.step) {
+                true => CheckpointKind::Scheduled,
+                false => otherwise,
+            };
             let (state, config, origin) = (&self.state, &self.config, &self.origin);
-            let progress = Progress { adam: &self.updater.adam, state, config, origin };
-            checkpoint::save(&path, &self.saved(), &progress)?;
+            let trainer = TrainerState { kind, adam: &self.updater.adam, state, config, origin };
+            checkpoint::save(&path, &self.saved(), &trainer)?;
         }
         checkpoint::publish(&path, &self.run.model("last"))?;
-        self.run.prune(self.config.checkpoints.keep, |step| self.is_regular(step))
+        self.run.prune(self.config.checkpoints.kept(), |step| kind_of(&self.run, step))
     }
 
     /// The end of a run: the last checkpoint, `last`, the average, and `best` if the average is better.
     /// Killed on the way, it is done again from that checkpoint, with the same outcome.
     pub(super) fn finish(&mut self, reason: StopReason) -> Result<(), TrainError> {
         let step = self.state.step;
-        if self.state.validated != step && !self.validate()? {
+        if self.state.validation.validated != step && !self.validate()? {
             let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
             let (loss, norm) = (f64::NAN, f64::NAN);
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         }
-        self.save_checkpoint()?;
-        let state = self.state;
+        self.save_checkpoint(CheckpointKind::Final)?;
         if self.config.checkpoints.average > 1 {
             self.average()?;
         }
         if self.validator.is_none() && self.config.checkpoints.average <= 1 {
             checkpoint::publish(&self.run.checkpoint(step), &self.run.model("best"))?;
         }
-        // The average is measured beside the run.
-        self.state = state;
-        self.run.set_finished(step, &reason.to_string())
+        // The checkpoint knows nothing of the average: who goes on from it has to.
+        let validation = Some(self.state.validation);
+        self.run.set_finished(&Finished { step, reason: reason.to_string(), validation })
     }
 
     fn average(&mut self) -> Result<(), TrainError> {
@@ -67,13 +72,16 @@ impl Learner {
         if self.validator.is_none() {
             return checkpoint::save_model(&self.run.model("best"), &self.saved());
         }
-        self.measure(true).map(drop)
+        self.validate_average().map(drop)
     }
 
     /// The newest checkpoints to average; damaged ones are named and left out.
     fn whole_checkpoints(&mut self) -> Result<Vec<u64>, TrainError> {
         let mut steps = self.run.checkpoint_steps()?;
-        steps.retain(|&step| self.is_regular(step) || step == self.state.step);
+        let current = self.state.step;
+        steps.retain(|&step| {
+            step == current || kind_of(&self.run, step) == CheckpointKind::Scheduled
+        });
         let newest = steps.len().saturating_sub(self.config.checkpoints.average);
         let mut whole = Vec::new();
         for &step in &steps[newest..] {
@@ -84,4 +92,10 @@ impl Learner {
         }
         Ok(whole)
     }
+}
+
+/// Why the checkpoint of `step` was written. One that cannot be read counts as scheduled: it is kept as long, and
+/// whoever needs it says what is wrong with it.
+pub(super) fn kind_of(run: &RunDir, step: u64) -> CheckpointKind {
+    checkpoint::kind(&run.checkpoint(step)).unwrap_or(CheckpointKind::Scheduled)
 }

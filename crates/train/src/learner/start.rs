@@ -9,7 +9,8 @@ use burnformer_models::{Model, ModelConfig};
 
 use super::restore::{Start, newest};
 use super::{Learner, limit_reached};
-use crate::config::TrainConfig;
+use crate::best_model::BestModel;
+use crate::config::{CheckpointSettings, TrainConfig};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
 use crate::folder::write_file;
@@ -71,7 +72,7 @@ impl Learner {
         // Before anything is written: what a run reported of its end stays.
         let step = start.state.step;
         if let Some(limit) = limit_reached(&config, &start.state)
-            && run.finished() == Some(step)
+            && run.finished(step).is_some()
         {
             return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
         }
@@ -82,6 +83,13 @@ impl Learner {
         let reporter = reporter(&config, &run, verbosity, resumed)?;
         let Start { model, adam, state, mut notes } = start;
         notes.extend(shared_out);
+        notes.extend(kept_for_the_average(&config.checkpoints));
+        notes.extend(left_out_of_validation(corpora));
+        // A run that starts again from its beginning may be another by its configuration: its best replaces what is there.
+        let best_on_disk = match state.step {
+            0 => None,
+            _ => BestModel::read(&run.model("best"), config.validation.metric),
+        };
         let mut learner = Self {
             updater: Updater {
                 adam,
@@ -105,6 +113,7 @@ impl Learner {
             worst: worst.1,
             model: Some(model),
             earlier_seconds: state.seconds,
+            best_on_disk,
             state,
             unread: Vec::new(),
             started: Instant::now(),
@@ -147,11 +156,9 @@ impl Learner {
     /// What was restored, in words.
     fn restored(&self) -> String {
         let state = &self.state;
-        let best = state.best.value.map_or("none".into(), |value| {
-            format!(
-                "{value:.4} at update {}, {} validations ago",
-                state.best.step, state.best.waited
-            )
+        let best = state.validation.best_model.map_or("none".into(), |best| {
+            let waited = state.validation.early_stopping.waited;
+            format!("the model of {best}, {waited} validations without improvement since")
         });
         format!(
             "resumed after update {}: parameters, {} steps of Adam's moments, seed {}, epoch {}, batch {} next, \
@@ -222,6 +229,30 @@ fn share_out(
     Ok((devices > 1).then_some(note))
 }
 
+/// Says so where more checkpoints stay than `checkpoints.keep` asks for.
+fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
+    let (keep, kept) = (settings.keep, settings.kept());
+    let note = || {
+        format!(
+            "checkpoints.keep is {keep}, but checkpoints.average takes the last {kept} at the end: {kept} are kept"
+        )
+    };
+    (kept > keep).then(note)
+}
+
+/// Says so where the model cannot be measured on all of the validation text.
+fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
+    let report = corpora.valid.as_ref()?.report();
+    let longest = corpora.longest_validated;
+    let note = || {
+        format!(
+            "validation text: {report}; pairs of more than {longest} tokens a side are left out of loss, perplexity \
+             and BLEU alike"
+        )
+    };
+    (report.dropped() > 0).then(note)
+}
+
 /// Computes the gradients of one batch on each device, all at once, and drops them: what an update needs,
 /// without making one. Model and random state stay as they are.
 fn try_batch(
@@ -276,6 +307,15 @@ mod tests {
             let says = note.is_some_and(|note| note.contains(&format!("instead of {given}")));
             assert_eq!(says, given != expected);
         }
+    }
+
+    #[test]
+    fn more_checkpoints_than_asked_for_are_kept_only_where_the_average_needs_them_and_said() {
+        let note =
+            |keep, average| kept_for_the_average(&CheckpointSettings { every: 10, keep, average });
+        assert_eq!([note(5, 5), note(0, 5), note(1, 0), note(1, 1)], [None, None, None, None]);
+        let said = note(2, 5).unwrap();
+        assert!(said.contains("checkpoints.keep is 2") && said.ends_with("5 are kept"), "{said}");
     }
 
     #[test]

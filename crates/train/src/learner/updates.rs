@@ -60,7 +60,7 @@ impl Learner {
             || self.unread.len() >= MOST_UNREAD
             || every(self.config.training.log_every)
             || every(self.config.validation.every)
-            || self.is_regular(ahead.step)
+            || self.is_scheduled(ahead.step)
             || limit_reached(&self.config, &ahead).is_some()
             || interrupted.load(Ordering::Relaxed)
     }

@@ -4,42 +4,70 @@ use burnformer_infer::InferError;
 
 use super::Learner;
 use crate::checkpoint;
-use crate::early_stopping::Metric;
 use crate::error::TrainError;
 use crate::report::ValidPoint;
 use crate::validate::Validation;
 
+/// What is validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// The model as it stands.
+    Model,
+    /// The average of the last checkpoints.
+    Average,
+}
+
 impl Learner {
-    /// Measures the model and keeps it as `best` if it is; false if its output is no number.
+    /// Measures the model and keeps it as `best` if it is the best of all; false if its output is NaN.
     pub(super) fn validate(&mut self) -> Result<bool, TrainError> {
-        let sound = self.measure(false)?;
-        if sound {
-            self.state.validated = self.state.step;
-        }
-        Ok(sound)
+        self.measure(Subject::Model)
     }
 
-    /// The same for the `averaged` model, which the state does not count as a validation of the run.
-    pub(super) fn measure(&mut self, averaged: bool) -> Result<bool, TrainError> {
+    /// Measures the average, which has taken the model's place, and keeps it as `best` if it is the best of all; false
+    /// if its output is NaN. For early stopping it does not count.
+    pub(super) fn validate_average(&mut self) -> Result<bool, TrainError> {
+        self.measure(Subject::Average)
+    }
+
+    fn measure(&mut self, subject: Subject) -> Result<bool, TrainError> {
         let Some(validator) = &self.validator else { return Ok(true) };
         let validation = match validator.validate(&self.shape, self.model(), self.device()) {
             Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
             validation => validation?,
         };
-        let metric = self.config.validation.metric;
-        let best = self.state.best.record(metric, value(metric, &validation), self.state.step);
-        self.report_validation(&validation, best, averaged)?;
+        let (metric, step) = (self.config.validation.metric, self.state.step);
+        let value = metric.value(&validation);
+        let averaged = subject == Subject::Average;
+        let best = self.state.validation.record(metric, value, step, averaged);
+        self.report_validation(&validation, best, subject)?;
         if best {
-            checkpoint::save_model(&self.run.model("best"), &self.saved())?;
+            self.save_best()?;
         }
         Ok(true)
+    }
+
+    /// Puts the model in `best/`, unless the one there is better. It may be: found after the checkpoint that the run was
+    /// resumed from, with other settings or on another device, it is not necessarily found again.
+    fn save_best(&mut self) -> Result<(), TrainError> {
+        let metric = self.config.validation.metric;
+        let best = self.state.validation.best_model.expect("a validation was recorded");
+        if let Some(there) = self.best_on_disk
+            && metric.is_better(there.value, Some(best.value))
+        {
+            return Ok(self
+                .reporter
+                .note(&format!("best/ keeps the model of {there}, which is better"))?);
+        }
+        checkpoint::save_best_model(&self.run.model("best"), &self.saved(), best, metric)?;
+        self.best_on_disk = Some(best);
+        Ok(())
     }
 
     fn report_validation(
         &mut self,
         validation: &Validation,
         best: bool,
-        averaged: bool,
+        subject: Subject,
     ) -> Result<(), TrainError> {
         self.state.seconds = self.seconds();
         let step = self.state.step;
@@ -52,23 +80,16 @@ impl Learner {
             bleu: validation.bleu,
             signature: validation.signature.clone(),
             best,
-            averaged,
+            averaged: subject == Subject::Average,
         })?;
         if validation.hypotheses.is_empty() {
             return Ok(());
         }
-        let path = self.run.hypotheses(step);
+        let path = match subject {
+            Subject::Model => self.run.hypotheses(step),
+            Subject::Average => self.run.hypotheses_of_average(step),
+        };
         let text = validation.hypotheses.join("\n") + "\n";
         fs::write(&path, text).map_err(|e| TrainError::io(&path, e))
-    }
-}
-
-/// The value of `metric`; without decoding, BLEU falls back to perplexity, negated so that higher is
-/// better.
-fn value(metric: Metric, validation: &Validation) -> f64 {
-    match metric {
-        Metric::Bleu => validation.bleu.unwrap_or(-validation.perplexity()),
-        Metric::Ppl => validation.perplexity(),
-        Metric::Loss => validation.loss,
     }
 }

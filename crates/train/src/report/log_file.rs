@@ -8,7 +8,7 @@ use super::clock;
 use super::error::{Result, unwritable};
 
 /// The log's name in a run directory.
-const LOG_FILE: &str = "train.log";
+pub const LOG_FILE: &str = "train.log";
 
 /// A log that only grows: what a killed run said stays said.
 #[derive(Debug)]

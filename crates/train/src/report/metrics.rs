@@ -36,12 +36,17 @@ impl Record {
 }
 
 /// What a run had reported when the checkpoint it goes on from was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
     /// Updates done.
     pub step: u64,
     /// The update of the last validation; 0 before the first.
     pub validated: u64,
+    /// The update at whose end the average was validated last; 0 before the first.
+    pub averaged: u64,
+    /// The validation of the model in `best/`: its update, and whether it is an average's. Its record stays even where
+    /// the run went back behind it.
+    pub best: Option<(u64, bool)>,
     /// Records of divergence.
     pub divergences: u64,
 }
@@ -51,10 +56,26 @@ impl ResumePoint {
     fn includes(&self, record: &Record) -> bool {
         match record {
             Record::Train(point) => point.step <= self.step,
-            // The average is measured at the end of a run, after its last checkpoint.
-            Record::Valid(point) if point.averaged => point.step < self.step,
+            // The average is measured at the end of a run, after its last checkpoint: an end that was interrupted
+            // is made again.
+            Record::Valid(point) if point.averaged => {
+                point.step < self.step || point.step <= self.averaged
+            }
             Record::Valid(point) => point.step <= self.validated,
             Record::Divergence(point) => point.number <= self.divergences,
+        }
+    }
+
+    /// Whether `record` is the validation of the model in `best/`, asked of a file's records in their order: only the
+    /// first that could be it is. A later one is of a model that is about to be made again.
+    fn takes_best(&mut self, record: &Record) -> bool {
+        match record {
+            Record::Valid(point)
+                if point.best && self.best == Some((point.step, point.averaged)) =>
+            {
+                self.best.take().is_some()
+            }
+            _ => false,
         }
     }
 }
@@ -125,12 +146,14 @@ impl MetricsFile {
 }
 
 /// Drops what a run wrote after `point`: those updates are about to be done, and written, again.
-fn cut(path: &Path, point: ResumePoint) -> Result<()> {
+fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
     let bytes = fs::read(path).map_err(unreadable(path))?;
     let mut kept = Vec::with_capacity(bytes.len());
-    for (_, line) in parse(path, &bytes)?.iter().filter(|(record, _)| point.includes(record)) {
-        kept.extend_from_slice(line);
-        kept.push(b'\n');
+    for (record, line) in parse(path, &bytes)? {
+        if point.takes_best(&record) || point.includes(&record) {
+            kept.extend_from_slice(line);
+            kept.push(b'\n');
+        }
     }
     if kept == bytes { Ok(()) } else { replace(path, &kept) }
 }
@@ -154,12 +177,19 @@ mod tests {
 
     /// Update `step`, validated there, nothing diverged.
     fn at(step: u64) -> Option<ResumePoint> {
-        Some(ResumePoint { step, validated: step, divergences: 0 })
+        Some(ResumePoint { step, validated: step, ..ResumePoint::default() })
     }
 
     fn valid(step: u64) -> Record {
         let signature = Some("nrefs:1|case:mixed".to_string());
         Record::Valid(ValidPoint { step, bleu: Some(24.25), signature, ..ValidPoint::default() })
+    }
+
+    fn averaged(step: u64) -> Record {
+        match valid(step) {
+            Record::Valid(point) => Record::Valid(ValidPoint { averaged: true, ..point }),
+            other => other,
+        }
     }
 
     /// A run directory whose run wrote `records` and then `tail`, and was killed.
@@ -217,10 +247,6 @@ mod tests {
 
     #[test]
     fn resuming_keeps_what_the_checkpoint_knew_and_nothing_else() {
-        let averaged = |step| match valid(step) {
-            Record::Valid(point) => Record::Valid(ValidPoint { averaged: true, ..point }),
-            other => other,
-        };
         let skip = |number, step| {
             let answer = super::super::point::Answer::Skip;
             let (loss, gnorm, rate_scale) = (1.0, 1.0, 1.0);
@@ -246,10 +272,32 @@ mod tests {
             averaged(200),
         ];
         let (dir, path) = killed_run(&records, b"");
-        let point = ResumePoint { step: 200, validated: 100, divergences: 1 };
+        let point =
+            ResumePoint { step: 200, validated: 100, divergences: 1, ..ResumePoint::default() };
         MetricsFile::open(dir.path(), Some(point)).unwrap();
         let kept = [train(100), valid(100), averaged(100), skip(1, 230), train(200)];
         assert_eq!(read_metrics(&path).unwrap(), kept);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_after_its_end_keeps_the_record_of_its_average() {
+        let (dir, path) = killed_run(&[train(200), valid(200), averaged(200)], b"");
+        let ended = ResumePoint { averaged: 200, ..at(200).unwrap() };
+        MetricsFile::open(dir.path(), Some(ended)).unwrap();
+        assert_eq!(read_metrics(&path).unwrap(), [train(200), valid(200), averaged(200)]);
+    }
+
+    #[test]
+    fn the_record_of_the_best_model_stays_where_the_run_goes_back_behind_it() {
+        let best = |loss| match valid(240) {
+            Record::Valid(point) => Record::Valid(ValidPoint { best: true, loss, ..point }),
+            other => other,
+        };
+        // Of two that could be it the first is: the second is about to be made again.
+        let (dir, path) = killed_run(&[valid(200), best(3.0), valid(220), best(2.0)], b"");
+        let point = ResumePoint { best: Some((240, false)), ..at(200).unwrap() };
+        MetricsFile::open(dir.path(), Some(point)).unwrap();
+        assert_eq!(read_metrics(&path).unwrap(), [valid(200), best(3.0)]);
     }
 
     #[test]

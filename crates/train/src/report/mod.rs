@@ -27,6 +27,7 @@ mod point;
 mod reporter;
 
 pub use error::ReportError;
+pub use log_file::LOG_FILE;
 pub use metrics::{METRICS_FILE, Record, ResumePoint, read_metrics};
 pub use point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
 pub use reporter::{Reporter, ReporterOptions, Verbosity};

@@ -155,7 +155,8 @@ mod tests {
     use super::*;
 
     fn quiet(step: Option<u64>) -> ReporterOptions {
-        let resume = step.map(|step| ResumePoint { step, validated: step, divergences: 0 });
+        let resume =
+            step.map(|step| ResumePoint { step, validated: step, ..ResumePoint::default() });
         ReporterOptions { verbosity: Verbosity::Quiet, resume, ..ReporterOptions::default() }
     }
 

@@ -1,0 +1,76 @@
+//! The model in `best/`, and what it is worth.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::early_stopping::EarlyStoppingMetric;
+use crate::error::TrainError;
+use crate::exact;
+
+/// The file of `best/` that tells what its model is worth.
+const FILE: &str = "validation.json";
+
+/// The validation that made a model the best of its run: a model of the run itself, or an average of checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestModel {
+    /// Updates made.
+    pub step: u64,
+    /// Whether it is the average of the checkpoints up to there.
+    pub averaged: bool,
+    /// The metric's value.
+    #[serde(with = "exact")]
+    pub value: f64,
+}
+
+/// What [`FILE`] holds.
+#[derive(Serialize, Deserialize)]
+struct File {
+    metric: EarlyStoppingMetric,
+    #[serde(flatten)]
+    best: BestModel,
+}
+
+impl BestModel {
+    /// Writes what the model is worth by `metric` to the model directory `folder`.
+    pub(crate) fn write(
+        self,
+        folder: &Path,
+        metric: EarlyStoppingMetric,
+    ) -> Result<(), TrainError> {
+        let path = folder.join(FILE);
+        let json = serde_json::to_vec_pretty(&File { metric, best: self });
+        let json = json.expect("a validation is plain data");
+        fs::write(&path, json).map_err(|e| TrainError::io(&path, e))
+    }
+
+    /// What the model in `folder` is worth by `metric`; `None` where that is not known.
+    pub(crate) fn read(folder: &Path, metric: EarlyStoppingMetric) -> Option<Self> {
+        let file: File = serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()?;
+        (file.metric == metric).then_some(file.best)
+    }
+}
+
+impl std::fmt::Display for BestModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what =
+            if self.averaged { "the average of the checkpoints up to update" } else { "update" };
+        write!(f, "{what} {} ({:.4})", self.step, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_is_worth_comes_back_bit_for_bit_for_its_own_metric_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let best = BestModel { step: 300, averaged: true, value: 35.13 + f64::EPSILON * 16.0 };
+        best.write(folder.path(), EarlyStoppingMetric::Bleu).unwrap();
+        assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
+        assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);
+        assert_eq!(BestModel::read(&folder.path().join("none"), EarlyStoppingMetric::Bleu), None);
+    }
+}
