@@ -54,8 +54,10 @@ impl BestModel {
 
 impl std::fmt::Display for BestModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what =
-            if self.averaged { "the average of the checkpoints up to update" } else { "update" };
+        let what = match self.averaged {
+            false => "the model of update",
+            true => "the average of the checkpoints up to update",
+        };
         write!(f, "{what} {} ({:.4})", self.step, self.value)
     }
 }

@@ -1,13 +1,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use burnformer_core::Positions;
 use burnformer_data::{
     CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, TokenizedCorpus,
     Tokenizer, TokenizerSource, Tokenizers, prepare,
 };
 use burnformer_infer::LONGEST_SENTENCE;
-use burnformer_models::Architecture;
 
 use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
 use crate::error::TrainError;
@@ -131,11 +129,9 @@ impl Corpora {
 /// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what training takes if
 /// that is more, as far as learned positions reach.
 fn longest_validated(config: &TrainConfig) -> usize {
-    let (data, model) = (&config.data, &config.model);
+    let data = &config.data;
     let longest = data.max_source_len.max(data.max_target_len).max(LONGEST_SENTENCE - 1);
-    let learned =
-        model.architecture == Architecture::Transformer && model.positions == Positions::Learned;
-    if learned { longest.min(model.max_positions - 1) } else { longest }
+    config.model.positions_known().map_or(longest, |positions| longest.min(positions - 1))
 }
 
 /// `data.cache`, or a folder of the user's cache.

@@ -142,6 +142,7 @@ fn sampler(corpus: &Arc<TokenizedCorpus>, budget: usize) -> Result<BatchSampler,
 
 #[cfg(test)]
 mod tests {
+    use burnformer_core::Seq2SeqConfig;
     use burnformer_data::Batch;
 
     use super::*;

@@ -117,6 +117,13 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
+    /// Most positions of a side, `</s>` among them, where they are learned; `None` where there is no limit.
+    pub(crate) fn positions_known(&self) -> Option<usize> {
+        let learned =
+            self.architecture == Architecture::Transformer && self.positions == Positions::Learned;
+        learned.then_some(self.max_positions)
+    }
+
     /// The configuration over vocabularies of these sizes.
     pub fn over(&self, source_vocab: usize, target_vocab: usize) -> ModelConfig {
         match self.architecture {

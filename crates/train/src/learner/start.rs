@@ -156,13 +156,11 @@ impl Learner {
     /// What was restored, in words.
     fn restored(&self) -> String {
         let state = &self.state;
-        let best = state.validation.best_model.map_or("none".into(), |best| {
-            let waited = state.validation.early_stopping.waited;
-            format!("the model of {best}, {waited} validations without improvement since")
-        });
+        let best = state.validation.best_model.map_or("none yet".into(), |best| best.to_string());
+        let waited = state.validation.early_stopping.waited;
         format!(
             "resumed after update {}: parameters, {} steps of Adam's moments, seed {}, epoch {}, batch {} next, \
-             learning rate {:.3e}, best {best}, {} tokens in {:.0} s",
+             learning rate {:.3e}, best model: {best}, {waited} validations without improvement, {} tokens in {:.0} s",
             state.step,
             state.optimizer_steps,
             self.config.training.seed,

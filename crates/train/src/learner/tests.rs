@@ -387,7 +387,7 @@ fn a_best_model_of_an_abandoned_continuation_is_replaced_by_a_better_one_alone()
     assert!(again[2].loss > all[2].loss && again[2].loss < all[1].loss, "{again:?}");
     assert!(toy.best("run") == best, "a better model was overwritten");
     let log = toy.log("run");
-    assert!(log.contains("best/ keeps the model of update 15 ("), "{log}");
+    assert!(log.contains("best/ stays as it is: it holds the model of update 15 ("), "{log}");
 }
 
 #[test]

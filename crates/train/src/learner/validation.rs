@@ -56,7 +56,7 @@ impl Learner {
         {
             return Ok(self
                 .reporter
-                .note(&format!("best/ keeps the model of {there}, which is better"))?);
+                .note(&format!("best/ stays as it is: it holds {there}, which is better"))?);
         }
         checkpoint::save_best_model(&self.run.model("best"), &self.saved(), best, metric)?;
         self.best_on_disk = Some(best);
