@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::exit_code;
+use crate::{exit_code, say};
 
 /// The version of mdBook that the guide is written for.
 const VERSION: &str = "0.5.4";
@@ -14,15 +14,15 @@ pub fn build(workspace: &Path) -> ExitCode {
     let docs = workspace.join("docs");
     match Command::new("mdbook").arg("build").arg("--dest-dir").arg(&folder).arg(&docs).status() {
         Err(cause) => {
-            eprintln!(
+            say(format_args!(
                 "xtask: mdbook does not start ({cause}); install it by: cargo install mdbook --version {VERSION} --locked"
-            );
+            ));
             ExitCode::FAILURE
         }
         Ok(status) => {
             let code = exit_code(Ok(status));
             if status.success() {
-                eprintln!("xtask: the guide is {}", folder.join("index.html").display());
+                say(format_args!("xtask: the guide is {}", folder.join("index.html").display()));
             }
             code
         }

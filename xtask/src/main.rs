@@ -6,13 +6,17 @@
 //! The trade-off is a list of names kept by hand in exchange for no dependencies at all: this
 //! program compiles in a second and never waits for Burn.
 
+// `println!` and `eprintln!` panic where their stream fails.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod devices;
 mod guide;
 mod worker;
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::fmt::Display;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
@@ -84,19 +88,35 @@ fn main() -> ExitCode {
 }
 
 fn help() -> ExitCode {
-    println!(
-        "Usage: cargo xtask <command> [arguments]\n\nCommands of burnformer (--help explains):"
+    let list = |entries: &[Entry]| -> String {
+        entries.iter().map(|(name, what)| format!("  {name:<10} {what}\n")).collect()
+    };
+    let text = format!(
+        "Usage: cargo xtask <command> [arguments]\n\nCommands of burnformer (--help explains):\n{}\n\
+         Commands for developers:\n{}\n--device {} builds that device in.\n",
+        list(&FORWARDED),
+        list(&OWN),
+        devices::FEATURES.join("|")
     );
-    FORWARDED.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
-    println!("\nCommands for developers:");
-    OWN.iter().for_each(|(name, what)| println!("  {name:<10} {what}"));
-    println!("\n--device {} builds that device in.", devices::FEATURES.join("|"));
-    ExitCode::SUCCESS
+    let mut output = io::stdout();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        // Whoever reads it may stop early, as `head` does.
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => {
+            say(format_args!("xtask: standard output: cannot be written: {cause}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Prints a line on standard error; a failure to do so is ignored, where `eprintln!` would panic.
+fn say(text: impl Display) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 fn unknown(name: &str) -> ExitCode {
     let hint = nearest(name).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default();
-    eprintln!("xtask: no command `{name}`.{hint} `cargo xtask` lists them all.");
+    say(format_args!("xtask: no command `{name}`.{hint} `cargo xtask` lists them all."));
     ExitCode::from(USAGE)
 }
 
@@ -115,7 +135,7 @@ fn test(args: &[OsString]) -> ExitCode {
     for device in plan.local() {
         if !plan.is_here(device) {
             let verdict = if plan.named { "FAILED" } else { "left out" };
-            eprintln!("xtask: no {device} device computes here: its tests are {verdict}");
+            say(format_args!("xtask: no {device} device computes here: its tests are {verdict}"));
             passed &= !plan.named;
             continue;
         }
@@ -133,21 +153,21 @@ fn test(args: &[OsString]) -> ExitCode {
                 same_numbers(&plan, "the CPU of another process", &ON_EVERY_DEVICE, &variables)
             }
             Err(cause) => {
-                eprintln!("xtask: no worker starts: {cause}");
+                say(format_args!("xtask: no worker starts: {cause}"));
                 false
             }
         };
     }
-    eprintln!(
+    say(format_args!(
         "xtask: {}",
         if passed { "every test passed" } else { "the tests failed, see above" }
-    );
+    ));
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Whether `tests` pass on `device`, which `variables` make the default.
 fn same_numbers(plan: &Plan, device: &str, tests: &[&str], variables: &[(&str, &str)]) -> bool {
-    eprintln!("xtask: the same numbers on {device}");
+    say(format_args!("xtask: the same numbers on {device}"));
     let tests = tests.iter().flat_map(|test| ["--test", test]).map(OsString::from);
     let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
     plan.cargo_test(&tests, variables) == ExitCode::SUCCESS
@@ -157,12 +177,17 @@ fn same_numbers(plan: &Plan, device: &str, tests: &[&str], variables: &[(&str, &
 fn check(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     if let Some(argument) = plan.rest.first() {
-        eprintln!("xtask: `check` takes no arguments but --device, not {}", argument.display());
+        say(format_args!(
+            "xtask: `check` takes no arguments but --device, not {}",
+            argument.display()
+        ));
         return ExitCode::from(USAGE);
     }
     let succeeds = |before: &[&str], after: &[&str]| {
         if before[0] == "deny" && !has_deny() {
-            eprintln!("xtask: licences are not checked, cargo-deny is missing: {INSTALL_DENY}");
+            say(format_args!(
+                "xtask: licences are not checked, cargo-deny is missing: {INSTALL_DENY}"
+            ));
             return true;
         }
         let without = WITHOUT_FEATURES.contains(&before[0]);
@@ -172,17 +197,17 @@ fn check(args: &[OsString]) -> ExitCode {
             .map(|part| part.iter().map(|argument| String::from(*argument)).collect::<Vec<_>>())
             .collect::<Vec<_>>()
             .join(&features[..]);
-        eprintln!("xtask: cargo {}", step.join(" "));
+        say(format_args!("xtask: cargo {}", step.join(" ")));
         let status = cargo(&step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
         exit_code(status) == ExitCode::SUCCESS
     };
     let failed = CHECKS.iter().filter(|(_, before, after)| !succeeds(before, after));
     let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
     if failed.is_empty() {
-        eprintln!("xtask: every check passed");
+        say(format_args!("xtask: every check passed"));
         return ExitCode::SUCCESS;
     }
-    eprintln!("xtask: failed: {}", failed.join(", "));
+    say(format_args!("xtask: failed: {}", failed.join(", ")));
     ExitCode::FAILURE
 }
 
@@ -246,7 +271,7 @@ fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
 /// The child's exit code; 1 where it did not start or a signal ended it.
 fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
     if let Err(cause) = &status {
-        eprintln!("xtask: cannot start cargo: {cause}");
+        say(format_args!("xtask: cannot start cargo: {cause}"));
     }
     let code = status.ok().and_then(|status| status.code());
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)

@@ -1,72 +1,112 @@
 //! The corpus inside the binary: Tatoeba German–English (see `assets/corpus`).
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_train::TextName;
 use burnformer_train::config::DataSettings;
 use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+const CORPUS: &str = "tatoeba-de-en";
 
 macro_rules! files {
     ($($name:literal),*) => {
-        [$(($name, include_bytes!(concat!("../../../assets/corpus/tatoeba-de-en/", $name)) as &[u8])),*]
+        [$(($name, include_bytes!(concat!("../../../assets/corpus/tatoeba-de-en/", $name, ".zst")) as &[u8])),*]
     };
 }
 
-const FILES: [(&str, &[u8]); 6] = files!(
-    "train.de.zst",
-    "train.en.zst",
-    "valid.de.zst",
-    "valid.en.zst",
-    "test.de.zst",
-    "test.en.zst"
-);
+const FILES: [(&str, &[u8]); 6] =
+    files!("train.de", "train.en", "valid.de", "valid.en", "test.de", "test.en");
 
-/// The three parts of the corpus as files: German (source), English (target).
-pub struct EmbeddedCorpus {
-    /// Text to learn from.
-    pub train: Vec<PathBuf>,
-    /// Text to validate on.
-    pub valid: Vec<PathBuf>,
-    /// Text to test on.
-    pub test: Vec<PathBuf>,
-}
-
-/// Names the corpus, unpacked into `cache`, where `data` names no training text; its other parts too where
-/// those are missing.
-///
-/// # Errors
-/// As [`unpack`].
-pub fn fill(data: &mut DataSettings, cache: &Path) -> Result<()> {
+/// Names the corpus where `data` names no training text; its other parts too where those are missing.
+pub fn fill(data: &mut DataSettings) {
     if !data.train.is_empty() {
-        return Ok(());
+        return;
     }
-    let corpus = unpack(cache)?;
-    data.train = corpus.train;
-    for (key, own) in [(&mut data.valid, corpus.valid), (&mut data.test, corpus.test)] {
-        if key.is_empty() {
-            *key = own;
+    for ((_, names), part) in data.texts_mut().into_iter().zip(["train", "valid", "test"]) {
+        if names.is_empty() {
+            let entry = |side| TextName::Embedded(format!("{CORPUS}/{part}.{side}")).to_entry();
+            *names = ["de", "en"].map(entry).to_vec();
         }
     }
-    Ok(())
 }
 
-/// Unpacks the corpus into `cache`, or finds it there.
+/// The names of all texts, as a configuration has them.
+pub fn entries() -> Vec<String> {
+    let entry = |name: &str| TextName::Embedded(format!("{CORPUS}/{name}")).to_entry();
+    FILES.iter().map(|(name, _)| entry(name).display().to_string()).collect()
+}
+
+/// The text `name`, unpacked into `cache` or found there; `None` if there is no such text.
 ///
 /// # Errors
-/// If a file cannot be written.
-pub fn unpack(cache: &Path) -> Result<EmbeddedCorpus> {
-    let folder = cache.join("corpus").join("tatoeba-de-en");
-    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
-    for (name, bytes) in FILES {
-        let path = folder.join(name);
-        if fs::read(&path).is_ok_and(|found| Sha256::digest(found) == Sha256::digest(bytes)) {
-            continue;
-        }
-        let partial = folder.join(format!("{name}.{}.partial", std::process::id()));
-        let write = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
-        write.with_context(|| format!("{}", path.display()))?;
+/// If the file cannot be written.
+pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
+    let within = name.strip_prefix(CORPUS).and_then(|rest| rest.strip_prefix('/'));
+    let Some((name, bytes)) = FILES.iter().find(|(known, _)| Some(*known) == within) else {
+        return Ok(None);
+    };
+    let folder = cache.join("corpus").join(CORPUS);
+    let path = folder.join(format!("{name}.zst"));
+    let is_whole = |found: Vec<u8>| {
+        found.len() == bytes.len() && Sha256::digest(found) == Sha256::digest(bytes)
+    };
+    if !fs::read(&path).is_ok_and(is_whole) {
+        let write = || {
+            fs::create_dir_all(&folder)?;
+            let mut file = NamedTempFile::new_in(&folder)?;
+            file.write_all(bytes)?;
+            file.persist(&path).map_err(|error| error.error)
+        };
+        write().with_context(|| {
+            format!(
+                "{}: cannot be written; choose another folder with --set data.cache=FOLDER",
+                path.display()
+            )
+        })?;
     }
-    let pair = |part: &str| ["de", "en"].map(|l| folder.join(format!("{part}.{l}.zst"))).to_vec();
-    Ok(EmbeddedCorpus { train: pair("train"), valid: pair("valid"), test: pair("test") })
+    Ok(Some(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_that_is_named_is_found_and_a_damaged_one_unpacked_again() {
+        let cache = tempfile::tempdir().unwrap();
+        let find = |entry: &str| {
+            let name = TextName::parse("data.train", Path::new(entry)).unwrap();
+            let TextName::Embedded(name) = name else { panic!("{name:?}") };
+            super::find(&name, cache.path()).unwrap()
+        };
+        assert_eq!(entries().len(), 6);
+        for entry in entries() {
+            let path = find(&entry).expect(&entry);
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, "damaged").unwrap();
+            assert_eq!(find(&entry), Some(path.clone()));
+            assert_eq!(fs::read(&path).unwrap(), whole);
+        }
+        assert_eq!(find("embedded:tatoeba-de-en/train.fr"), None);
+        assert_eq!(find("embedded:train.de"), None);
+    }
+
+    #[test]
+    fn the_corpus_stands_in_for_what_is_not_named() {
+        let mut data = DataSettings { valid: vec!["own.tsv".into()], ..DataSettings::default() };
+        fill(&mut data);
+        assert_eq!(data.train[0], Path::new("embedded:tatoeba-de-en/train.de"));
+        assert_eq!(data.valid, [Path::new("own.tsv")]);
+        assert_eq!(data.test[1], Path::new("embedded:tatoeba-de-en/test.en"));
+        let mut own = DataSettings { train: vec!["own.tsv".into()], ..DataSettings::default() };
+        fill(&mut own);
+        assert!(
+            own.valid.is_empty() && own.test.is_empty(),
+            "another corpus's texts would not fit"
+        );
+    }
 }

@@ -1,18 +1,22 @@
 //! `burnformer`: train, score and run translation models from one binary.
 //!
 //! The only crate that picks backends: every command takes `--device`, and the libraries below it
-//! take what that names. stdout carries results only; everything else goes to stderr. Exit codes:
-//! 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
+//! take what that names. stdout carries results only; everything else goes to stderr. A stdout that
+//! nobody reads any more ends the command quietly, one that cannot be written is a failure; a stderr
+//! that fails changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by
+//! Ctrl-C and SIGTERM.
+
+// `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod commands;
 mod device;
 mod embedded;
+mod line_warnings;
 mod output;
 mod signals;
-mod spool;
-mod tolerated;
+mod texts;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -59,11 +63,21 @@ enum Command {
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
+/// Exit code for a command line that makes no sense.
+const WRONG_USAGE: u8 = 2;
+
 fn main() -> ExitCode {
     burnformer_core::keep_freed_memory();
     device::prepare();
-    let command = Cli::parse().command;
-    let result = device::guarded("", || match command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(usage) => return exit_code(output::print_usage(usage)),
+    };
+    exit_code(device::guarded("", || run(command)))
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Train(args) => commands::train::run(args),
         Command::Translate(args) => commands::translate::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
@@ -77,23 +91,25 @@ fn main() -> ExitCode {
         Command::Devices(args) => commands::devices::run(args),
         Command::Worker(args) => commands::worker::run(args),
         Command::Bench(args) => commands::bench::run(args),
-    });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) if error.is::<signals::Stopped>() => {
-            let code = error.downcast_ref().map_or(1, signals::Stopped::exit_code);
-            ExitCode::from(code)
-        }
-        Err(error) => {
-            if let Some(usage) = error.downcast_ref::<clap::Error>() {
-                usage.exit();
-            }
-            // `eprintln!` would panic where standard error cannot be written.
-            let _ = writeln!(std::io::stderr(), "error: {}", message(&error));
-            ExitCode::FAILURE
-        }
     }
+}
+
+/// The exit code of a command that came to `result`, of which it tells what the user has to know.
+fn exit_code(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if error.is::<output::Closed>() {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(stopped) = error.downcast_ref::<signals::Stopped>() {
+        return ExitCode::from(stopped.exit_code());
+    }
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        // Standard error may fail; the exit code tells all the same.
+        let _ = usage.print();
+        return ExitCode::from(WRONG_USAGE);
+    }
+    output::say(format_args!("error: {}", message(&error)));
+    ExitCode::FAILURE
 }
 
 /// The error and its causes, but for those that it has named itself.
@@ -106,12 +122,6 @@ fn message(error: &anyhow::Error) -> String {
         }
         text
     })
-}
-
-/// Whoever reads our output may stop early, as `head` does; that is no failure.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
-    io.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

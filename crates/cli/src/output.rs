@@ -2,11 +2,16 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
+
+/// Says that nobody reads the results any more: whoever did may stop early, as `head` does, and that is no failure.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads the output any more")]
+pub struct Closed;
 
 /// Results on their way to a file or to standard output.
 pub struct Output {
@@ -21,7 +26,7 @@ impl Output {
     /// If the file cannot be made, or is one of `inputs`, which would be emptied before it is read.
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
-            let writer = Box::new(BufWriter::new(std::io::stdout()));
+            let writer = Box::new(BufWriter::new(io::stdout()));
             return Ok(Self { name: "standard output".into(), writer });
         };
         let same =
@@ -41,17 +46,24 @@ impl Output {
     /// Writes one line.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// [`Closed`] if nobody reads it any more, or if the system refuses.
     pub fn line(&mut self, line: impl Display) -> Result<()> {
-        writeln!(self.writer, "{line}").with_context(|| unwritable(&self.name))
+        writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
 
     /// Hands over what is still buffered.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// As [`line`](Self::line).
     pub fn flush(&mut self) -> Result<()> {
-        self.writer.flush().with_context(|| unwritable(&self.name))
+        self.writer.flush().map_err(|cause| self.failed(cause))
+    }
+
+    fn failed(&self, cause: io::Error) -> anyhow::Error {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Closed.into(),
+            _ => anyhow::Error::new(cause).context(unwritable(&self.name)),
+        }
     }
 }
 
@@ -66,11 +78,30 @@ fn unwritable(name: &str) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// If the system refuses; `println!` would panic.
+/// As [`Output::line`]; `println!` would panic.
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::create(None, &[])?;
     output.line(text)?;
     output.flush()
+}
+
+/// Prints what is no result, of one line or several, on standard error. A terminal that went away or a full disk must not
+/// end a run of days, so a failure is ignored; `eprintln!` would panic.
+pub fn say(text: impl Display) {
+    // In one piece, so that lines of several threads or processes do not mix.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Answers a command line that was not understood, or that asks for help or the version.
+///
+/// # Errors
+/// `usage` itself if it is an error; for what goes to standard output as [`Output::line`].
+pub fn print_usage(usage: clap::Error) -> Result<()> {
+    if usage.use_stderr() {
+        return Err(usage.into());
+    }
+    let output = Output::create(None, &[])?;
+    usage.print().and_then(|()| io::stdout().flush()).map_err(|cause| output.failed(cause))
 }
 
 /// The error for options that make no sense together, which exits with 2 as clap's own do.

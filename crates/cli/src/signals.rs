@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::output::Output;
+use crate::output::{Output, say};
 
 /// Says that a signal ended the command; its exit code is 128 plus the signal's number, as of a process
 /// that the signal killed.
@@ -45,7 +45,7 @@ impl Signals {
                 if !ours.patient.load(Ordering::SeqCst) || ours.stop.swap(true, Ordering::SeqCst) {
                     signal_hook::low_level::exit(128 + signal);
                 }
-                eprintln!("{notice}");
+                say(notice);
             }
         })?;
         Ok(signals)

@@ -212,5 +212,10 @@ fn standard_input_is_read_once() {
     let text = Text::new();
     let dash = Path::new("-");
     let output = run_with(&text.arguments(&[dash, dash], &[]), tsv(20).as_bytes());
-    assert_refused(&output, 1, &["`-` was given for both sides"]);
+    assert_refused(&output, 1, &["`-` was given twice", "one TSV"]);
+    let (de, en) = sides(20);
+    let (de, en) = (text.write("a.de", de), text.write("a.en", en));
+    let twice = text.arguments(&[dash, &en], &["--valid", "-", de.to_str().unwrap()]);
+    assert_refused(&run_with(&twice, tsv(20).as_bytes()), 1, &["`-` was given twice"]);
+    assert!(!text.folder.path().join("run").exists(), "a run that never began");
 }

@@ -166,6 +166,8 @@ fn prefixes_that_do_not_match_are_named() {
         1,
         &["/no/such: no such file"],
     );
+    let twice = translate(&["--prefix", "-"], b"eins\nzwei\n");
+    assert_refused(&twice, 1, &["`-` was given twice", "read only once"]);
 }
 
 /// Splits an n-best list into its numbers, texts and scores.

@@ -169,6 +169,32 @@ fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
 }
 
 #[test]
+fn without_a_folder_the_run_written_last_goes_on_whatever_its_number() {
+    let toy = Toy::new();
+    let train = |updates: &str, more: &[&str]| {
+        let updates = format!("training.max_updates={updates}");
+        let arguments =
+            train_arguments(toy.folder.path(), &toy.corpus, "unnamed", &["--set", &updates]);
+        let mut command = common::burnformer(&arguments[..1]);
+        // Without `--out FOLDER`.
+        command.args(&arguments[3..]).args(more).current_dir(toy.folder.path());
+        let output = command.output().unwrap();
+        let said = stderr(&output);
+        let folder = said.lines().find_map(|line| line.strip_prefix("run: ")).map(String::from);
+        (output, folder)
+    };
+    let (nothing, _) = train("2", &["--resume"]);
+    common::assert_refused(&nothing, 1, &["no run under runs", "--out"]);
+    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/tiny"));
+    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/tiny-2"));
+    assert_eq!(train("4", &["--resume"]).1.as_deref(), Some("runs/tiny-2"));
+    stdout(&train("4", &["--resume", "--out", "runs/tiny"]).0);
+    assert_eq!(train("6", &["--resume"]).1.as_deref(), Some("runs/tiny"));
+    let (other, _) = train("8", &["--resume", "--preset", "small"]);
+    common::assert_refused(&other, 1, &["no run under runs/small", "--out"]);
+}
+
+#[test]
 fn a_dry_run_prints_a_configuration_that_can_be_used() {
     let toy = Toy::new();
     let text = stdout(&toy.train("dry", &["--dry-run"]));

@@ -110,16 +110,24 @@ pub enum DataError {
         /// The format that the name promises.
         expected: &'static str,
     },
-    /// Both sides of a corpus were given as `-`.
+    /// Standard input or another pipe was given for more than one text.
     #[error(
-        "`-` was given for both sides, but standard input can be read once; give one TSV, or one side as a file"
+        "`{path}` was given twice, but standard input and pipes can be read only once; give one TSV, or write the text \
+         to a file first (`cat > corpus.tsv`)", path = path.display()
     )]
-    StandardInputTwice,
-    /// Standard input was given where the text has to be read more than once.
+    PipeTwice {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Standard input or another pipe was given where the text has to be read more than once.
     #[error(
-        "`-` cannot be used here, because the text is read more than once; write it to a file first (`cat > corpus.tsv`)"
+        "`{path}` cannot be used here, because the text is read more than once and a pipe can be read only once; write \
+         it to a file first (`cat > corpus.tsv`)", path = path.display()
     )]
-    StandardInputNotRepeatable,
+    NotRepeatable {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     InvalidSetting {

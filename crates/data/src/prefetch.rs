@@ -88,13 +88,12 @@ mod tests {
 
     #[test]
     fn items_come_in_order_and_errors_among_them() {
-        let items =
-            (0..100).map(|i| if i == 50 { Err(DataError::StandardInputTwice) } else { Ok(i) });
+        let items = (0..100).map(|i| if i == 50 { Err(DataError::NoTrainingText) } else { Ok(i) });
         let got: Vec<_> = Prefetch::new(items, 3).collect();
         assert_eq!(got.len(), 100);
         assert!(got.iter().enumerate().all(|(i, item)| match item {
             Ok(value) => *value == i,
-            Err(error) => i == 50 && matches!(error, DataError::StandardInputTwice),
+            Err(error) => i == 50 && matches!(error, DataError::NoTrainingText),
         }));
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
 use crate::clean::{CleaningReport, CleaningSettings};
-use crate::corpus::{CorpusPaths, LinePair, ParallelReader};
+use crate::corpus::{CorpusPaths, LinePair, ParallelReader, is_pipe};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
@@ -87,8 +87,8 @@ pub struct Prepared {
 /// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are no error: they are rebuilt.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
-    if settings.corpus.reads_standard_input() {
-        return Err(DataError::StandardInputNotRepeatable);
+    if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {
+        return Err(DataError::NotRepeatable { path: path.into() });
     }
     make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;

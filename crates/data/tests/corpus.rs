@@ -70,6 +70,50 @@ fn compression_is_told_by_content_and_may_come_in_parts() {
     }
 }
 
+/// Text that comes piece by piece, from somebody who waits for an answer after the last piece.
+struct Dialogue(Vec<Vec<u8>>);
+
+impl std::io::Read for Dialogue {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        assert!(!self.0.is_empty(), "waits for text that nobody will write");
+        let piece = self.0.remove(0);
+        assert!(piece.len() <= buffer.len());
+        buffer[..piece.len()].copy_from_slice(&piece);
+        Ok(piece.len())
+    }
+}
+
+#[test]
+fn a_short_first_line_is_read_without_waiting_for_the_second() {
+    // `(` and 0x1f begin the magic numbers of zstd and gzip.
+    for line in ["Ja", "", "J", "(", "\u{1f}", "(\u{35}", "drei"] {
+        let pieces = (line.to_owned() + "\n").into_bytes();
+        for pieces in [vec![pieces.clone()], pieces.iter().map(|&byte| vec![byte]).collect()] {
+            let mut pieces = pieces;
+            // No reader has room for more than the four bytes that it looks at first.
+            if pieces[0].len() > 4 {
+                let rest = pieces[0].split_off(4);
+                pieces.push(rest);
+            }
+            let mut reader =
+                LineReader::from_reader("test", Dialogue(pieces), Utf8Policy::Error).unwrap();
+            assert_eq!(reader.next_line().unwrap().unwrap().text, line);
+        }
+    }
+}
+
+#[test]
+fn compressed_text_that_comes_byte_by_byte_is_known_as_such() {
+    for pack in [gzip, zstd] {
+        let mut pieces: Vec<Vec<u8>> = pack(b"one\ntwo\n").into_iter().map(|b| vec![b]).collect();
+        // The end of the input.
+        pieces.extend(vec![Vec::new(); 8]);
+        let reader = LineReader::from_reader("test", Dialogue(pieces), Utf8Policy::Error).unwrap();
+        let texts: Vec<String> = reader.map(|line| line.unwrap().text).collect();
+        assert_eq!(texts, ["one", "two"]);
+    }
+}
+
 #[test]
 fn skippable_zstd_frames_are_skipped() {
     // RFC 8878, 3.1.2: magic 0x184D2A50, length, content.

@@ -181,10 +181,10 @@ fn a_name_that_promises_compression_must_keep_it() {
 }
 
 #[test]
-fn standard_input_serves_one_side_only() {
+fn standard_input_can_be_one_side_only() {
     let error = corpus_error(&CorpusPaths::pair("-", "-"));
-    assert!(matches!(error, DataError::StandardInputTwice));
-    says(&error, &["`-`", "one TSV"]);
+    assert!(matches!(error, DataError::PipeTwice { .. }));
+    says(&error, &["`-` was given twice", "one TSV"]);
 }
 
 fn preparing(
@@ -207,8 +207,8 @@ fn preparing(
 fn preparing_from_standard_input_is_refused_with_a_remedy() {
     let error =
         preparing(CorpusPaths::tsv("-"), TokenizerSettings::default(), CleaningSettings::default());
-    assert!(matches!(error, DataError::StandardInputNotRepeatable));
-    says(&error, &["write it to a file first"]);
+    assert!(matches!(error, DataError::NotRepeatable { .. }));
+    says(&error, &["`-`", "write it to a file first"]);
 }
 
 #[test]

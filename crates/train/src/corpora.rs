@@ -9,6 +9,7 @@ use burnformer_infer::LONGEST_SENTENCE;
 
 use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
 use crate::error::TrainError;
+use crate::texts::Texts;
 
 /// The corpora of a run, tokenised, and the tokenisers.
 pub struct Corpora {
@@ -27,15 +28,18 @@ pub struct Corpora {
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
     /// Most tokens, without `</s>`, of a side of a validation pair.
     pub longest_validated: usize,
+    /// Where the texts were read.
+    pub texts: Texts,
 }
 
 impl Corpora {
-    /// Reads, cleans and tokenises the corpora of `config`, or finds them in the cache.
+    /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in the cache.
     ///
     /// # Errors
     /// A [`TrainError`] naming file and line.
     pub fn prepare(
         config: &TrainConfig,
+        texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TrainError> {
         let tokenizer = match config.tokenizer.files.as_slice() {
@@ -51,7 +55,7 @@ impl Corpora {
             }
         };
         let settings = PrepareSettings {
-            corpus: corpus_paths("data.train", &config.data.train)?,
+            corpus: corpus_paths("data.train", &texts.train)?,
             tokenizer,
             cleaning: config.data.cleaning(config.training.budget),
             cache_dir: cache_folder(config),
@@ -65,6 +69,7 @@ impl Corpora {
             valid: None,
             valid_text: None,
             longest_validated: longest_validated(config),
+            texts,
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)
@@ -77,10 +82,10 @@ impl Corpora {
         config: &TrainConfig,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), TrainError> {
-        if config.data.valid.is_empty() {
+        if self.texts.valid.is_empty() {
             return Ok(());
         }
-        let paths = corpus_paths("data.valid", &config.data.valid)?;
+        let paths = corpus_paths("data.valid", &self.texts.valid)?;
         let settings = PrepareSettings {
             corpus: paths.clone(),
             tokenizer: TokenizerSource::Given(self.tokenizers.clone()),

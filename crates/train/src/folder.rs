@@ -130,7 +130,7 @@ fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
 }
 
 /// Flushes the folder that `path` lies in: only then does a rename outlive a power cut.
-fn sync_around(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_around(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
         // Not every file system lets a folder be flushed, and Windows none.

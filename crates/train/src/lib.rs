@@ -16,6 +16,9 @@
 //! | [`study`] | the variations of the paper's Table 3, one run each |
 //! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
 
+// What a run says goes through its report, which a stream that fails does not stop.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod adam;
 mod average;
 mod best_model;
@@ -40,6 +43,7 @@ mod schedule;
 mod statistics;
 pub mod study;
 mod sums;
+mod texts;
 mod update;
 mod validate;
 
@@ -61,6 +65,7 @@ pub use recovery::{Recovery, RecoverySettings};
 pub use run_dir::{Finished, RunDir, RunMode};
 pub use schedule::{ScheduleSettings, noam};
 pub use statistics::{PendingStatistics, UpdateStatistics};
+pub use texts::{TextName, Texts};
 pub use update::Updater;
 pub use validate::{Validation, Validator};
 

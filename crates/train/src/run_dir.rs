@@ -18,6 +18,7 @@ const FINISHED: &str = "finished.json";
 /// | entry | holds |
 /// |---|---|
 /// | `config.toml` | the resolved configuration, reusable with `--config` |
+/// | `corpus/` | text that came through a pipe |
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |

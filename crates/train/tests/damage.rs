@@ -9,7 +9,7 @@ use burnformer_core::model_dir::load;
 use burnformer_core::named_parameters;
 use burnformer_models::ModelConfig;
 use burnformer_train::report::Verbosity;
-use burnformer_train::{Corpora, Learner, RunMode, TrainConfig, TrainError};
+use burnformer_train::{Corpora, Learner, RunMode, Texts, TrainConfig, TrainError};
 
 const SETTINGS: [&str; 14] = [
     "model.d_model=16",
@@ -47,7 +47,7 @@ impl Run {
         ];
         let settings: Vec<_> = SETTINGS.iter().map(ToString::to_string).chain(paths).collect();
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
-        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
         let run = Self { folder, config, corpora };
         run.learner(&run.path("run"), RunMode::New)
             .unwrap()

@@ -9,7 +9,9 @@ use burnformer_core::model_dir::read_tensors;
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, Loaded, RunState, Saved, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
-use burnformer_train::{Corpora, Learner, Origin, Recovery, RunMode, TrainConfig, TrainError};
+use burnformer_train::{
+    Corpora, Learner, Origin, Recovery, RunMode, Texts, TrainConfig, TrainError,
+};
 
 const SETTINGS: [&str; 16] = [
     "model.d_model=32",
@@ -60,7 +62,7 @@ impl Toy {
 
     fn train(&self, out: &str, precision: &str, updates: u64, mode: RunMode) -> RunState {
         let config = self.config(precision, updates);
-        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
         let devices = [Device::default()];
         let learner =
             Learner::new(config, &corpora, &self.path(out), mode, Verbosity::Quiet, &devices);
@@ -70,7 +72,7 @@ impl Toy {
     /// Sets the loss scale that the float16 run `out` goes on with after update `step`.
     fn set_loss_scale(&self, out: &str, step: u64, factor: f64) {
         let config = self.config("float16", step);
-        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
         let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();

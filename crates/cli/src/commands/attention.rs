@@ -1,4 +1,3 @@
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +9,7 @@ use burnformer_train::config::corpus_paths;
 use burnformer_view::{HeadGrid, Matrix, Panel, PanelKind, Picture, Sentence, blocks, page};
 
 use crate::device::DeviceName;
+use crate::output::{Output, say};
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
@@ -67,7 +67,7 @@ enum Part {
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load(&args.model, &args.device.open()?)?;
     let files = args.html.is_some() || !args.picture.is_empty();
-    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut output = Output::create(None, &[])?;
     let mut kept = Vec::new();
     // Text goes out sentence by sentence; only files need all of them at once.
     each(&args, &translator, |sentence| {
@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(path) = &args.html {
         let title = format!("Attention of {}", args.model.display());
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        say(format_args!("wrote {}", path.display()));
     }
     if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
 }
@@ -106,15 +106,15 @@ fn each(
 }
 
 /// Writes what was asked for on standard output: nothing if that was files alone.
-fn print(args: &Args, output: &mut dyn Write, sentence: &Sentence, files: bool) -> Result<()> {
+fn print(args: &Args, output: &mut Output, sentence: &Sentence, files: bool) -> Result<()> {
     if args.json {
-        writeln!(output, "{}", serde_json::to_string(sentence)?)?;
+        output.line(serde_json::to_string(sentence)?)?;
     } else if args.alignments {
         let link = |&(source, target): &(usize, usize)| Link { source, target };
         let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
-        writeln!(output, "{}", pharaoh(&links))?;
+        output.line(pharaoh(&links))?;
     } else if !files {
-        write!(output, "{}", terminal(args, sentence)?)?;
+        output.line(terminal(args, sentence)?)?;
     }
     Ok(())
 }
@@ -203,7 +203,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     };
     for path in &args.picture {
         grid.save(path)?;
-        eprintln!("wrote {}", path.display());
+        say(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }
@@ -219,7 +219,7 @@ fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
         None => "mean of heads".to_string(),
     };
     Ok(format!(
-        "{} → {}\n{}, layer {}, {name}\n{}\n",
+        "{} → {}\n{}, layer {}, {name}\n{}",
         sentence.source,
         sentence.target,
         panel.kind.title(),

@@ -7,6 +7,8 @@ use burnformer_core::model_dir;
 use burnformer_infer::load_tokenizers;
 use burnformer_train::average_models;
 
+use crate::output::say;
+
 /// Arguments of `average`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -36,7 +38,7 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     model_dir::seal(&args.out)?;
-    eprintln!("averaged {} models into {}", args.models.len(), args.out.display());
+    say(format_args!("averaged {} models into {}", args.models.len(), args.out.display()));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::is_standard_input;
+use burnformer_data::corpus::repeated_pipe;
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request, Translator};
 use burnformer_metrics::{
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{at_least, between};
 use crate::device::DeviceName;
+use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
-use crate::tolerated::Tolerated;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
@@ -92,8 +92,10 @@ enum MetricName {
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
     let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
-    if is_standard_input(text) && args.reference.iter().any(|path| is_standard_input(path)) {
-        return Err(DataError::StandardInputTwice.into());
+    if let Some(path) =
+        repeated_pipe([text].into_iter().chain(&args.reference).map(PathBuf::as_path))
+    {
+        return Err(DataError::PipeTwice { path: path.into() }.into());
     }
     let references = args.reference.iter().map(|path| lines(path)).collect::<Result<Vec<_>>>()?;
     let text_lines = lines(text)?;
@@ -195,12 +197,12 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     let output =
         args.output.as_deref().map(|path| Output::create(Some(path), &read)).transpose()?;
     let sources = translator.tokenizers().source.encode_batch(lines);
-    let mut tolerated = Tolerated::new(path);
+    let mut warnings = LineWarnings::new(path);
     let limit = translator.longest_source(&options);
     for (number, source) in (1..).zip(&sources) {
-        tolerated.source(number, source.len(), limit);
+        warnings.source(number, source.len(), limit);
     }
-    tolerated.finish();
+    warnings.finish();
     let requests = sources.into_iter().map(Request::new).collect();
     let best =
         translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;

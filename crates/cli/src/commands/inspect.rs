@@ -27,7 +27,8 @@ pub fn run(args: Args) -> Result<()> {
     let shapes = model_dir::parameter_shapes::<ModelConfig>(&args.model)?;
     if args.json {
         let value = json!({
-            "path": args.model,
+            // A path need not be Unicode, JSON has to be.
+            "path": args.model.display().to_string(),
             "architecture": config.architecture(),
             "parameters": config.parameter_count(),
             "model": config,

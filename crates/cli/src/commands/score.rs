@@ -12,7 +12,7 @@ use serde_json::json;
 use super::at_least;
 use super::token_ids::line_to_ids;
 use crate::device::DeviceName;
-use crate::output::{Output, wrong_usage};
+use crate::output::{Output, say, wrong_usage};
 
 /// Pairs scored and written at once, so that those of like length go together and memory is bounded.
 const CHUNK: usize = 2048;
@@ -75,7 +75,7 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     let perplexity = perplexity_of(total, tokens);
-    eprintln!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source));
+    say(format_args!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
     Ok(())
 }
 

@@ -1,16 +1,18 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use burnformer_train::report::Verbosity;
 use burnformer_train::study::{
     Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_table,
 };
-use burnformer_train::{TrainConfig, cache_folder};
+use burnformer_train::{Texts, TrainConfig, cache_folder};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 
 use crate::device::DeviceName;
 use crate::embedded;
+use crate::output::{self, say};
 use crate::signals::Signals;
+use crate::texts::{self, ReadTexts};
 
 /// Arguments of `study`.
 #[derive(clap::Args)]
@@ -98,54 +100,66 @@ struct Extrapolation {
 pub fn run(args: Args) -> Result<()> {
     match args.what {
         What::Table3(Table3 { common, rows: wanted, out }) => {
-            let mut rows = table3(&configuration(&common)?);
+            let (config, texts) = configuration(&common)?;
+            let mut rows = table3(&config);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
             rows.retain(|row| row.name == "base" || wanted.is_empty() || is_wanted(&row.name));
-            let results = train(&common, out, &rows)?;
+            let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))?;
             draw(&common, || table3_picture(&rows, &results))
         }
         What::Extrapolation(Extrapolation { common, longest, out }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
-            let rows = extrapolation(&configuration(&common)?, longest);
-            let results = train(&common, out, &rows)?;
+            let (config, texts) = configuration(&common)?;
+            let rows = extrapolation(&config, longest);
+            let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || extrapolation_table(&results))?;
             draw(&common, || extrapolation_picture(&results))
         }
     }
 }
 
-fn configuration(common: &Common) -> Result<TrainConfig> {
+/// The base that is varied, and where its texts are read.
+fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     let mut config =
         TrainConfig::resolve(Some(&common.preset), common.config.as_deref(), &common.set)?;
     config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
-    let given = [(&common.train, &mut config.data.train), (&common.valid, &mut config.data.valid)];
-    for (given, key) in given {
+    for ((_, names), given) in
+        config.data.texts_mut().into_iter().zip([&common.train, &common.valid])
+    {
         if !given.is_empty() {
-            key.clone_from(given);
+            names.clone_from(given);
         }
     }
-    let cache = cache_folder(&config);
-    embedded::fill(&mut config.data, &cache)?;
+    embedded::fill(&mut config.data);
     ensure!(!config.data.valid.is_empty(), "no validation text to measure; name one with --valid");
-    Ok(config)
+    let beside = common.config.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+    let cache = cache_folder(&config);
+    let texts = texts::of_command(&mut config.data, beside, &cache)?;
+    Ok((config, texts))
 }
 
 /// The results of `rows`, one after another; those that were done before come from their files.
-fn train(common: &Common, folder: PathBuf, rows: &[Row]) -> Result<Vec<RowResult>> {
+fn train(
+    common: &Common,
+    (texts, read): (Texts, ReadTexts),
+    folder: PathBuf,
+    rows: &[Row],
+) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let verbosity = if common.quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    let study = Study { folder, device: common.device.open()?, verbosity };
+    let study = Study { folder, texts, device: common.device.open()?, verbosity };
     let known = study.done(rows)?.len();
-    eprintln!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len());
+    say(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
-        match signals.patiently(|interrupted| study.run(row, interrupted))? {
+        let trained = signals.patiently(|interrupted| study.run(row, interrupted));
+        match trained.map_err(|error| read.explain(error.into()))? {
             None => return Err(signals.stopped().into()),
             Some(result) => {
-                eprintln!("{}", summary(&result));
+                say(summary(&result));
                 results.push(result);
             }
         }
@@ -165,16 +179,15 @@ fn summary(result: &RowResult) -> String {
 
 fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> Result<()> {
     match common.json {
-        true => println!("{}", serde_json::to_string_pretty(results)?),
-        false => print!("{}", table()),
+        true => output::print(serde_json::to_string_pretty(results)?),
+        false => output::print(table().trim_end()),
     }
-    Ok(())
 }
 
 fn draw(common: &Common, picture: impl Fn() -> Estimates) -> Result<()> {
     for path in &common.picture {
         picture().save(path)?;
-        eprintln!("wrote {}", path.display());
+        say(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }

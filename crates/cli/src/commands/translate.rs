@@ -2,7 +2,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result, anyhow, bail};
-use burnformer_data::{LineReader, Tokenizer, Utf8Policy};
+use burnformer_data::corpus::repeated_pipe;
+use burnformer_data::{DataError, LineReader, Tokenizer, Utf8Policy};
 use burnformer_infer::{
     Alternative, Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LengthPenalty, LongSources,
     Request, Sampling, SpecialIds, TranslateOptions, Translator,
@@ -12,9 +13,9 @@ use serde_json::{Value, json};
 use super::token_ids::{ids_to_line, line_to_ids};
 use super::{at_least, between};
 use crate::device::DeviceName;
+use crate::line_warnings::LineWarnings;
 use crate::output::{Output, wrong_usage};
 use crate::signals;
-use crate::tolerated::Tolerated;
 
 /// Bytes of text read ahead at most, however many lines that is.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -143,8 +144,8 @@ pub fn run(args: Args) -> Result<()> {
 struct Input {
     lines: LineReader,
     prefixes: Option<LineReader>,
-    tolerated: Tolerated,
-    tolerated_prefixes: Option<Tolerated>,
+    warnings: LineWarnings,
+    prefix_warnings: Option<LineWarnings>,
 }
 
 /// Some lines, the first of which is number `first`, and what went wrong behind them.
@@ -158,20 +159,24 @@ struct Chunk {
 
 impl Input {
     fn open(args: &Args) -> Result<Self> {
+        let both = [Some(&args.input), args.prefix.as_ref()].into_iter().flatten();
+        if let Some(path) = repeated_pipe(both.map(PathBuf::as_path)) {
+            return Err(DataError::PipeTwice { path: path.into() }.into());
+        }
         let lines = LineReader::open(&args.input, Utf8Policy::Replace)?.cutting_long_lines();
         let prefixes = args.prefix.as_ref().map(|path| LineReader::open(path, Utf8Policy::Error));
-        let tolerated = Tolerated::new(lines.path());
+        let warnings = LineWarnings::new(lines.path());
         let prefixes = prefixes.transpose()?;
-        let tolerated_prefixes = prefixes.as_ref().map(|lines| Tolerated::new(lines.path()));
-        Ok(Self { lines, prefixes, tolerated, tolerated_prefixes })
+        let prefix_warnings = prefixes.as_ref().map(|lines| LineWarnings::new(lines.path()));
+        Ok(Self { lines, prefixes, warnings, prefix_warnings })
     }
 
     /// Tells how many lines were translated although something was wrong with them.
     fn finish(&self) {
-        [Some(&self.tolerated), self.tolerated_prefixes.as_ref()]
+        [Some(&self.warnings), self.prefix_warnings.as_ref()]
             .into_iter()
             .flatten()
-            .for_each(Tolerated::finish);
+            .for_each(LineWarnings::finish);
     }
 
     fn name(&self) -> String {
@@ -203,7 +208,7 @@ impl Input {
         let Some(line) = self.lines.next_line()? else {
             return Ok(None);
         };
-        self.tolerated.line(&line);
+        self.warnings.line(&line);
         let Some(prefixes) = &mut self.prefixes else {
             return Ok(Some((line.text, None)));
         };
@@ -276,10 +281,10 @@ fn fit(
     input: &mut Input,
     options: &TranslateOptions,
 ) {
-    input.tolerated.source(number, request.source.len(), translator.longest_source(options));
+    input.warnings.source(number, request.source.len(), translator.longest_source(options));
     let limit = translator.longest_target(&request.source, options);
-    if let Some(tolerated) = &mut input.tolerated_prefixes {
-        tolerated.prefix(number, request.prefix.len(), limit);
+    if let Some(warnings) = &mut input.prefix_warnings {
+        warnings.prefix(number, request.prefix.len(), limit);
     }
     request.prefix.truncate(limit);
 }

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::backend::{Backend, Found};
 use super::self_test::{Verdict, in_child, in_process};
+use crate::output::say;
 
 /// Of the GPUs that pass a self-test and the CPU the one whose matrix products are fastest. Software
 /// adapters are not asked. Where there is only the CPU, nothing is tested.
@@ -19,16 +20,22 @@ pub fn choose() -> Result<Device> {
     }
     let gpus: Vec<Found> = Backend::ALL.into_iter().flat_map(gpus_of).collect();
     if gpus.is_empty() {
-        eprintln!("device: cpu (no GPU answers; `burnformer devices` says more)");
+        say(format_args!("device: cpu (no GPU answers; `burnformer devices` says more)"));
     }
     let rated = gpus.into_iter().filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
     let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(cpu) };
     let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
     if of_cpu >= rate {
-        eprintln!("device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})", gpu.name, gpu.part);
+        say(format_args!(
+            "device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})",
+            gpu.name, gpu.part
+        ));
         return Ok(cpu);
     }
-    eprintln!("device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})", gpu.name, gpu.part);
+    say(format_args!(
+        "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})",
+        gpu.name, gpu.part
+    ));
     gpu.open()
 }
 
@@ -61,7 +68,7 @@ fn tested(gpu: &Found) -> Option<Verdict> {
             Some(verdict)
         }
         Err(cause) => {
-            eprintln!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part);
+            say(format_args!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part));
             None
         }
     }

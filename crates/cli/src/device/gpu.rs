@@ -8,6 +8,7 @@ use burn::tensor::{Device, DeviceType};
 
 use super::DeviceName;
 use super::backend::{Backend, Found};
+use crate::output::say;
 
 /// Keeps what is tuned and compiled in the user's cache folder; a `cubecl.toml` of the user's has the last word.
 pub fn keep_tuning() {
@@ -54,7 +55,7 @@ fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     };
     // A driver that is half installed makes its bindings panic.
     let listed = super::guard::quietly(list).unwrap_or_else(|cause| {
-        eprintln!("{backend} does not answer: {cause}");
+        say(format_args!("{backend} does not answer: {cause}"));
         Vec::new()
     });
     let found = listed.into_iter().enumerate().map(|(index, (identity, device))| {

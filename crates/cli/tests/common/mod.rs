@@ -58,7 +58,11 @@ pub fn burnformer<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Command {
 
 /// Runs the binary with `input` on its standard input.
 pub fn run_with<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input: &[u8]) -> Output {
-    let mut command = burnformer(arguments);
+    feed(&mut burnformer(arguments), input)
+}
+
+/// Runs `command` with `input` on its standard input.
+pub fn feed(command: &mut Command, input: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

@@ -7,6 +7,7 @@
 mod lines;
 mod open;
 mod parallel;
+mod pipes;
 mod zstd;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use lines::{Line, LineReader, MAX_LINE_BYTES, Repair};
 pub(crate) use open::open_error;
 pub use parallel::{LinePair, ParallelReader};
+pub use pipes::{is_pipe, repeated_pipe};
 
 /// What to do with a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
@@ -66,11 +68,6 @@ impl CorpusPaths {
             Self::Pair { source, target } => vec![source, target],
             Self::Tsv { tsv } => vec![tsv],
         }
-    }
-
-    /// Whether a side is standard input, which can be read only once.
-    pub fn reads_standard_input(&self) -> bool {
-        self.files().into_iter().any(is_standard_input)
     }
 }
 

@@ -37,11 +37,8 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 
 /// Wraps `raw` in the decoder that its first bytes call for.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
-    let mut head = Vec::with_capacity(4);
-    (&mut raw)
-        .take(4)
-        .read_to_end(&mut head)
-        .map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    let head =
+        read_head(&mut raw).map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
     let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
     check_name(path, &head, gzip, zstd)?;
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(raw);
@@ -59,6 +56,25 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
         Box::new(BufReader::with_capacity(BUFFER, whole))
     };
     Ok(Opened { reader, compressed: gzip || zstd })
+}
+
+/// The first bytes of `raw`, no more of them than it takes to tell plain text from compressed: whoever writes a short
+/// line and waits for the answer must not be waited for in turn.
+fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let is_undecided = |head: &[u8]| {
+        [&GZIP[..], &ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
+    };
+    let mut head = Vec::with_capacity(ZSTD.len());
+    while is_undecided(&head) {
+        let mut buffer = [0; ZSTD.len()];
+        match raw.read(&mut buffer[head.len()..]) {
+            Ok(0) => break,
+            Ok(read) => head.extend_from_slice(&buffer[head.len()..head.len() + read]),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(head)
 }
 
 /// A name that promises compression over content that is not compressed is an error, unless the file is empty.

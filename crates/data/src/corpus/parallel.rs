@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CorpusPaths, LineReader, Utf8Policy, is_standard_input};
+use super::{CorpusPaths, LineReader, Utf8Policy, repeated_pipe};
 use crate::error::{DataError, Result};
 
 /// A sentence and its translation.
@@ -33,7 +33,7 @@ impl ParallelReader {
     /// Opens both sides.
     ///
     /// # Errors
-    /// As [`LineReader::open`]; [`DataError::StandardInputTwice`] if both sides are `-`.
+    /// As [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -75,8 +75,8 @@ impl Iterator for ParallelReader {
 }
 
 fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> {
-    if is_standard_input(source) && is_standard_input(target) {
-        return Err(DataError::StandardInputTwice);
+    if let Some(path) = repeated_pipe([source, target]) {
+        return Err(DataError::PipeTwice { path: path.into() });
     }
     Ok(Input::Pair(LineReader::open(source, policy)?, LineReader::open(target, policy)?))
 }

@@ -54,8 +54,10 @@ pub struct TrainConfig {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSettings {
-    /// The text to learn from: two files (source, target) or one TSV file. An empty list stands for the
-    /// embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
+    /// The text to learn from: two texts (source, target) or one TSV text of `source<TAB>target`; plain, gzip or
+    /// zstd. Each is a file, a text inside the program (`embedded:tatoeba-de-en/train.de`) or a text in the folder
+    /// of the configuration file (`run:corpus/train.tsv`, where a run keeps what came through a pipe). An empty
+    /// list stands for the embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
     pub train: Vec<PathBuf>,
     /// The text to validate on, given like `data.train`. An empty list means no validation, or the embedded
     /// validation text if the training text is the embedded one. `--valid` sets it on the command line.
@@ -102,6 +104,17 @@ impl Default for DataSettings {
 }
 
 impl DataSettings {
+    /// The keys that name texts, and what they name.
+    pub fn texts(&self) -> [(&'static str, &Vec<PathBuf>); 3] {
+        [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)]
+    }
+
+    /// The keys that name texts, and what they name, to be changed.
+    pub fn texts_mut(&mut self) -> [(&'static str, &mut Vec<PathBuf>); 3] {
+        let Self { train, valid, test, .. } = self;
+        [("data.train", train), ("data.valid", valid), ("data.test", test)]
+    }
+
     /// The cleaning of training text under a token budget.
     pub fn cleaning(&self, budget: usize) -> CleaningSettings {
         CleaningSettings {

@@ -41,9 +41,7 @@ impl TrainConfig {
 
     fn validate_data(&self) -> Checked {
         let data = &self.data;
-        let corpora =
-            [("data.train", &data.train), ("data.valid", &data.valid), ("data.test", &data.test)];
-        for (key, paths) in corpora {
+        for (key, paths) in data.texts() {
             if !paths.is_empty() {
                 corpus_paths(key, paths)?;
             }

@@ -12,6 +12,7 @@ use super::*;
 use crate::corpora::Corpora;
 use crate::report::{Record, ValidPoint, Verbosity};
 use crate::run_dir::RunMode;
+use crate::texts::Texts;
 
 const SETTINGS: [&str; 17] = [
     "model.d_model=16",
@@ -66,7 +67,7 @@ impl Toy {
         let settings = SETTINGS.iter().chain(settings).map(ToString::to_string).chain(paths);
         let config =
             TrainConfig::resolve(Some("tiny"), None, &settings.collect::<Vec<_>>()).unwrap();
-        let corpora = Corpora::prepare(&config, &mut |_| {}).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| {}).unwrap();
         Self { folder, config, corpora }
     }
 

@@ -12,9 +12,6 @@
 //! A [`Reporter`] only formats and stores: it measures nothing and reads no clock but for time stamps, so that
 //! every number it shows is a number its caller passed in.
 
-// Results own standard output (a translation may be piped while a model trains).
-#![deny(clippy::print_stdout)]
-
 mod clock;
 mod console;
 mod error;

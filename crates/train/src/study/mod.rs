@@ -21,11 +21,14 @@ pub use table3::{table3, table3_table};
 
 use crate::error::TrainError;
 use crate::report::Verbosity;
+use crate::texts::Texts;
 
 /// Where a study lives and computes.
 pub struct Study {
     /// Its folder.
     pub folder: PathBuf,
+    /// Where the texts of its rows are read.
+    pub texts: Texts,
     /// Where to train and decode.
     pub device: Device,
     /// What to print of the updates of its rows.

@@ -90,7 +90,7 @@ impl Row {
         interrupted: &AtomicBool,
     ) -> Result<Option<RowResult>, TrainError> {
         let run = study.folder().join(&self.name);
-        let corpora = Corpora::prepare(&self.config, &mut |_| ())?;
+        let corpora = Corpora::prepare(&self.config, study.texts.clone(), &mut |_| ())?;
         let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
         let config = self.config.clone();
         let devices = from_ref(&study.device);

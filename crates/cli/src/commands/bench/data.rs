@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use burnformer_data::{BatchSampler, SamplerSettings};
-use burnformer_train::{Corpora, TrainConfig, cache_folder};
+use burnformer_train::{Corpora, TrainConfig};
 use serde_json::json;
 
+use super::of_bench;
 use super::record::{Record, peak_memory_bytes};
-use crate::embedded;
 
 /// Arguments of `bench data`.
 #[derive(clap::Args)]
@@ -32,14 +32,12 @@ pub fn run(args: Args) -> Result<()> {
     let mut config = TrainConfig::default();
     config.tokenizer.train.vocab_size = args.vocab;
     config.training.budget = args.budget;
-    config.data.train = match args.train.is_empty() {
-        true => embedded::unpack(&cache_folder(&config))?.train,
-        false => args.train.clone(),
-    };
+    config.data.train.clone_from(&args.train);
+    let (texts, _read) = of_bench(&mut config)?;
     let fresh = tempfile::tempdir()?;
     config.data.cache = fresh.path().to_path_buf();
-    let (first, _) = timed(|| Corpora::prepare(&config, &mut |_| ()))?;
-    let (second, corpora) = timed(|| Corpora::prepare(&config, &mut |_| ()))?;
+    let (first, _) = timed(|| Corpora::prepare(&config, texts.clone(), &mut |_| ()))?;
+    let (second, corpora) = timed(|| Corpora::prepare(&config, texts, &mut |_| ()))?;
     let settings =
         SamplerSettings { budget: args.budget, max_sentences: None, multiple: 1, seed: 1 };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;

@@ -7,6 +7,7 @@ use burnformer_benches::{Kind, Measurement, Memory, Sizes, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
 use crate::device::DeviceName;
+use crate::output::say;
 
 /// Arguments of `bench layers`.
 #[derive(clap::Args)]
@@ -66,11 +67,11 @@ pub fn run(args: Args) -> Result<()> {
     let all = measure_all(&args)?;
     if let Some(path) = &args.csv {
         std::fs::write(path, csv(&all)).with_context(|| format!("{}", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        say(format_args!("wrote {}", path.display()));
     }
     for path in &args.picture {
         figure(&all).save(path)?;
-        eprintln!("wrote {}", path.display());
+        say(format_args!("wrote {}", path.display()));
     }
     if !args.json {
         return crate::output::print(table(&all, args.fit_from).trim_end());
@@ -97,7 +98,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
     for kind in Kind::ALL {
         for &d in &args.d {
             let sizes = Sizes { d, radius: args.r, kernel: args.k };
-            eprintln!("{}, d {d}", kind.name());
+            say(format_args!("{}, d {d}", kind.name()));
             let at = |&n: &usize| measure(kind, sizes, n, patience, &Allocator, &device);
             all.extend(args.n.iter().map(at));
         }

@@ -9,8 +9,14 @@ mod peer;
 mod record;
 mod train;
 
+use std::path::Path;
+
 use anyhow::Result;
+use burnformer_train::{Texts, TrainConfig, cache_folder};
 use clap::Subcommand;
+
+use crate::embedded;
+use crate::texts::{self, ReadTexts};
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
@@ -95,6 +101,16 @@ impl Shape {
             ..burnformer_core::TransformerConfig::base(vocab)
         }
     }
+}
+
+/// Where the training text of `config` is read, the embedded corpus if it names none; validation and test take no time
+/// that is measured.
+fn of_bench(config: &mut TrainConfig) -> Result<(Texts, ReadTexts)> {
+    embedded::fill(&mut config.data);
+    config.data.valid.clear();
+    config.data.test.clear();
+    let cache = cache_folder(config);
+    texts::of_command(&mut config.data, Path::new("."), &cache)
 }
 
 /// Sets the number of threads before anything starts some; 0 leaves it to the machine.

@@ -4,6 +4,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::output::say;
+
 /// How to measure beside a peer.
 #[derive(clap::Args)]
 pub struct Alternation {
@@ -104,12 +106,12 @@ impl Alternation {
                 }
             };
             let ratio = own.figure / other.figure;
-            eprintln!(
+            say(format_args!(
                 "pair {}: {:.1} against {:.1}, ratio {ratio:.3}",
                 turn + 1,
                 own.figure,
                 other.figure
-            );
+            ));
             pairs.push((own, other));
         }
         report(&pairs, figure)

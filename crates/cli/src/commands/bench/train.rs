@@ -10,16 +10,15 @@ use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettin
 use burnformer_kernels::is_fused_on;
 use burnformer_models::ModelConfig;
 use burnformer_train::{
-    Adam, AdamSettings, Corpora, LossScale, Replicas, TrainConfig, Updater, cache_folder, noam,
+    Adam, AdamSettings, Corpora, LossScale, Replicas, Texts, TrainConfig, Updater, noam,
 };
 use serde_json::json;
 
 use super::peer::{Alternation, Peer};
 use super::record::{Record, peak_memory_bytes};
-use super::{Shape, random_pieces, use_threads};
+use super::{Shape, of_bench, random_pieces, use_threads};
 use crate::commands::precision;
 use crate::device::{DeviceName, best_matmul_rate};
-use crate::embedded;
 
 /// The paper's warm-up, §5.3: what the peer uses; rates do not change speed.
 const WARMUP: u64 = 4000;
@@ -75,31 +74,31 @@ pub fn run(args: Args) -> Result<()> {
     config.tokenizer.train.vocab_size = args.shape.vocab;
     config.training.budget = args.budget;
     config.training.multiple = args.multiple;
-    config.data.train = match (args.len, args.train.is_empty()) {
-        (Some(_), _) => Vec::new(),
-        (None, true) => embedded::unpack(&cache_folder(&config))?.train,
-        (None, false) => args.train.clone(),
+    config.data.train.clone_from(&args.train);
+    let (texts, _read) = match args.len {
+        Some(_) => Default::default(),
+        None => of_bench(&mut config)?,
     };
     if args.alternation.wanted() {
         ensure!(
             args.device != DeviceName::Auto || !cfg!(feature = "gpu"),
             "--against compares on one device: name it with --device cpu or --device cuda"
         );
-        let ours = own_arguments(&args, &config.data.train);
-        let theirs = peer_arguments(&args, &config.data.train)?;
+        let ours = own_arguments(&args, &texts.train);
+        let theirs = peer_arguments(&args, &texts.train)?;
         return args.alternation.run(Peer::TorchTrain, &ours, &theirs, "tgt_tokens_per_s");
     }
     use_threads(args.threads)?;
     let device = args.device.open()?.autodiff();
     let precision = args.precision;
     ensure!(precision.is_supported_on(&device), "{device:?} does not compute in {precision}");
-    measure(&args, &config, &device)?.print(args.json)
+    measure(&args, &config, texts, &device)?.print(args.json)
 }
 
-fn measure(args: &Args, config: &TrainConfig, device: &Device) -> Result<Record> {
+fn measure(args: &Args, config: &TrainConfig, texts: Texts, device: &Device) -> Result<Record> {
     let (mut batches, vocab) = match args.len {
         Some(len) => (Batches::Random(random_batch(len, args)), args.shape.vocab),
-        None => Batches::of_text(config)?,
+        None => Batches::of_text(config, texts)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
     let counted = ModelConfig::from(shape.clone());
@@ -168,8 +167,8 @@ enum Batches {
 
 impl Batches {
     /// The shuffled batches of a corpus, and the size of its vocabulary.
-    fn of_text(config: &TrainConfig) -> Result<(Self, usize)> {
-        let corpora = Corpora::prepare(config, &mut |_| ())?;
+    fn of_text(config: &TrainConfig, texts: Texts) -> Result<(Self, usize)> {
+        let corpora = Corpora::prepare(config, texts, &mut |_| ())?;
         let (budget, multiple) = (config.training.budget, config.training.multiple);
         let settings = SamplerSettings { budget, max_sentences: None, multiple, seed: 1 };
         let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;

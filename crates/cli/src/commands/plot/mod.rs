@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use burnformer_view::Picture;
 
+use crate::output::say;
+
 /// Arguments of `plot`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -41,7 +43,7 @@ impl Output {
     fn save(&self, picture: &impl Picture) -> Result<()> {
         for path in &self.output {
             picture.save(path)?;
-            eprintln!("wrote {}", path.display());
+            say(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }

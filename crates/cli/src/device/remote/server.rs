@@ -8,6 +8,8 @@ use burn::server::{
 };
 use burn::tensor::Device;
 
+use crate::output::say;
+
 /// Serves `devices`, all of one kind, on `listener` until SIGINT or SIGTERM.
 ///
 /// # Errors
@@ -31,7 +33,10 @@ impl PeerAuthorizer for Reporter {
     fn authorize(&self, request: AuthorizationRequest<'_>) -> Result<(), String> {
         let who = format!("{}, device {}", request.client, request.device_index);
         let answer = self.token.as_ref().map_or(Ok(()), |token| token.authorize(request));
-        eprintln!("{}: {who}", if answer.is_ok() { "serving" } else { "refused, wrong token" });
+        say(format_args!(
+            "{}: {who}",
+            if answer.is_ok() { "serving" } else { "refused, wrong token" }
+        ));
         answer
     }
 }
@@ -41,10 +46,12 @@ fn log_to_stderr() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));
     let logger = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    // It would report a standard error that fails on standard error, and panic.
+    let logger = logger.log_internal_errors(false);
     // An error says that there is a logger already.
     let _ = logger.with_writer(std::io::stderr).try_init();
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload_as_str().unwrap_or("it panicked");
-        eprintln!("a session failed: {}", text.lines().next().unwrap_or_default());
+        say(format_args!("a session failed: {}", text.lines().next().unwrap_or_default()));
     }));
 }

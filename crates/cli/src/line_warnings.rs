@@ -1,13 +1,14 @@
-//! Lines that are translated although something is wrong with them.
+//! Warnings about lines that are translated although something is wrong with them.
 
-use std::io::Write;
 use std::path::Path;
 
 use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
 
-/// Counts what was put up with in one input. The first of each kind is told at once, all of them at the
-/// end, so that a million bad lines make a handful of warnings.
-pub struct Tolerated {
+use crate::output::say;
+
+/// Counts the lines of one input that had to be repaired or cut. The first of each kind is reported at once, the number
+/// of each kind at the end, so that a million bad lines make a handful of warnings.
+pub struct LineWarnings {
     input: String,
     invalid: Kind,
     cut: Kind,
@@ -20,8 +21,8 @@ struct Kind {
     what: &'static str,
 }
 
-impl Tolerated {
-    /// A count for the input at `path`.
+impl LineWarnings {
+    /// No warnings yet about the input at `path`.
     pub fn new(path: &Path) -> Self {
         let kind = |what| Kind { lines: 0, what };
         Self {
@@ -70,7 +71,7 @@ impl Tolerated {
         }
     }
 
-    /// Tells the sums, where one warning did not say it all.
+    /// Reports how many lines there were of each kind, where that is more than one.
     pub fn finish(&self) {
         for Kind { lines, what } in [&self.invalid, &self.cut, &self.long, &self.long_prefix] {
             if *lines > 1 {
@@ -89,7 +90,6 @@ impl Kind {
     }
 }
 
-/// A warning that cannot be written is no reason to stop; `eprintln!` would panic.
 fn warn(message: &str) {
-    let _ = writeln!(std::io::stderr(), "warning: {message}");
+    say(format_args!("warning: {message}"));
 }

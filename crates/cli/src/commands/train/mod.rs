@@ -1,7 +1,9 @@
-use std::io::IsTerminal;
+mod folder;
+
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
@@ -14,9 +16,10 @@ use burnformer_train::{
 };
 
 use crate::device::{DeviceNames, guarded};
-use crate::output;
+use crate::embedded;
+use crate::output::{self, say};
 use crate::signals::Signals;
-use crate::{embedded, spool};
+use crate::texts::{ReadTexts, Unnamed};
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
@@ -29,8 +32,9 @@ pub struct Args {
     /// has all of them and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst; `-` is
-    /// standard input
+    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst. `-` is
+    /// standard input; what comes through it or another pipe is copied into the run's folder
+    /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
     /// Validation text, likewise
@@ -48,7 +52,8 @@ pub struct Args {
     /// The run's folder [default: runs/PRESET, numbered if taken]
     #[arg(long, short)]
     out: Option<PathBuf>,
-    /// Continue the run in --out, or the newest under runs/
+    /// Continue the run in --out, or the one under runs/ that was written last (with --preset NAME, of
+    /// those called NAME or NAME-2, NAME-3 …)
     #[arg(long)]
     resume: bool,
     /// Most memory to use, in GB: short for --set training.max_memory
@@ -78,7 +83,9 @@ const TYPICAL: usize = 12;
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
     let folder = run_folder(&args)?;
-    let config = configuration(&args, &folder)?;
+    let file = configuration_file(&args, &folder);
+    let mut config = configuration(&args, file.as_deref())?;
+    let unnamed = Unnamed::take(&mut config.data)?;
     if args.dry_run {
         return dry_run(&config);
     }
@@ -86,11 +93,16 @@ pub fn run(args: Args) -> Result<()> {
     let (mode, verbosity) = (args.mode(), args.verbosity());
     RunDir::check(&folder, mode)?;
     let devices = args.device.open()?;
-    let corpora = Corpora::prepare(&config, &mut progress(verbosity))?;
+    let cache = cache_folder(&config);
+    let read = unnamed.read(&cache)?;
+    let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
+    let texts = read.locate(&config.data, beside, &cache)?;
+    let corpora = Corpora::prepare(&config, texts, &mut progress(verbosity));
+    let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if verbosity == Verbosity::Normal {
         let cached = if corpora.reused { " (from the cache)" } else { "" };
-        eprintln!("{}{cached}", corpora.report);
-        eprintln!("run: {}", folder.display());
+        say(format_args!("{}{cached}", corpora.report));
+        say(format_args!("run: {}", folder.display()));
     }
     let advice = format!(
         "--resume goes on from the last checkpoint, if there is one; if its memory was full, start anew with \
@@ -101,6 +113,8 @@ pub fn run(args: Args) -> Result<()> {
         guarded(&advice, || {
             let config = config.clone();
             let learner = Learner::new(config, &corpora, &folder, mode, verbosity, &devices)?;
+            // The run has its own copy now.
+            drop(read);
             Ok(learner.train(interrupted)?)
         })
     })?;
@@ -108,54 +122,42 @@ pub fn run(args: Args) -> Result<()> {
         return Err(signals.stopped().into());
     }
     if !config.data.test.is_empty() {
-        test(&config, &folder.join("best"), &devices[0])?;
+        let texts = ReadTexts::default().locate(&config.data, &folder, &cache)?;
+        test(&config, &texts.test, &folder.join("best"), &devices[0])?;
     }
     Ok(())
 }
 
-/// `--out`; else `runs/NAME`, the next free number, or, resuming, the newest.
+/// `--out`, or a folder under `runs` called after the preset or the configuration file.
 fn run_folder(args: &Args) -> Result<PathBuf> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
     }
     let stem = args.config.as_ref().and_then(|path| path.file_stem()?.to_str());
-    let name = args.preset.as_deref().or(stem).unwrap_or("tiny");
-    let candidate = |n: usize| match n {
-        1 => Path::new("runs").join(name),
-        n => Path::new("runs").join(format!("{name}-{n}")),
-    };
-    let free = (1..).find(|&n| !candidate(n).exists()).expect("some number is free");
-    match (args.mode(), free) {
-        (RunMode::Resume, 1) => {
-            bail!("no run under runs/{name} to resume; name its folder with --out")
-        }
-        (RunMode::Resume, n) => Ok(candidate(n - 1)),
-        (RunMode::New, n) => Ok(candidate(n)),
+    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
+}
+
+/// `--config`; else a resumed run keeps its own.
+fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
+    let own = || Some(folder.join("config.toml")).filter(|path| path.exists());
+    match args.mode() {
+        RunMode::New => args.config.clone(),
+        RunMode::Resume => args.config.clone().or_else(own),
     }
 }
 
-/// A resumed run keeps its configuration; a new one has the embedded corpus unless told otherwise.
-fn configuration(args: &Args, folder: &Path) -> Result<TrainConfig> {
-    let own = folder.join("config.toml");
-    let file = match (&args.config, args.mode() == RunMode::Resume && own.exists()) {
-        (None, true) => Some(own.as_path()),
-        (file, _) => file.as_deref(),
-    };
+/// What the command line says over `file`; the embedded corpus where neither names a text.
+fn configuration(args: &Args, file: Option<&Path>) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
     let settings: Vec<String> = args.set.iter().cloned().chain(memory).collect();
     let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &settings)?;
-    let cache = cache_folder(&config);
-    let overrides = [
-        (&args.train, &mut config.data.train),
-        (&args.valid, &mut config.data.valid),
-        (&args.test, &mut config.data.test),
-    ];
-    for (given, key) in overrides {
+    let given = [&args.train, &args.valid, &args.test];
+    for ((_, names), given) in config.data.texts_mut().into_iter().zip(given) {
         if !given.is_empty() {
-            *key = spool::standard_input_to_file(given, &cache)?;
+            names.clone_from(given);
         }
     }
-    embedded::fill(&mut config.data, &cache)?;
+    embedded::fill(&mut config.data);
     Ok(config)
 }
 
@@ -184,7 +186,7 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
 
 /// A line on stderr at each stage; on a terminal also how far it is.
 fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = io::stderr().is_terminal();
     let mut stage: Option<Stage> = None;
     move |now: Progress| {
         if verbosity == Verbosity::Quiet {
@@ -197,16 +199,17 @@ fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
         };
         if stage != Some(now.stage) {
             stage = Some(now.stage);
-            eprintln!("{label}");
+            say(label);
         } else if terminal && now.lines > 0 {
-            eprint!("\r{label}: {} lines\r", now.lines);
+            // A terminal that went away is no reason to stop.
+            let _ = write!(io::stderr(), "\r{label}: {} lines\r", now.lines);
         }
     }
 }
 
 /// BLEU of the test text, then a dozen translations beside their references.
-fn test(config: &TrainConfig, model: &Path, device: &Device) -> Result<()> {
-    let corpus = corpus_paths("data.test", &config.data.test)?;
+fn test(config: &TrainConfig, text: &[PathBuf], model: &Path, device: &Device) -> Result<()> {
+    let corpus = corpus_paths("data.test", text)?;
     let pairs = ParallelReader::open(&corpus, config.data.utf8)?;
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
     let (source, references): (Vec<_>, Vec<_>) =

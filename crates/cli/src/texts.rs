@@ -1,0 +1,225 @@
+//! The texts of a command: what its configuration names, and the files behind those names.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use burnformer_data::DataError;
+use burnformer_data::corpus::{is_pipe, is_standard_input, repeated_pipe};
+use burnformer_train::config::DataSettings;
+use burnformer_train::{TextName, Texts};
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::embedded;
+
+/// Texts that no configuration can name, so that the run keeps them: standard input, pipes, and files whose names are
+/// not Unicode.
+pub struct Unnamed(Vec<Source>);
+
+/// Where such a text comes from, and its path in the run's folder.
+struct Source {
+    from: PathBuf,
+    own: PathBuf,
+}
+
+impl Unnamed {
+    /// Gives the unnamed texts of `data` names in the run's folder: `run:corpus/train.tsv`. Nothing is read yet.
+    ///
+    /// # Errors
+    /// If one pipe is given for several texts.
+    pub fn take(data: &mut DataSettings) -> Result<Self> {
+        let all = data.texts();
+        let all = all.iter().flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
+        if let Some(path) = repeated_pipe(all) {
+            return Err(DataError::PipeTwice { path: path.into() }.into());
+        }
+        let mut unnamed = Vec::new();
+        for (key, paths) in data.texts_mut() {
+            let part = key.rsplit('.').next().unwrap_or(key);
+            let sides: &[&str] = if paths.len() == 1 { &["tsv"] } else { &["source", "target"] };
+            for (path, side) in paths.iter_mut().zip(sides) {
+                let is_named = matches!(TextName::parse(key, path)?, TextName::File(_));
+                if is_named && (path.to_str().is_none() || is_pipe(path)) {
+                    // With `/` on every system, for the run may move to another.
+                    let own = PathBuf::from(format!("corpus/{part}.{side}"));
+                    let from = std::mem::replace(path, TextName::OfRun(own.clone()).to_entry());
+                    unnamed.push(Source { from, own });
+                }
+            }
+        }
+        Ok(Self(unnamed))
+    }
+
+    /// Reads the pipes into files in `cache`, all at once: one process may write to several in turn.
+    ///
+    /// # Errors
+    /// If a pipe cannot be read, or a file not be written.
+    pub fn read(self, cache: &Path) -> Result<ReadTexts> {
+        let read = |source: Source| match is_pipe(&source.from) {
+            true => to_file(&source.from, cache).map(|file| ReadText { file: Some(file), source }),
+            false => Ok(ReadText { file: None, source }),
+        };
+        let texts: Result<Vec<ReadText>> = thread::scope(|scope| {
+            let readers: Vec<_> =
+                self.0.into_iter().map(|source| scope.spawn(move || read(source))).collect();
+            let join = |reader: thread::ScopedJoinHandle<'_, _>| {
+                reader.join().unwrap_or_else(|_| bail!("the thread that reads a pipe panicked"))
+            };
+            readers.into_iter().map(join).collect()
+        });
+        texts.map(ReadTexts)
+    }
+}
+
+/// Unnamed texts that can be read again and again, as long as this lives.
+#[derive(Default)]
+pub struct ReadTexts(Vec<ReadText>);
+
+struct ReadText {
+    source: Source,
+    /// What came through the pipe; none for a file.
+    file: Option<TempPath>,
+}
+
+impl ReadText {
+    fn path(&self) -> &Path {
+        self.file.as_deref().unwrap_or(&self.source.from)
+    }
+}
+
+impl ReadTexts {
+    /// The files of the texts that `data` names: those of a run in its `folder`, embedded ones in `cache`.
+    ///
+    /// # Errors
+    /// If a name is none, or an embedded text cannot be unpacked.
+    pub fn locate(&self, data: &DataSettings, folder: &Path, cache: &Path) -> Result<Texts> {
+        Texts::locate(data, |key, name| match name {
+            TextName::File(path) => Ok(path.clone()),
+            TextName::OfRun(own) => {
+                let read = self.0.iter().find(|text| text.source.own == *own);
+                Ok(read.map_or_else(|| folder.join(own), |text| text.path().into()))
+            }
+            TextName::Embedded(text) => {
+                let unknown = || {
+                    let (entry, known) = (name.to_entry(), embedded::entries().join(", "));
+                    anyhow!("{key} is {}; the texts in this program are {known}", entry.display())
+                };
+                embedded::find(text, cache)?.ok_or_else(unknown)
+            }
+        })
+    }
+
+    /// `error`, which may name a file in the cache, with the name that the user knows.
+    pub fn explain(&self, error: Error) -> Error {
+        let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
+        let message = error.to_string();
+        let explained = files.fold(message.clone(), |message, (file, text)| {
+            message.replace(&file.display().to_string(), &shown(&text.source.from))
+        });
+        if explained == message { error } else { Error::msg(explained) }
+    }
+}
+
+/// The files behind the texts that `data` names, of a command that has no run; `folder` is where its configuration lies.
+///
+/// # Errors
+/// As [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
+pub fn of_command(
+    data: &mut DataSettings,
+    folder: &Path,
+    cache: &Path,
+) -> Result<(Texts, ReadTexts)> {
+    let read = Unnamed::take(data)?.read(cache)?;
+    let texts = read.locate(data, folder, cache)?;
+    Ok((texts, read))
+}
+
+/// Copies the pipe `from` into a private file in `folder`.
+fn to_file(from: &Path, folder: &Path) -> Result<TempPath> {
+    let unwritable = || format!("{}: cannot be written", folder.display());
+    fs::create_dir_all(folder).with_context(unwritable)?;
+    let file = tempfile::Builder::new().prefix("piped-").tempfile_in(folder);
+    let mut file = file.with_context(unwritable)?;
+    let unreadable = |cause| DataError::Unreadable { path: shown(from).into(), cause };
+    let mut input: Box<dyn Read> = match is_standard_input(from) {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(from).map_err(unreadable)?),
+    };
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(NamedTempFile::into_temp_path(file)),
+            Ok(count) => file.write_all(&buffer[..count]).with_context(unwritable)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(unreadable(cause).into()),
+        }
+    }
+}
+
+/// What messages call the text at `path`.
+fn shown(path: &Path) -> String {
+    match is_standard_input(path) {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn data(train: &[&Path]) -> DataSettings {
+        let train = train.iter().map(PathBuf::from).collect();
+        DataSettings { train, valid: vec!["embedded:a".into()], ..DataSettings::default() }
+    }
+
+    #[test]
+    fn what_no_configuration_can_name_gets_a_name_in_the_run() {
+        let latin1 = PathBuf::from(std::ffi::OsString::from_vec(b"caf\xe9.en".to_vec()));
+        let mut data = data(&[Path::new("-"), &latin1]);
+        let unnamed = Unnamed::take(&mut data).unwrap();
+        let names = ["run:corpus/train.source", "run:corpus/train.target"].map(PathBuf::from);
+        assert_eq!(data.train, names);
+        assert_eq!(data.valid, [Path::new("embedded:a")]);
+        let from: Vec<_> = unnamed.0.iter().map(|source| source.from.clone()).collect();
+        assert_eq!(from, [PathBuf::from("-"), latin1]);
+    }
+
+    #[test]
+    fn pipes_become_private_files_that_go_away_again() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, cache] = ["a", "b", "cache"].map(|name| folder.path().join(name));
+        for pipe in [&a, &b] {
+            assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        }
+        let mut data = data(&[&a, &b]);
+        data.valid.clear();
+        let unnamed = Unnamed::take(&mut data).unwrap();
+        let [to_a, to_b] =
+            [a, b.clone()].map(|path| move || File::options().write(true).open(path));
+        // Line by line to one and the other: whoever reads one to its end first waits for ever.
+        let writer = thread::spawn(move || {
+            let (mut a, mut b) = (to_a().unwrap(), to_b().unwrap());
+            for _ in 0..10_000 {
+                a.write_all(b"eins zwei drei\n").unwrap();
+                b.write_all(b"one two three\n").unwrap();
+            }
+        });
+        let read = unnamed.read(&cache).unwrap();
+        writer.join().unwrap();
+        let texts = read.locate(&data, folder.path(), &cache).unwrap();
+        for (path, line) in texts.train.iter().zip(["eins zwei drei\n", "one two three\n"]) {
+            assert_eq!(fs::read_to_string(path).unwrap(), line.repeat(10_000));
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        let error = anyhow!("{}:7: wrong", texts.train[1].display());
+        assert_eq!(read.explain(error).to_string(), format!("{}:7: wrong", b.display()));
+        drop(read);
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+    }
+}

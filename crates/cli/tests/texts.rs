@@ -1,0 +1,293 @@
+//! Texts that are no files of the user's, and runs that are moved: a run knows its texts wherever it lies.
+#![cfg(unix)]
+
+mod common;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use common::{
+    assert_refused, burnformer, pairs, run, run_with, stderr, stdout, tiny_settings, write_pairs,
+};
+
+/// A home of its own, with a cache that may be cleared.
+struct Home {
+    folder: tempfile::TempDir,
+}
+
+/// Settings of a run of a moment; those of a toy model, without a cache of their own.
+fn settings(more: &[&str]) -> Vec<String> {
+    let mut settings = tiny_settings(Path::new("unused"));
+    settings.retain(|setting| !setting.starts_with("data.cache"));
+    settings.pop();
+    let short = [
+        "training.max_updates=4",
+        "training.log_every=1",
+        "checkpoints.every=2",
+        "validation.max_sentences=5",
+    ];
+    let short = short.iter().flat_map(|setting| ["--set", setting]);
+    settings.extend(short.chain(more.iter().copied()).map(String::from));
+    settings
+}
+
+const LONGER: [&str; 2] = ["--set", "training.max_updates=6"];
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.path("cache")
+    }
+
+    /// `train` with `more` arguments, standing in this home.
+    fn train<S: AsRef<std::ffi::OsStr>>(&self, more: &[S]) -> Command {
+        let mut command = burnformer(&["train"]);
+        command.args(more).env("XDG_CACHE_HOME", self.cache()).current_dir(self.folder.path());
+        command
+    }
+
+    /// As `train`, by a shell that reads `line`, in which `$@` are the arguments.
+    fn shell(&self, line: &str, arguments: &[String]) -> Output {
+        let mut command = Command::new("bash");
+        command.args(["-c", line, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);
+        command.env("XDG_CACHE_HOME", self.cache()).current_dir(self.folder.path());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn weights(&self, run: &str, step: u32) -> Vec<u8> {
+        let path = format!("{run}/checkpoints/step-{step:06}/model.safetensors");
+        fs::read(self.path(&path)).unwrap()
+    }
+
+    fn configuration(&self, run: &str) -> String {
+        fs::read_to_string(self.path(run).join("config.toml")).unwrap()
+    }
+
+    /// Clears the cache but for what was tokenised, which takes its time.
+    fn forget_embedded_texts(&self) {
+        let _ = fs::remove_dir_all(self.cache().join("burnformer/corpus"));
+    }
+
+    /// Clears the cache, moves the run, and asserts that the run goes on there and that its configuration makes it anew.
+    fn assert_it_can_move(&self, from: &str) {
+        fs::remove_dir_all(self.cache()).unwrap();
+        fs::rename(self.path(from), self.path("elsewhere")).unwrap();
+        let mut resumed = self.train(&[&["--resume", "--out", "elsewhere"], &LONGER[..]].concat());
+        stdout(&resumed.output().unwrap());
+        self.forget_embedded_texts();
+        let again = ["--config", "elsewhere/config.toml", "--out", "again"];
+        stdout(&self.train(&again).output().unwrap());
+        assert!(self.weights("elsewhere", 6) == self.weights("again", 6));
+        // The second run needs the first no more.
+        self.forget_embedded_texts();
+        fs::remove_dir_all(self.path("elsewhere")).unwrap();
+        let longer = ["--resume", "--out", "again", "--set", "training.max_updates=8"];
+        stdout(&self.train(&longer).output().unwrap());
+    }
+}
+
+#[test]
+fn a_default_run_goes_on_and_repeats_without_its_cache_and_elsewhere() {
+    let home = Home::new();
+    let rows: String = pairs(3, 5).iter().map(|(de, en)| format!("{de}\t{en}\n")).collect();
+    let mut arguments =
+        vec!["train".into(), "--out".into(), home.path("run").display().to_string()];
+    arguments.extend(settings(&["--test", "-"]));
+    let output = {
+        let mut command = burnformer(&arguments);
+        command.env("XDG_CACHE_HOME", home.cache());
+        common::feed(&mut command, rows.as_bytes())
+    };
+    assert!(stdout(&output).contains("BLEU|"), "the piped test text is scored");
+    let configuration = home.configuration("run");
+    for name in [
+        "embedded:tatoeba-de-en/train.de",
+        "embedded:tatoeba-de-en/valid.en",
+        "run:corpus/test.tsv",
+    ] {
+        assert!(configuration.contains(name), "{configuration}");
+    }
+    assert!(!configuration.contains(home.folder.path().to_str().unwrap()), "{configuration}");
+    home.assert_it_can_move("run");
+}
+
+#[test]
+fn text_that_came_through_pipes_belongs_to_the_run() {
+    let home = Home::new();
+    let train = write_pairs(home.folder.path(), "train", &pairs(1, 300));
+    let valid = write_pairs(home.folder.path(), "valid", &pairs(2, 20));
+    let line = "exec \"$0\" train --train <(cat train.de) <(gzip -c train.en) \
+                --valid <(cat valid.de) valid.fifo --out run \"$@\"";
+    assert!(Command::new("mkfifo").arg(home.path("valid.fifo")).status().unwrap().success());
+    let writer = Command::new("sh")
+        .args(["-c", "cat valid.en > valid.fifo"])
+        .current_dir(home.folder.path())
+        .spawn();
+    let output = home.shell(line, &settings(&[]));
+    writer.unwrap().wait().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("300 pairs read"), "{}", stderr(&output));
+    let corpus = home.path("run/corpus");
+    for (name, file) in
+        [("train.source", &train[0]), ("valid.source", &valid[0]), ("valid.target", &valid[1])]
+    {
+        assert_eq!(fs::read(corpus.join(name)).unwrap(), fs::read(file).unwrap(), "{name}");
+    }
+    assert_eq!(fs::read_dir(&corpus).unwrap().count(), 4);
+    let left = fs::read_dir(home.cache().join("burnformer")).unwrap();
+    let names: Vec<_> =
+        left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| !name.starts_with("piped")), "{names:?}");
+    for file in train.iter().chain(&valid) {
+        fs::remove_file(file).unwrap();
+    }
+    home.assert_it_can_move("run");
+}
+
+#[test]
+fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
+    let home = Home::new();
+    let out = home.path("run");
+    let [out, cache] = [&out, &home.cache()].map(|path| path.display().to_string());
+    let mut arguments = vec!["train".to_string(), "--out".into(), out.clone()];
+    arguments.extend(
+        ["--train", "-", "--set"]
+            .map(String::from)
+            .into_iter()
+            .chain([format!("data.cache={cache}")]),
+    );
+    for (text, needle) in [
+        (&b""[..], "standard input: the file is empty"),
+        (b"eins\tone\nzwei\n", "standard input:2: 1 column(s)"),
+        (b"eins\tone\ncaf\xe9\tcoffee\n", "standard input:2: byte 0xe9"),
+    ] {
+        assert_refused(&run_with(&arguments, text), 1, &[needle]);
+        assert!(!Path::new(&out).exists(), "a run that never began");
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "nothing is left in the cache");
+    }
+}
+
+#[test]
+fn a_dry_run_names_what_a_pipe_will_become_and_reads_nothing() {
+    let home = Home::new();
+    // Whoever opened this to read it would wait for a writer.
+    assert!(Command::new("mkfifo").arg(home.path("silent")).status().unwrap().success());
+    let line = "exec timeout 100 \"$0\" train --dry-run --train silent - \"$@\"";
+    let output = home.shell(line, &[]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("run:corpus/train.source") && text.contains("run:corpus/train.target"),
+        "{text}"
+    );
+    let text = stdout(&home.train(&["--dry-run"]).output().unwrap());
+    assert!(text.contains("embedded:tatoeba-de-en/train.de"), "{text}");
+}
+
+#[test]
+fn embedded_texts_can_be_named_in_any_direction_and_unknown_names_are_refused() {
+    let home = Home::new();
+    let valid = |side: &str| format!("embedded:tatoeba-de-en/valid.{side}");
+    let both = format!("data.train=[{:?}, {:?}]", valid("en"), valid("de"));
+    stdout(&home.train(&settings(&["--out", "run", "--set", &both])).output().unwrap());
+    assert!(home.configuration("run").contains(&valid("en")));
+    let refused = |name: &str, needles: &[&str]| {
+        let output = home.train(&["--train", name, "--out", "other"]).output().unwrap();
+        assert_refused(&output, 1, needles);
+        assert!(!home.path("other").exists());
+    };
+    refused("embedded:tatoeba-de-en/train.fr", &["data.train", "train.fr", &valid("de")]);
+    refused("run:../train.tsv", &["data.train", "run:../train.tsv", "within the run's folder"]);
+    refused("run:corpus/train.tsv", &["other/corpus/train.tsv: no such file"]);
+}
+
+fn latin1(folder: &Path, name: &[u8]) -> PathBuf {
+    folder.join(OsString::from_vec(name.to_vec()))
+}
+
+#[test]
+fn paths_that_are_not_unicode_work_everywhere() {
+    let home = Home::new();
+    let folder = latin1(home.folder.path(), b"caf\xe9");
+    fs::create_dir(&folder).unwrap();
+    let [source, target] = write_pairs(&folder, "train", &pairs(1, 100));
+    let out = latin1(&folder, b"\xff-run");
+    let mut arguments: Vec<OsString> =
+        ["--train".into(), source.clone().into(), target.into()].into();
+    arguments.extend(["--out".into(), out.clone().into()]);
+    arguments.extend(settings(&[]).into_iter().map(OsString::from));
+    let train = |more: &[OsString]| {
+        let mut command = home.train(more);
+        command.env("XDG_CACHE_HOME", folder.join("cache"));
+        stdout(&command.output().unwrap())
+    };
+    train(&arguments);
+    fs::remove_file(source).unwrap();
+    let mut longer: Vec<OsString> = vec!["--resume".into(), "--out".into(), out.clone().into()];
+    longer.extend(LONGER.map(OsString::from));
+    train(&longer);
+    let model: OsString = out.join("best").into();
+    let inspected = stdout(&run(&["inspect".into(), model.clone(), "--json".into()]));
+    assert!(inspected.contains("\"path\""), "{inspected}");
+    let [translations, page, picture] =
+        ["t.txt", "a.html", "a.png"].map(|name| folder.join(name).into_os_string());
+    let test = [
+        &["translate".into(), "--model".into(), model.clone()][..],
+        &["--output".into(), translations.clone()],
+    ];
+    stdout(&run_with(&test.concat(), b"eins\nzwei\n"));
+    for arguments in [
+        vec![
+            "eval-bleu".into(),
+            "--hypothesis".into(),
+            translations.clone(),
+            "--reference".into(),
+            translations.clone(),
+        ],
+        vec![
+            "score".into(),
+            "--model".into(),
+            model.clone(),
+            "--source".into(),
+            translations.clone(),
+            "--target".into(),
+            translations,
+        ],
+        vec![
+            "attention".into(),
+            "--model".into(),
+            model.clone(),
+            "eins".into(),
+            "--html".into(),
+            page,
+            "--picture".into(),
+            picture.clone(),
+        ],
+        vec!["plot".into(), out.into(), "-o".into(), picture],
+        vec!["average".into(), model, "--out".into(), folder.join("averaged").into()],
+    ] {
+        let output = run::<OsString>(&arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_study_reads_pipes_too() {
+    let home = Home::new();
+    write_pairs(home.folder.path(), "train", &pairs(1, 100));
+    write_pairs(home.folder.path(), "valid", &pairs(2, 10));
+    let line = "exec \"$0\" study table3 --rows none --updates 2 --quiet --out study \
+                --train <(cat train.de) <(cat train.en) --valid <(paste valid.de valid.en) \"$@\"";
+    let output = home.shell(line, &settings(&[]));
+    assert!(stdout(&output).contains("| base"), "{}", stdout(&output));
+    assert!(home.path("study/base/corpus/train.target").exists());
+}

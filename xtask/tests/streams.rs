@@ -1,0 +1,46 @@
+//! Standard streams that fail: this program does not panic.
+#![cfg(target_os = "linux")]
+
+use std::fs::OpenOptions;
+use std::io::pipe;
+use std::process::{Command, Output, Stdio};
+
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+}
+
+/// A pipe whose reader has gone.
+fn closed() -> Stdio {
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+fn xtask(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn ends(output: &Output, code: i32) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn the_help_says_when_it_cannot_be_written_and_nothing_when_nobody_reads_it() {
+    let output = xtask(&[]).stdout(full()).output().unwrap();
+    ends(&output, 1);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output: cannot be written"));
+    let output = xtask(&["--help"]).stdout(closed()).output().unwrap();
+    ends(&output, 0);
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn the_exit_code_of_a_refusal_does_not_depend_on_standard_error() {
+    for stderr in [full(), closed()] {
+        ends(&xtask(&["trian"]).stderr(stderr).output().unwrap(), 2);
+    }
+}
