@@ -194,6 +194,20 @@ pub enum DataError {
         /// The id it has, if any.
         found: Option<u32>,
     },
+    /// A part of a `tokenizer.json` asks for what the tokenizers library cannot do: it would panic, never end or fill the
+    /// memory.
+    #[error(
+        "{path}: the {part} of this tokenizer.json cannot be used: {message}",
+        path = path.display()
+    )]
+    TokenizerPart {
+        /// The file.
+        path: PathBuf,
+        /// The part, as the file calls it.
+        part: String,
+        /// What is wrong with it, and what to change.
+        message: String,
+    },
     /// Cleaning left no pair.
     #[error(
         "no sentence pair is left after cleaning ({report}); relax the limits or check that the text is what you meant"

@@ -1,7 +1,7 @@
 //! From parallel text to batches of token ids.
 //!
 //! This crate reads a parallel corpus, cleans it, trains or loads a subword tokeniser, keeps the tokenised corpus in a
-//! memory-mapped cache and cuts it into token-budget batches. It knows nothing of tensors, devices or models: a [`Batch`]
+//! cache file and cuts it into token-budget batches. It knows nothing of tensors, devices or models: a [`Batch`]
 //! is plain arrays, and whoever trains turns it into tensors.
 //!
 //! The trade-off it took: *everything is a pure function of the input's bytes and the settings*. Text is streamed and
@@ -17,10 +17,12 @@
 //! | [`corpus`] | two files or one TSV, plain, gzip or zstd; typed errors that name file and line |
 //! | [`clean`] | which pairs are kept, and a count of why the others were not |
 //! | [`tokenizer`] | BPE and unigram with byte fallback, in Hugging Face's `tokenizer.json` |
-//! | [`cache`] | the tokenised corpus, memory-mapped, keyed by content |
+//! | [`cache`] | the tokenised corpus in a file, keyed by content |
 //! | [`batch`], [`sampler`] | padded batches under a token budget, and their order |
 //! | [`prefetch`] | a background thread that keeps the next batches ready |
 //! | [`mod@prepare`] | all of the above from paths to a [`TokenizedCorpus`], reusing what is already there |
+
+#![forbid(unsafe_code)]
 
 pub mod batch;
 pub mod cache;

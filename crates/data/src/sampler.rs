@@ -156,11 +156,15 @@ impl BatchSampler {
 
     /// The arrays of one planned batch.
     ///
+    /// # Errors
+    /// As [`TokenizedCorpus::pair`].
+    ///
     /// # Panics
     /// If an index is not below the corpus' length.
-    pub fn batch(&self, pairs: &[u32]) -> Batch {
-        let rows: Vec<_> = pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect();
-        Batch::with_multiple(pairs.to_vec(), &rows, self.settings.multiple)
+    pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
+        let rows: Vec<_> =
+            pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect::<Result<_>>()?;
+        Ok(Batch::with_multiple(pairs.to_vec(), &rows, self.settings.multiple))
     }
 
     /// Batches from `state` on, without end: epoch follows epoch.
@@ -269,7 +273,8 @@ impl PlannedBatch {
     }
 }
 
-/// An endless iterator of batches. Every item is `Ok`; the type is what [`Prefetch`](crate::Prefetch) takes.
+/// An endless iterator of batches, of which [`Prefetch`](crate::Prefetch) makes one that works ahead. An item is an error
+/// where the corpus can no longer be read.
 pub struct BatchStream {
     sampler: BatchSampler,
     queue: VecDeque<Vec<u32>>,
@@ -300,7 +305,8 @@ impl Iterator for BatchStream {
         let pairs = self.queue.pop_front()?;
         let SamplerState { epoch, next_batch: index, .. } = self.state;
         self.state.next_batch += 1;
-        let batch = self.sampler.batch(&pairs);
-        Some(Ok(PlannedBatch { batch, epoch, index, batches: self.batches, next: self.state }))
+        let (batches, next) = (self.batches, self.state);
+        let planned = |batch| PlannedBatch { batch, epoch, index, batches, next };
+        Some(self.sampler.batch(&pairs).map(planned))
     }
 }

@@ -64,7 +64,7 @@ proptest! {
         let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
         let mut seen: Vec<u32> = Vec::new();
         for pairs in sampler.batches(epoch) {
-            let batch = sampler.batch(&pairs);
+            let batch = sampler.batch(&pairs).unwrap();
             prop_assert!(batch.batch * batch.source_len.max(batch.target_len) <= budget);
             prop_assert!(rows.is_none_or(|rows| batch.batch <= rows));
             for columns in [batch.source_len, batch.target_len] {
@@ -95,7 +95,7 @@ fn padding_to_a_multiple_leaves_few_shapes() {
     let shapes = |multiple| {
         let settings = SamplerSettings { budget: 512, multiple, ..Default::default() };
         let sampler = BatchSampler::new(corpus(&varied(3000)), settings).unwrap();
-        let batches = sampler.batches(0).into_iter().map(|pairs| sampler.batch(&pairs));
+        let batches = sampler.batches(0).into_iter().map(|pairs| sampler.batch(&pairs).unwrap());
         let shapes: Vec<_> = batches.map(|b| (b.batch, b.source_len, b.target_len)).collect();
         (shapes.iter().collect::<std::collections::HashSet<_>>().len(), shapes.len())
     };
@@ -145,7 +145,7 @@ fn the_order_for_validation_is_by_length_and_fixed() {
         .batches()
         .iter()
         .map(|pairs| {
-            let batch = sampler.batch(pairs);
+            let batch = sampler.batch(pairs).unwrap();
             batch.source_len.max(batch.target_len)
         })
         .collect();

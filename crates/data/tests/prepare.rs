@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, PrepareSettings, Prepared, Stage, Tokenizer, TokenizerKind,
-    TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
+    BatchSampler, CleaningSettings, CorpusPaths, DataError, Prefetch, PrepareSettings, Prepared,
+    SamplerSettings, Stage, Tokenizer, TokenizerKind, TokenizerSettings, TokenizerSource,
+    Utf8Policy, prepare,
 };
 use tempfile::TempDir;
 
@@ -48,7 +50,7 @@ fn reused(prepared: &Prepared) -> (bool, bool) {
 }
 
 fn pairs(prepared: &Prepared) -> Vec<(Vec<u32>, Vec<u32>)> {
-    (0..prepared.corpus.len()).map(|i| prepared.corpus.pair(i)).collect()
+    (0..prepared.corpus.len()).map(|i| prepared.corpus.pair(i).unwrap()).collect()
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn a_second_call_reuses_tokenizer_and_corpus() {
 #[test]
 fn the_corpus_holds_what_the_tokenizer_says() {
     let prepared = Bench::new().run();
-    let (source, target) = prepared.corpus.pair(7);
+    let (source, target) = prepared.corpus.pair(7).unwrap();
     assert_eq!(prepared.tokenizers.source.decode(&source), "das Haus Nummer 7 119");
     assert_eq!(prepared.tokenizers.target.decode(&target), "the house number 7 119");
     assert_eq!(
@@ -120,6 +122,34 @@ fn a_damaged_cache_is_rebuilt_and_not_trusted() {
     is_rebuilt_after(".tokens", |bytes| bytes.truncate(100), (true, false));
     is_rebuilt_after(".tokens", Vec::clear, (true, false));
     is_rebuilt_after(".tokens", |bytes| bytes.push(0), (true, false));
+}
+
+#[test]
+fn a_cache_cut_short_while_it_is_in_use_is_an_error_and_not_the_end_of_the_process() {
+    let bench = Bench::new();
+    let prepared = bench.run();
+    let path = bench.cached(".tokens");
+    let before = prepared.corpus.pair(0).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(200).unwrap();
+    assert_eq!(prepared.corpus.pair(0).unwrap(), before);
+    let sampler = BatchSampler::new(Arc::new(prepared.corpus), SamplerSettings::default()).unwrap();
+    let items = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 2);
+    let error = items.take(10).find_map(Result::err).expect("an error");
+    assert!(matches!(error, DataError::DamagedCache { .. }), "{error:?}");
+    for part in [path.to_str().unwrap(), "became shorter while it was in use", "delete it"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn ids_that_a_cache_did_not_hold_when_it_was_opened_are_an_error() {
+    let bench = Bench::new();
+    let prepared = bench.run();
+    let mut bytes = fs::read(bench.cached(".tokens")).unwrap();
+    bytes[144..200].fill(0xff);
+    fs::write(bench.cached(".tokens"), bytes).unwrap();
+    let error = prepared.corpus.pair(0).unwrap_err();
+    assert!(error.to_string().contains("was overwritten while it was in use"), "{error}");
 }
 
 #[test]

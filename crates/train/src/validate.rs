@@ -74,7 +74,7 @@ impl Validator {
     /// Measures `model`, whose shape is `config`.
     ///
     /// # Errors
-    /// [`TrainError::Infer`] if decoding fails.
+    /// [`TrainError::Infer`] if decoding fails, [`TrainError::Data`] if the text can no longer be read.
     pub fn validate(
         &self,
         config: &ModelConfig,
@@ -85,7 +85,7 @@ impl Validator {
         let mut model = model.valid();
         model.set_precision(Precision::Float32);
         let device = device.clone().inner();
-        let (loss, nll) = self.losses(&model, &device);
+        let (loss, nll) = self.losses(&model, &device)?;
         let mut validation =
             Validation { loss, nll, bleu: None, signature: None, hypotheses: vec![] };
         if self.settings.bleu {
@@ -94,16 +94,16 @@ impl Validator {
         Ok(validation)
     }
 
-    fn losses(&self, model: &Model, device: &Device) -> (f64, f64) {
+    fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64), TrainError> {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
         for pairs in self.sampler.ordered().batches() {
-            let batch = self.sampler.batch(pairs);
+            let batch = self.sampler.batch(pairs)?;
             let sums = batch_loss(model, &batch, Mode::Inference, self.label_smoothing, device);
             loss += f64::from(sums.smoothed.into_scalar::<f32>());
             nll += f64::from(sums.nll.into_scalar::<f32>());
             tokens += batch.target_tokens;
         }
-        (loss / tokens as f64, nll / tokens as f64)
+        Ok((loss / tokens as f64, nll / tokens as f64))
     }
 
     fn decode(

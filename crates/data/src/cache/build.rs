@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::file::{commit, temporary, unwritable};
-use super::header::{HEADER_BYTES, Header};
+use super::header::{HEADER_BYTES, Header, Width};
 use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
 use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
@@ -33,8 +33,8 @@ pub(crate) fn build(
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let largest = tokenizers.source.vocab_size().max(tokenizers.target.vocab_size());
-    let width = if largest <= 1 << 16 { 2 } else { 4 };
-    let mut writer = Writer::create(temporary(path)?, width).map_err(unwritable(path))?;
+    let mut writer =
+        Writer::create(temporary(path)?, Width::of(largest)).map_err(unwritable(path))?;
     let mut cleaner = Cleaner::new(cleaning);
     loop {
         let chunk = next_chunk(&mut corpus)?;
@@ -87,14 +87,14 @@ struct Writer {
     file: BufWriter<NamedTempFile>,
     offsets: BufWriter<File>,
     body: Sha256,
-    width: u64,
+    width: Width,
     sentences: u64,
     tokens: u64,
     scratch: Vec<u8>,
 }
 
 impl Writer {
-    fn create(file: NamedTempFile, width: u64) -> io::Result<Self> {
+    fn create(file: NamedTempFile, width: Width) -> io::Result<Self> {
         let folder = file.path().parent().unwrap_or(Path::new(".")).to_path_buf();
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&[0; HEADER_BYTES])?;
@@ -113,15 +113,10 @@ impl Writer {
     /// Appends one sentence.
     fn push(&mut self, ids: &[u32]) -> io::Result<()> {
         self.scratch.clear();
-        if self.width == 2 {
-            // `width` is 2 only where every id is below 65,536.
-            ids.iter().for_each(|&id| self.scratch.extend((id as u16).to_ne_bytes()));
-        } else {
-            ids.iter().for_each(|&id| self.scratch.extend(id.to_ne_bytes()));
-        }
+        self.width.write(ids, &mut self.scratch);
         self.body.update(&self.scratch);
         self.file.write_all(&self.scratch)?;
-        self.offsets.write_all(&self.tokens.to_ne_bytes())?;
+        self.offsets.write_all(&self.tokens.to_le_bytes())?;
         self.tokens += ids.len() as u64;
         self.sentences += 1;
         Ok(())
@@ -134,31 +129,27 @@ impl Writer {
 
     /// Appends offsets and report, and fills in the header.
     fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<NamedTempFile> {
-        let padding = (HEADER_BYTES as u64 + self.tokens * self.width).next_multiple_of(8);
-        self.write_body(&vec![
-            0;
-            (padding - HEADER_BYTES as u64 - self.tokens * self.width) as usize
-        ])?;
-        self.append_offsets()?;
         let report = serde_json::to_vec(report)?;
+        let mut header = Header {
+            width: self.width,
+            pairs: self.sentences / 2,
+            tokens: self.tokens,
+            report_bytes: report.len() as u64,
+            key: *key,
+            body_hash: [0; 32],
+        };
+        self.write_body(&[0; 8][..header.padding() as usize])?;
+        self.append_offsets()?;
         self.write_body(&report)?;
-        let hash = self.body.finalize().into();
-        let header = Header::new(
-            self.width,
-            self.sentences / 2,
-            self.tokens,
-            report.len() as u64,
-            *key,
-            hash,
-        );
+        header.body_hash = self.body.finalize().into();
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.seek(SeekFrom::Start(0))?;
-        file.write_all(bytemuck::bytes_of(&header))?;
+        file.write_all(&header.to_bytes())?;
         Ok(file)
     }
 
     fn append_offsets(&mut self) -> io::Result<()> {
-        self.offsets.write_all(&self.tokens.to_ne_bytes())?;
+        self.offsets.write_all(&self.tokens.to_le_bytes())?;
         self.offsets.flush()?;
         self.offsets.get_mut().seek(SeekFrom::Start(0))?;
         let mut buffer = vec![0; 1 << 16];

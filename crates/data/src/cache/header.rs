@@ -1,7 +1,5 @@
 //! The first 144 bytes of a cache file.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::hash::{Key, key_of};
 
 const MAGIC: [u8; 8] = *b"BURNTOKS";
@@ -9,113 +7,182 @@ const BYTE_ORDER: u32 = 0x0102_0304;
 /// Raised whenever the format, the cleaning or the tokenisation changes meaning.
 pub(crate) const VERSION: u32 = 1;
 
-/// Counts and checksums, in the byte order of the machine that wrote them.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
+/// Bytes of a [`Header`].
+pub(super) const HEADER_BYTES: usize = 144;
+/// The largest cleaning report that is read.
+const LARGEST_REPORT: u64 = 1 << 16;
+
+/// Counts and checksums.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    magic: [u8; 8],
-    byte_order: u32,
-    version: u32,
-    /// Bytes a token: 2 or 4.
-    pub width: u64,
+    /// How many bytes a token takes.
+    pub width: Width,
     pub pairs: u64,
     pub tokens: u64,
     pub report_bytes: u64,
     pub key: Key,
     pub body_hash: Key,
-    header_hash: Key,
 }
 
-/// Bytes of a [`Header`].
-pub(super) const HEADER_BYTES: usize = size_of::<Header>();
+/// How many bytes a token takes: two while the vocabularies fit in 65,536.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    Two,
+    Four,
+}
+
+impl Width {
+    /// The narrowest width for ids below `vocab_size`.
+    pub fn of(vocab_size: usize) -> Self {
+        if vocab_size <= 1 << 16 { Self::Two } else { Self::Four }
+    }
+
+    /// The width in bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Two => 2,
+            Self::Four => 4,
+        }
+    }
+
+    /// Appends ids as they stand in the file. They are below the vocabulary size that [`Width::of`] was given.
+    pub fn write(self, ids: &[u32], out: &mut Vec<u8>) {
+        match self {
+            Self::Two => out.extend(ids.iter().flat_map(|&id| (id as u16).to_le_bytes())),
+            Self::Four => out.extend(ids.iter().flat_map(|id| id.to_le_bytes())),
+        }
+    }
+
+    /// The ids that stand in `bytes`.
+    pub fn read(self, bytes: &[u8]) -> Vec<u32> {
+        match self {
+            Self::Two => {
+                bytes.as_chunks().0.iter().map(|&id| u16::from_le_bytes(id).into()).collect()
+            }
+            Self::Four => bytes.as_chunks().0.iter().map(|&id| u32::from_le_bytes(id)).collect(),
+        }
+    }
+}
 
 impl Header {
-    pub fn new(
-        width: u64,
-        pairs: u64,
-        tokens: u64,
-        report_bytes: u64,
-        key: Key,
-        body_hash: Key,
-    ) -> Self {
-        let header_hash = [0; 32];
-        let mut header = Self {
-            magic: MAGIC,
-            byte_order: BYTE_ORDER,
-            version: VERSION,
-            width,
-            pairs,
-            tokens,
-            report_bytes,
-            key,
-            body_hash,
-            header_hash,
-        };
-        header.header_hash = header.checksum();
-        header
+    /// The header as it stands in the file: integers in little-endian order, then the checksum of what stands before.
+    pub fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(BYTE_ORDER.to_le_bytes());
+        bytes.extend(VERSION.to_le_bytes());
+        for count in [self.width.bytes(), self.pairs, self.tokens, self.report_bytes] {
+            bytes.extend(count.to_le_bytes());
+        }
+        bytes.extend(self.key);
+        bytes.extend(self.body_hash);
+        bytes.extend(key_of(&[&bytes]));
+        bytes
     }
 
-    fn checksum(&self) -> Key {
-        key_of(&[&bytemuck::bytes_of(self)[..HEADER_BYTES - 32]])
-    }
-
-    /// Parses and checks a header for `key` in front of `file_bytes` bytes; an error says what does not fit.
-    pub fn parse(bytes: &[u8], key: &Key) -> Result<Self, String> {
-        let Some(bytes) = bytes.get(..HEADER_BYTES) else {
-            return Err(format!(
-                "{} bytes are too few for a header of {HEADER_BYTES}",
-                bytes.len()
-            ));
-        };
-        let header: Self = bytemuck::pod_read_unaligned(bytes);
-        if header.magic != MAGIC || header.byte_order != BYTE_ORDER {
-            return Err("it is not a token cache written on such a machine".to_owned());
+    /// Parses and checks a header for `key`; an error says what does not fit.
+    pub fn parse(bytes: &[u8; HEADER_BYTES], key: &Key) -> Result<Self, String> {
+        let mut rest = &bytes[..];
+        if take::<8>(&mut rest) != MAGIC || u32::from_le_bytes(take(&mut rest)) != BYTE_ORDER {
+            return Err("it is not a token cache".to_owned());
         }
-        if header.version != VERSION {
-            return Err(format!("format version {} instead of {VERSION}", header.version));
+        let version = u32::from_le_bytes(take(&mut rest));
+        if version != VERSION {
+            return Err(format!("format version {version} instead of {VERSION}"));
         }
-        if header.header_hash != header.checksum() {
+        let [width, pairs, tokens, report_bytes] =
+            std::array::from_fn(|_| u64::from_le_bytes(take(&mut rest)));
+        let (found, body_hash) = (take(&mut rest), take(&mut rest));
+        if take::<32>(&mut rest) != key_of(&[&bytes[..HEADER_BYTES - 32]]) {
             return Err("the header's checksum does not fit".to_owned());
         }
-        if header.key != *key {
+        if found != *key {
             return Err("it was made of other text or with other settings".to_owned());
         }
-        if header.sizes().is_none() {
-            return Err("its counts are impossible".to_owned());
-        }
-        Ok(header)
+        let width = match width {
+            2 => Width::Two,
+            4 => Width::Four,
+            other => return Err(format!("{other} bytes a token")),
+        };
+        let header = Self { width, pairs, tokens, report_bytes, key: found, body_hash };
+        let possible = header.sizes().is_some() && report_bytes <= LARGEST_REPORT;
+        possible.then_some(header).ok_or_else(|| "its counts are impossible".to_owned())
     }
 
-    /// Where offsets, report and the end of the file stand, unless the counts are impossible.
-    fn sizes(&self) -> Option<[usize; 3]> {
-        if self.width != 2 && self.width != 4 {
-            return None;
-        }
-        let tokens = self.tokens.checked_mul(self.width)?.checked_add(HEADER_BYTES as u64)?;
-        let offsets_at = tokens.checked_next_multiple_of(8)?;
+    /// Bytes of tokens, padding, offsets and report, unless the counts are impossible.
+    fn sizes(&self) -> Option<[u64; 4]> {
+        let tokens = self.tokens.checked_mul(self.width.bytes())?;
+        let padding = tokens.checked_next_multiple_of(8)? - tokens;
         let offsets = self.pairs.checked_mul(16)?.checked_add(8)?;
-        let report_at = offsets_at.checked_add(offsets)?;
-        let end = report_at.checked_add(self.report_bytes)?;
-        let [offsets_at, report_at, end] = [offsets_at, report_at, end].map(usize::try_from);
-        Some([offsets_at.ok()?, report_at.ok()?, end.ok()?])
+        let sizes = [tokens, padding, offsets, self.report_bytes];
+        let end = sizes.into_iter().try_fold(HEADER_BYTES as u64, u64::checked_add)?;
+        usize::try_from(end).ok().map(|_| sizes)
     }
 
-    fn size(&self, place: usize) -> usize {
-        self.sizes().expect("a parsed header's counts are possible")[place]
+    fn size(&self, part: usize) -> u64 {
+        self.sizes().expect("a parsed header's counts are possible")[part]
     }
 
-    /// Where the offsets start: after the tokens, at a multiple of 8.
-    pub fn offsets_at(&self) -> usize {
+    /// Bytes of all tokens.
+    pub fn token_bytes(&self) -> u64 {
         self.size(0)
     }
 
-    /// Where the report starts.
-    pub fn report_at(&self) -> usize {
+    /// Zeros between tokens and offsets, so that these stand at a multiple of 8.
+    pub fn padding(&self) -> u64 {
         self.size(1)
     }
 
+    /// Offsets: one for each sentence, and the end.
+    pub fn offsets(&self) -> u64 {
+        self.size(2) / 8
+    }
+
     /// Bytes of the whole file.
-    pub fn file_bytes(&self) -> usize {
-        self.size(2)
+    pub fn file_bytes(&self) -> u64 {
+        self.sizes().into_iter().flatten().sum::<u64>() + HEADER_BYTES as u64
+    }
+}
+
+/// The next `N` bytes.
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (first, tail) = rest.split_first_chunk().expect("a header holds all its fields");
+    *rest = tail;
+    *first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_as_they_were_written() {
+        for (width, ids) in [(Width::Two, [0, 7, 65_535]), (Width::Four, [0, 65_536, u32::MAX])] {
+            let mut bytes = Vec::new();
+            width.write(&ids, &mut bytes);
+            assert_eq!(bytes.len() as u64, 3 * width.bytes());
+            assert_eq!(width.read(&bytes), ids);
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_as_it_was_written_and_no_bit_of_it_may_differ() {
+        let header = Header {
+            width: Width::Four,
+            pairs: 3,
+            tokens: 5,
+            report_bytes: 9,
+            key: [1; 32],
+            body_hash: [2; 32],
+        };
+        let good: [u8; HEADER_BYTES] = header.to_bytes().try_into().unwrap();
+        let read = Header::parse(&good, &[1; 32]).unwrap();
+        assert_eq!((read.pairs, read.tokens, read.body_hash), (3, 5, [2; 32]));
+        // 20 bytes of tokens, 4 of padding, 7 offsets, 9 of report.
+        assert_eq!(read.file_bytes(), 144 + 20 + 4 + 56 + 9);
+        for at in 0..HEADER_BYTES {
+            let mut bad = good;
+            bad[at] ^= 1;
+            assert!(Header::parse(&bad, &[1; 32]).is_err(), "byte {at}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The tokenised corpus: built once, then memory-mapped.
+//! The tokenised corpus: built once, then read sentence by sentence.
 //!
 //! A cache file is keyed by the content of the corpus files, the tokenisers' hashes and the cleaning settings, never by
 //! names or dates. It is written to a temporary file, flushed to the disk and renamed, so that a reader never sees half
@@ -11,10 +11,15 @@
 //! | 0 to 7 | zeros up to a multiple of 8 |
 //! | 16 a pair + 8 | where each source and each target starts, in tokens, and the end |
 //! | the rest | the cleaning report as JSON |
+//!
+//! Numbers are little-endian. Opening a file reads all of it once; then the lengths of the sentences stay in memory (8 bytes
+//! a pair), and each batch reads its pairs where they are.
 
 mod build;
 mod file;
 mod header;
+mod places;
+mod positional;
 mod tokenized;
 
 pub(crate) use build::build;

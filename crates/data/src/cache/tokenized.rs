@@ -1,12 +1,14 @@
-//! A tokenised corpus, mapped from its cache file or held in memory.
+//! A tokenised corpus, read from its cache file sentence by sentence or held in memory.
 
 use std::fs::File;
-use std::path::Path;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
 use sha2::{Digest, Sha256};
 
-use super::header::{HEADER_BYTES, Header};
+use super::header::{HEADER_BYTES, Header, Width};
+use super::places::Places;
+use super::positional::read_exact_at;
 use crate::clean::CleaningReport;
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
@@ -14,17 +16,31 @@ use crate::hash::{Key, hex, key_of};
 
 /// Pairs of token ids, without special tokens.
 ///
-/// A mapped corpus costs no memory of its own: the system keeps what is read of it, and drops that under pressure. The
-/// file must not be changed while it is open; nothing in this crate ever writes to a finished cache file.
+/// Of a cache file only the sentences' lengths are held in memory, some 8 bytes a pair; tokens are read where a batch
+/// needs them. The file must not be changed while it is open, and nothing in this crate ever writes to a finished cache
+/// file; if another program does, or cuts it short, reading is an error.
+#[derive(Debug)]
 pub struct TokenizedCorpus {
     tokens: Tokens,
-    pairs: usize,
+    places: Places,
+    hash: String,
     report: CleaningReport,
 }
 
+#[derive(Debug)]
 enum Tokens {
-    Mapped { map: Mmap, header: Header },
-    Owned { ids: Vec<u32>, starts: Vec<u64> },
+    File(TokenFile),
+    Memory(Vec<u32>),
+}
+
+/// An open cache file whose content was verified.
+#[derive(Debug)]
+struct TokenFile {
+    file: File,
+    path: PathBuf,
+    width: Width,
+    /// The highest id found when the file was verified.
+    highest: u32,
 }
 
 impl TokenizedCorpus {
@@ -33,46 +49,61 @@ impl TokenizedCorpus {
     /// # Errors
     /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if it is not exactly what was written for `key`.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
-        let damaged = |message: String| DataError::DamagedCache { path: path.into(), message };
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
-        // SAFETY: finished cache files are only ever replaced by a rename, which leaves this mapping's file as it is.
-        let map = unsafe { Mmap::map(&file) }.map_err(|cause| open_error(path, cause))?;
-        let header = verify(&map, key).map_err(damaged)?;
-        let report = serde_json::from_slice(&map[header.report_at()..])
-            .map_err(|error| damaged(error.to_string()))?;
-        Ok(Self { pairs: header.pairs as usize, tokens: Tokens::Mapped { map, header }, report })
+        let verified = verify(&file, key).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged(path, "it ends too early".to_owned()),
+            io::ErrorKind::InvalidData => damaged(path, error.to_string()),
+            _ => open_error(path, error),
+        })?;
+        let Verified { header, highest, places, report } = verified;
+        let tokens = TokenFile { file, path: path.into(), width: header.width, highest };
+        Ok(Self { tokens: Tokens::File(tokens), places, hash: hex(&header.body_hash), report })
     }
 
     /// A corpus in memory, for tests and small sets; ids without special tokens.
     pub fn from_pairs<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: &[(S, T)]) -> Self {
-        let (mut ids, mut starts) = (Vec::new(), vec![0]);
+        let (mut ids, mut places) = (Vec::new(), Places::default());
         for (source, target) in pairs {
             for side in [source.as_ref(), target.as_ref()] {
                 ids.extend_from_slice(side);
-                starts.push(ids.len() as u64);
+                places.push(side.len() as u32);
             }
         }
         let count = pairs.len() as u64;
         let report = CleaningReport { read: count, kept: count, ..Default::default() };
-        Self { tokens: Tokens::Owned { ids, starts }, pairs: pairs.len(), report }
+        let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(places.lengths())];
+        let hash = hex(&key_of(&[&content, &lengths]));
+        Self { tokens: Tokens::Memory(ids), places, hash, report }
     }
 
     /// Pairs.
     pub fn len(&self) -> usize {
-        self.pairs
+        self.places.sentences() / 2
     }
 
     /// Whether there is no pair.
     pub fn is_empty(&self) -> bool {
-        self.pairs == 0
+        self.len() == 0
     }
 
     /// Ids of pair `i`: source and target, without special tokens.
     ///
+    /// # Errors
+    /// [`DataError::DamagedCache`] if the cache file was cut short or overwritten since it was opened,
+    /// [`DataError::Unreadable`] if the disk fails.
+    ///
     /// # Panics
     /// If `i` is not below [`TokenizedCorpus::len`].
-    pub fn pair(&self, i: usize) -> (Vec<u32>, Vec<u32>) {
-        (self.sentence(2 * i), self.sentence(2 * i + 1))
+    pub fn pair(&self, i: usize) -> Result<(Vec<u32>, Vec<u32>)> {
+        let (start, source) = (self.places.start(2 * i), self.source_len(i));
+        let count = source + self.target_len(i);
+        let mut ids = match &self.tokens {
+            Tokens::File(file) => file.read(start, count)?,
+            Tokens::Memory(ids) => ids[start as usize..start as usize + count].to_vec(),
+        };
+        let target = ids.split_off(source);
+        Ok((ids, target))
     }
 
     /// Source tokens of pair `i`, without `</s>`.
@@ -80,7 +111,7 @@ impl TokenizedCorpus {
     /// # Panics
     /// As [`TokenizedCorpus::pair`].
     pub fn source_len(&self, i: usize) -> usize {
-        self.start(2 * i + 1) - self.start(2 * i)
+        self.places.length(2 * i)
     }
 
     /// Target tokens of pair `i`, without `</s>`.
@@ -88,76 +119,139 @@ impl TokenizedCorpus {
     /// # Panics
     /// As [`TokenizedCorpus::pair`].
     pub fn target_len(&self, i: usize) -> usize {
-        self.start(2 * i + 2) - self.start(2 * i + 1)
+        self.places.length(2 * i + 1)
     }
 
     /// Tokens of both sides, without special tokens.
     pub fn tokens(&self) -> usize {
-        self.start(2 * self.pairs)
+        self.places.total() as usize
     }
 
     /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report: equal for equal text under equal
-    /// settings and tokenisers. A mapped corpus knows it already.
+    /// settings and tokenisers.
     pub fn hash(&self) -> String {
-        match &self.tokens {
-            Tokens::Mapped { header, .. } => hex(&header.body_hash),
-            Tokens::Owned { ids, starts } => {
-                hex(&key_of(&[bytemuck::cast_slice(ids), bytemuck::cast_slice(starts)]))
-            }
-        }
+        self.hash.clone()
     }
 
     /// What cleaning dropped on the way here.
     pub fn report(&self) -> &CleaningReport {
         &self.report
     }
+}
 
-    fn starts(&self) -> &[u64] {
-        match &self.tokens {
-            Tokens::Mapped { map, header } => {
-                bytemuck::cast_slice(&map[header.offsets_at()..header.report_at()])
-            }
-            Tokens::Owned { starts, .. } => starts,
+impl TokenFile {
+    /// `count` ids from token `start` on.
+    fn read(&self, start: u64, count: usize) -> Result<Vec<u32>> {
+        let width = self.width.bytes();
+        let mut bytes = vec![0; count * width as usize];
+        let offset = HEADER_BYTES as u64 + start * width;
+        read_exact_at(&self.file, &mut bytes, offset).map_err(|cause| match cause.kind() {
+            io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
+            _ => DataError::Unreadable { path: self.path.clone(), cause },
+        })?;
+        let ids = self.width.read(&bytes);
+        if ids.iter().any(|&id| id > self.highest) {
+            return Err(self.changed("was overwritten"));
         }
+        Ok(ids)
     }
 
-    fn start(&self, sentence: usize) -> usize {
-        self.starts()[sentence] as usize
-    }
-
-    fn sentence(&self, sentence: usize) -> Vec<u32> {
-        let (start, end) = (self.start(sentence), self.start(sentence + 1));
-        match &self.tokens {
-            Tokens::Owned { ids, .. } => ids[start..end].to_vec(),
-            Tokens::Mapped { map, header } => {
-                let width = header.width as usize;
-                let bytes = &map[HEADER_BYTES + start * width..HEADER_BYTES + end * width];
-                match width {
-                    2 => {
-                        bytemuck::cast_slice(bytes).iter().map(|&id: &u16| u32::from(id)).collect()
-                    }
-                    _ => bytemuck::cast_slice(bytes).to_vec(),
-                }
-            }
-        }
+    fn changed(&self, how: &str) -> DataError {
+        damaged(&self.path, format!("it {how} while it was in use"))
     }
 }
 
-/// Checks header, size and checksum of a whole cache file.
-fn verify(map: &[u8], key: &Key) -> Result<Header, String> {
-    let header = Header::parse(map, key)?;
-    if map.len() != header.file_bytes() {
-        return Err(format!("{} bytes instead of {}", map.len(), header.file_bytes()));
+fn damaged(path: &Path, message: String) -> DataError {
+    DataError::DamagedCache { path: path.into(), message }
+}
+
+/// What a cache file holds beside the tokens.
+struct Verified {
+    header: Header,
+    highest: u32,
+    places: Places,
+    report: CleaningReport,
+}
+
+/// Bytes read at a time, a multiple of the widths of a token.
+const CHUNK: u64 = 1 << 18;
+
+/// Reads a whole cache file in bounded memory and checks header, size and checksum.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] with what does not fit, [`io::ErrorKind::UnexpectedEof`], or what the disk says.
+fn verify(file: &File, key: &Key) -> io::Result<Verified> {
+    let size = file.metadata()?.len();
+    let mut reader = Hashing { inner: BufReader::with_capacity(CHUNK as usize, file), hash: None };
+    let mut head = [0; HEADER_BYTES];
+    reader.read_exact(&mut head)?;
+    let header = Header::parse(&head, key).map_err(invalid)?;
+    if size != header.file_bytes() {
+        return Err(invalid(format!("{size} bytes instead of {}", header.file_bytes())));
     }
-    let hash: Key = Sha256::digest(&map[HEADER_BYTES..]).into();
+    reader.hash = Some(Sha256::new());
+    let highest = highest_id(&mut reader, &header)?;
+    io::copy(&mut (&mut reader).take(header.padding()), &mut io::sink())?;
+    let places = read_places(&mut reader, &header)?;
+    let mut report = vec![0; header.report_bytes as usize];
+    reader.read_exact(&mut report)?;
+    let hash: Key = reader.hash.take().unwrap_or_default().finalize().into();
     if hash != header.body_hash {
-        return Err("the checksum does not fit".to_owned());
+        return Err(invalid("the checksum does not fit"));
     }
-    let starts: &[u64] = bytemuck::cast_slice(&map[header.offsets_at()..header.report_at()]);
-    if !starts.is_sorted() || starts.last() != Some(&header.tokens) {
-        return Err("the sentences' places are out of order".to_owned());
+    let report = serde_json::from_slice(&report).map_err(invalid)?;
+    Ok(Verified { header, highest, places, report })
+}
+
+fn invalid(message: impl ToString) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message.to_string())
+}
+
+fn highest_id(reader: &mut impl Read, header: &Header) -> io::Result<u32> {
+    let (mut highest, mut left, mut chunk) = (0, header.token_bytes(), vec![0; CHUNK as usize]);
+    while left > 0 {
+        let chunk = &mut chunk[..left.min(CHUNK) as usize];
+        reader.read_exact(chunk)?;
+        highest = header.width.read(chunk).into_iter().fold(highest, u32::max);
+        left -= chunk.len() as u64;
     }
-    Ok(header)
+    Ok(highest)
+}
+
+fn read_places(reader: &mut impl Read, header: &Header) -> io::Result<Places> {
+    let (mut places, mut last) = (Places::default(), 0);
+    for number in 0..header.offsets() {
+        let mut bytes = [0; 8];
+        reader.read_exact(&mut bytes)?;
+        let start = u64::from_le_bytes(bytes);
+        let length = start.checked_sub(last).and_then(|length| u32::try_from(length).ok());
+        match (number, length) {
+            (0, Some(0)) => {}
+            (1.., Some(length)) => places.push(length),
+            _ => return Err(invalid("the sentences' places are out of order")),
+        }
+        last = start;
+    }
+    if last != header.tokens {
+        return Err(invalid("the sentences' places are out of order"));
+    }
+    Ok(places)
+}
+
+/// A reader that takes the checksum of what passes, once it has one to take.
+struct Hashing<R> {
+    inner: R,
+    hash: Option<Sha256>,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        if let Some(hash) = &mut self.hash {
+            hash.update(&out[..read]);
+        }
+        Ok(read)
+    }
 }
 
 #[cfg(test)]
@@ -167,7 +261,7 @@ mod tests {
     fn error(content: &[u8]) -> DataError {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
-        TokenizedCorpus::open(file.path(), &[7; 32]).err().expect("an error")
+        TokenizedCorpus::open(file.path(), &[7; 32]).expect_err("an error")
     }
 
     #[test]
@@ -181,15 +275,22 @@ mod tests {
 
     #[test]
     fn a_cache_of_other_text_is_not_taken() {
-        let header = Header::new(2, 0, 0, 2, [8; 32], [0; 32]);
-        let message = error(bytemuck::bytes_of(&header)).to_string();
+        let header = Header {
+            width: Width::Two,
+            pairs: 0,
+            tokens: 0,
+            report_bytes: 2,
+            key: [8; 32],
+            body_hash: [0; 32],
+        };
+        let message = error(&header.to_bytes()).to_string();
         assert!(message.contains("other text or with other settings"), "{message}");
     }
 
     #[test]
     fn a_corpus_in_memory_gives_back_its_pairs() {
         let corpus = TokenizedCorpus::from_pairs(&[(vec![4, 5], vec![6]), (vec![], vec![7, 8])]);
-        assert_eq!(corpus.pair(1), (vec![], vec![7, 8]));
+        assert_eq!(corpus.pair(1).unwrap(), (vec![], vec![7, 8]));
         assert_eq!((corpus.source_len(0), corpus.target_len(0)), (2, 1));
         assert_eq!((corpus.len(), corpus.tokens()), (2, 5));
     }

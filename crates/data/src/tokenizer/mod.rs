@@ -5,25 +5,28 @@
 //! `decode(encode(x)) == x` for NFC text with single spaces.
 
 mod bpe;
+mod caught;
+mod checks;
 mod layout;
+mod load;
+mod pipeline;
 mod sample;
 mod settings;
 mod train;
 mod unigram;
 mod words;
 
-use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use tokenizers::models::ModelWrapper;
 
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use train::TokenizerTrainer;
 
-use crate::corpus::open_error;
-use crate::error::{DataError, Result};
+use crate::error::Result;
 use crate::special;
 
 /// A subword tokeniser. Cheap to share behind an [`Arc`], safe to use from many threads.
@@ -42,10 +45,18 @@ impl std::fmt::Debug for Tokenizer {
 impl Tokenizer {
     /// Text that looks like a special token (`</s>`) is ordinary text to us: input must not end its own sentence. What
     /// a file says of truncation and padding is ignored: lengths are decided by cleaning and by [`Batch`](crate::Batch).
+    /// So is dropout of merges, which would encode the same text differently each time.
     fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
         inner.with_truncation(None).expect("no truncation is always valid");
+        if let ModelWrapper::BPE(model) = inner.get_model()
+            && model.dropout.is_some()
+        {
+            let mut model = model.clone();
+            model.dropout = None;
+            inner.with_model(model);
+        }
         // One more than the highest id, so that a loaded vocabulary with gaps still fits an embedding table.
         let highest = inner.get_vocab(true).into_values().max();
         Self { inner, vocab_size: highest.map_or(0, |id| id as usize + 1) }
@@ -62,68 +73,6 @@ impl Tokenizer {
         let mut trainer = TokenizerTrainer::new(settings.clone())?;
         lines.into_iter().for_each(|line| trainer.feed(line.as_ref()));
         trainer.train()
-    }
-
-    /// Loads a `tokenizer.json`.
-    ///
-    /// # Errors
-    /// A missing or malformed file; special tokens that are missing or at other ids than those of [`special`].
-    pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
-        Self::from_bytes(path, &bytes)
-    }
-
-    /// Parses the content of a `tokenizer.json`; `name` is what error messages call it.
-    ///
-    /// # Errors
-    /// As [`Tokenizer::load`].
-    pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
-        let invalid = |error: tokenizers::Error| DataError::TokenizerInvalid {
-            path: name.into(),
-            message: error.to_string(),
-        };
-        // The library panics on text that is no JSON, and on some that is.
-        let json: serde_json::Value =
-            serde_json::from_slice(bytes).map_err(|error| invalid(error.into()))?;
-        if let Some(stop) = strip_at_the_end(&json["decoder"]) {
-            let message = format!(
-                "its decoder strips {stop} characters from the end, which fails on shorter text; \
-                 set \"stop\" of the Strip decoder to 0"
-            );
-            return Err(invalid(message.into()));
-        }
-        let parsed = catch_unwind(|| tokenizers::Tokenizer::from_bytes(bytes));
-        let panicked = |_| invalid("the tokenizers library cannot read it".into());
-        let inner = parsed.map_err(panicked)?.map_err(invalid)?;
-        for (expected, token) in (0..).zip(special::TOKENS) {
-            let found = inner.token_to_id(token);
-            if found != Some(expected) {
-                return Err(DataError::TokenizerSpecialToken {
-                    path: name.into(),
-                    token,
-                    expected,
-                    found,
-                });
-            }
-        }
-        inner.encode_fast("a", false).map_err(invalid)?;
-        let tokenizer = Self::wrap(inner);
-        tokenizer.check_gaps(name)?;
-        Ok(tokenizer)
-    }
-
-    /// An embedding table has a row for every id up to the highest: a file must not claim rows that it
-    /// has no tokens for.
-    fn check_gaps(&self, name: &Path) -> Result<()> {
-        let tokens = self.inner.get_vocab_size(true);
-        if self.vocab_size <= 2 * tokens {
-            return Ok(());
-        }
-        let message = format!(
-            "the highest id is {}, but there are only {tokens} tokens; number them without gaps",
-            self.vocab_size - 1
-        );
-        Err(DataError::TokenizerInvalid { path: name.into(), message })
     }
 
     /// Saves a `tokenizer.json`, atomically: the file is written whole or not at all.
@@ -149,12 +98,11 @@ impl Tokenizer {
 
     /// Token ids of `text`, without special tokens.
     ///
-    /// A loaded tokeniser that cannot spell a text at all gives [`special::UNK`]; one trained here always can.
+    /// A loaded tokeniser that cannot spell a text at all gives [`special::UNK`], also where the library panics; one trained
+    /// here always can.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        match self.inner.encode_fast(text, false) {
-            Ok(encoding) => encoding.get_ids().to_vec(),
-            Err(_) => vec![special::UNK],
-        }
+        let ids = caught::survived(|| pipeline::encode(&self.inner, text));
+        ids.and_then(Result::ok).unwrap_or_else(|| vec![special::UNK])
     }
 
     /// [`Tokenizer::encode`] of every text, in parallel, in order.
@@ -163,9 +111,10 @@ impl Tokenizer {
     }
 
     /// The text of `ids`. Special tokens and ids outside the vocabulary are left out; bytes that form no character
-    /// become U+FFFD.
+    /// become U+FFFD. What a loaded tokeniser cannot decode at all gives no text.
     pub fn decode(&self, ids: &[u32]) -> String {
-        self.inner.decode(ids, true).unwrap_or_default()
+        let text = caught::survived(|| self.inner.decode(ids, true));
+        text.and_then(Result::ok).unwrap_or_default()
     }
 
     /// The word of each of `ids`, counted from 0: words are what white space separates in their text.
@@ -198,15 +147,6 @@ impl Tokenizer {
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
-}
-
-/// How many characters a `Strip` decoder somewhere in `decoder` takes from the end of a text: the library
-/// panics where there are fewer.
-fn strip_at_the_end(decoder: &serde_json::Value) -> Option<&serde_json::Value> {
-    let here = (decoder["type"] == "Strip").then(|| &decoder["stop"]);
-    let inner = decoder["decoders"].as_array();
-    here.filter(|stop| **stop != 0)
-        .or_else(|| inner.into_iter().flatten().find_map(strip_at_the_end))
 }
 
 /// The tokenisers of both sides; one and the same for a joint vocabulary.

@@ -1,10 +1,9 @@
 //! Training a unigram model, with the library's trainer held to one order.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use serde_json::{Value, json};
 use tokenizers::models::unigram::{Unigram, UnigramTrainer};
 
+use super::caught::quietly;
 use super::layout::fixed_tokens;
 use super::settings::{FIXED_TOKENS, TokenizerSettings};
 use super::words::Words;
@@ -50,8 +49,8 @@ fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f6
         trainer.do_train(sentences, &mut model).map(|_| model)
     };
     let model = pool
-        .install(|| catch_unwind(AssertUnwindSafe(run)))
-        .map_err(|_| failed("the unigram trainer panicked".to_owned()))?
+        .install(|| quietly(run))
+        .map_err(|panic| failed(format!("the unigram trainer fails: {panic}")))?
         .map_err(|error| failed(error.to_string()))?;
     Ok(ordered(model.iter().cloned().collect()))
 }

@@ -76,7 +76,7 @@ impl Learner {
         {
             return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
         }
-        try_batch(&start.model, &config, &sampler, &worst.0, &replicas);
+        try_batch(&start.model, &config, &sampler, &worst.0, &replicas)?;
         memory.check_process(&shape, &config, worst.1)?;
         corpora.texts.keep(run.path())?;
         write_file(&run.config(), config.to_toml().as_bytes())?;
@@ -260,14 +260,15 @@ fn try_batch(
     sampler: &BatchSampler,
     pairs: &[u32],
     replicas: &Replicas,
-) {
-    let batches = vec![sampler.batch(pairs); replicas.count()];
+) -> Result<(), TrainError> {
+    let batches = vec![sampler.batch(pairs)?; replicas.count()];
     let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
     let (seed, label_smoothing) = (config.training.seed, config.training.label_smoothing);
     let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
     let sums = replicas.sums(model, &batches, objective);
     // Read, so that it has been computed when the memory is looked at.
     sums.gradients.global_norm();
+    Ok(())
 }
 
 fn reporter(

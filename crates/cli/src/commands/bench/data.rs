@@ -43,7 +43,10 @@ pub fn run(args: Args) -> Result<()> {
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
     let plan = sampler.plan(1, 0);
     let start = Instant::now();
-    let tokens: usize = plan.batches().iter().map(|pairs| sampler.batch(pairs).target_tokens).sum();
+    let mut tokens = 0;
+    for pairs in plan.batches() {
+        tokens += sampler.batch(pairs)?.target_tokens;
+    }
     let seconds = start.elapsed().as_secs_f64();
     Record::new(json!({
         "pairs": sampler.corpus().len(),

@@ -1,0 +1,61 @@
+//! Panics of the `tokenizers` library, caught.
+//!
+//! Catching them is sound: the library holds nothing across a call but caches of words, which it locks or borrows for a
+//! lookup or an insertion and leaves alone once they are poisoned.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; if it panics, that is an error with what the panic says, and no message on the terminal.
+///
+/// For the latter, the first call puts a panic hook before the process' own, which it asks for every other panic.
+pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    if !std::thread::panicking() {
+        HOOK.call_once(|| {
+            let before = take_hook();
+            set_hook(Box::new(move |panic| {
+                if !IS_QUIET.get() {
+                    before(panic);
+                }
+            }));
+        });
+    }
+    let outer = IS_QUIET.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_QUIET.set(outer);
+    result.map_err(|panic| message(&*panic))
+}
+
+/// Runs `work`; a panic, of which the process' hook has told, gives `None`.
+pub(super) fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied());
+    text.and_then(|text| text.lines().next()).unwrap_or("it panics").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_that_says_what_the_panic_says() {
+        assert_eq!(quietly(|| 7), Ok(7));
+        assert_eq!(quietly(|| panic!("first\nsecond")), Err::<(), _>("first".to_owned()));
+        assert_eq!(
+            quietly(|| Vec::<u8>::new()[3]).unwrap_err().split(':').next(),
+            Some("index out of bounds")
+        );
+        assert_eq!(survived(|| 7), Some(7));
+    }
+}

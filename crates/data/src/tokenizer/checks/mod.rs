@@ -1,0 +1,188 @@
+//! What a `tokenizer.json` may not ask for.
+//!
+//! The `tokenizers` library trusts its files: there are settings under which it panics, never ends, overflows the stack or
+//! fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, by the part that has
+//! them: [`before_parsing`] looks at what parsing itself would choke on, [`parts`] at everything else, [`trial`] uses the
+//! tokeniser on texts chosen to upset it. What is found here was read in the library's source, release 0.23.
+
+mod growth;
+mod pattern;
+mod precompiled;
+mod trial;
+
+use serde_json::Value;
+use tokenizers::models::ModelWrapper;
+use tokenizers::{DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
+
+pub(super) use trial::trial;
+
+/// A part of a `tokenizer.json`, and why it cannot be used with the remedy.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub part: String,
+    pub message: String,
+}
+
+type Checked<T = ()> = Result<T, Refusal>;
+
+fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
+    Err(Refusal { part: part.to_owned(), message: message.into() })
+}
+
+/// The longest piece of a unigram vocabulary, in bytes: the library walks its tree of bytes by recursion, so that a
+/// piece of some 10,000 bytes overflows the stack.
+pub(super) const MAX_PIECE_BYTES: usize = 1024;
+/// The longest prefix or suffix of subwords, in bytes: it is copied for every character of a text.
+const MAX_AFFIX_BYTES: usize = 64;
+/// The longest word that WordPiece may cut, in characters: it tries every part of a word's every part.
+const MAX_WORD_PIECE_CHARS: usize = 200;
+/// The most steps of a normaliser, a pre-tokeniser or a decoder.
+const MAX_STEPS: usize = 100;
+
+/// Checks what the library would panic on, or worse, while it parses.
+pub(super) fn before_parsing(json: &Value) -> Checked {
+    precompiled::every(&json["normalizer"], &mut |map| precompiled::growth(map).map(drop))?;
+    let model = &json["model"];
+    for piece in model["vocab"].as_array().into_iter().flatten() {
+        let length = piece[0].as_str().map_or(0, str::len);
+        if length > MAX_PIECE_BYTES {
+            let message =
+                format!("a piece has {length} bytes, but at most {MAX_PIECE_BYTES} are possible");
+            return refusal("model (Unigram)", message);
+        }
+    }
+    affixes(model)?;
+    json["added_tokens"].as_array().into_iter().flatten().try_for_each(added_token)
+}
+
+/// Subwords may be marked by a prefix, which every right half of a merge then has: the library cuts it off unseen, in the
+/// middle of a character if need be.
+fn affixes(model: &Value) -> Checked {
+    for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
+        let length = model[affix].as_str().map_or(0, str::len);
+        if length > MAX_AFFIX_BYTES {
+            let message =
+                format!("its {affix} has {length} bytes; at most {MAX_AFFIX_BYTES} are possible");
+            return refusal("model", message);
+        }
+    }
+    let prefix = model["continuing_subword_prefix"].as_str().unwrap_or_default();
+    let right = |merge: &Value| {
+        let written = merge.as_str().and_then(|merge| merge.split(' ').nth(1));
+        written.or(merge[1].as_str()).unwrap_or_default().to_owned()
+    };
+    let merges = model["merges"].as_array().into_iter().flatten();
+    match merges.map(right).find(|right| !right.starts_with(prefix)) {
+        Some(right) => {
+            let message = format!(
+                "the right half {right:?} of a merge lacks the continuing_subword_prefix {prefix:?}"
+            );
+            refusal("model (BPE)", message)
+        }
+        None => Ok(()),
+    }
+}
+
+/// White space that strips white space before it can end before it starts.
+fn added_token(token: &Value) -> Checked {
+    let blank = token["content"].as_str().is_some_and(|text| text.trim().is_empty());
+    if blank && token["lstrip"] == true {
+        let message = format!("{} is white space; set its \"lstrip\" to false", token["content"]);
+        return refusal("list of added_tokens", message);
+    }
+    Ok(())
+}
+
+/// Checks every step of every part.
+pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
+    let mut encoding = growth::Growth::default();
+    if let Some(normalizer) = tokenizer.get_normalizer() {
+        normalizer_steps(normalizer, &mut encoding)?;
+    }
+    if let Some(pre_tokenizer) = tokenizer.get_pre_tokenizer() {
+        pre_tokenizer_steps(pre_tokenizer, &mut encoding)?;
+    }
+    if let Some(decoder) = tokenizer.get_decoder() {
+        decoder_steps(decoder, &mut growth::Growth::default())?;
+    }
+    model(tokenizer.get_model())
+}
+
+fn normalizer_steps(step: &NormalizerWrapper, growth: &mut growth::Growth) -> Checked {
+    use NormalizerWrapper as Step;
+    let factor = match step {
+        Step::Sequence(steps) => {
+            return steps.as_ref().iter().try_for_each(|step| normalizer_steps(step, growth));
+        }
+        Step::Replace(replace) => pattern::replacement("normalizer (Replace)", replace)?,
+        Step::Prepend(prepend) => 1.0 + prepend.prepend.len() as f64,
+        Step::Precompiled(map) => precompiled::growth(&growth::json(map))?,
+        // Unicode's FAQ on normalisation: three bytes for one at most, eleven with compatibility.
+        Step::NFC(_) | Step::NFD(_) => 3.0,
+        Step::NFKC(_) | Step::NFKD(_) => 11.0,
+        Step::BertNormalizer(_) => 10.0,
+        Step::Lowercase(_) | Step::ByteLevel(_) => 2.0,
+        Step::StripNormalizer(_) | Step::StripAccents(_) | Step::Nmt(_) => 1.0,
+    };
+    growth.step("normalizer", factor)
+}
+
+fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut growth::Growth) -> Checked {
+    use PreTokenizerWrapper as Step;
+    let factor = match step {
+        Step::Sequence(steps) => {
+            return steps.as_ref().iter().try_for_each(|step| pre_tokenizer_steps(step, growth));
+        }
+        Step::FixedLength(step) if step.length == 0 => {
+            let message = "words of 0 characters are asked for; set \"length\" to 1 or more";
+            return refusal("pre_tokenizer (FixedLength)", message);
+        }
+        Step::Split(split) => pattern::split("pre_tokenizer (Split)", &split.pattern)?,
+        // A space in front of each word; a byte becomes two.
+        Step::ByteLevel(_) => 3.0,
+        // A character of at most four bytes in front of each word, and for each space.
+        Step::Metaspace(_) => 8.0,
+        _ => 1.0,
+    };
+    growth.step("pre_tokenizer", factor)
+}
+
+fn decoder_steps(step: &DecoderWrapper, growth: &mut growth::Growth) -> Checked {
+    use DecoderWrapper as Step;
+    // Where nothing is replaced by a space, there is a space in front of, between and behind all characters.
+    let spaced = |pattern: &str| if pattern.is_empty() { 3.0 } else { 1.0 };
+    let factor = match step {
+        Step::Sequence(steps) => {
+            return steps.get_decoders().iter().try_for_each(|step| decoder_steps(step, growth));
+        }
+        Step::Strip(strip) if strip.stop != 0 => {
+            let message = format!(
+                "it strips {} characters from the end, which fails on shorter text; set \"stop\" to 0",
+                strip.stop
+            );
+            return refusal("decoder (Strip)", message);
+        }
+        Step::Replace(replace) => pattern::replacement("decoder (Replace)", replace)?,
+        Step::BPE(decoder) => spaced(&decoder.suffix),
+        Step::CTC(decoder) => spaced(&decoder.word_delimiter_token),
+        Step::WordPiece(_) => 2.0,
+        Step::ByteLevel(_) => 3.0,
+        Step::Strip(_) | Step::Metaspace(_) | Step::Fuse(_) | Step::ByteFallback(_) => 1.0,
+    };
+    growth.step("decoder", factor)
+}
+
+fn model(model: &ModelWrapper) -> Checked {
+    let ModelWrapper::WordPiece(model) = model else {
+        return Ok(());
+    };
+    if model.max_input_chars_per_word > MAX_WORD_PIECE_CHARS {
+        let message = format!(
+            "max_input_chars_per_word is {}; at most {MAX_WORD_PIECE_CHARS} are possible, since the time goes with \
+             its cube",
+            model.max_input_chars_per_word
+        );
+        return refusal("model (WordPiece)", message);
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Regular expressions: what makes the library's engine repeat itself for ever.
+//!
+//! Its backtracking is bounded by a million steps a match. Two things are not: a match that `\K` makes begin before the
+//! search did is found again and again, and the loop of a counted repetition around a look-around, which reads nothing.
+
+use serde::Serialize;
+use tokenizers::pre_tokenizers::split::SplitPattern;
+
+use super::{Checked, growth::json, refusal};
+
+/// The most rounds that all counted repetitions of a pattern may come to, as if each stood within the other.
+const MAX_ROUNDS: f64 = 10_000.0;
+
+/// Checks the pattern of a `Split`, which never lengthens a text.
+pub(super) fn split(part: &str, pattern: &SplitPattern) -> Checked<f64> {
+    if let SplitPattern::Regex(pattern) = pattern {
+        check(part, pattern)?;
+    }
+    Ok(1.0)
+}
+
+/// Checks a `Replace`, and how many times as long it can make a text.
+pub(super) fn replacement(part: &str, replace: &impl Serialize) -> Checked<f64> {
+    let replace = json(replace);
+    let content = replace["content"].as_str().unwrap_or_default().len() as f64;
+    if let Some(pattern) = replace["pattern"]["Regex"].as_str() {
+        check(part, pattern)?;
+    }
+    // A regular expression, and an empty text, can match between all characters.
+    let replaced = replace["pattern"]["String"].as_str().unwrap_or_default().len();
+    Ok(match replaced {
+        0 => 1.0 + content,
+        bytes => (content / bytes as f64).max(1.0),
+    })
+}
+
+fn check(part: &str, pattern: &str) -> Checked {
+    if keeps_out(pattern) {
+        return refusal(
+            part,
+            format!("the pattern {pattern:?} has \\K; use a look-behind instead"),
+        );
+    }
+    let rounds = rounds(pattern);
+    if rounds > MAX_ROUNDS {
+        let message = format!(
+            "the repetitions {{…}} of the pattern {pattern:?} come to more than {MAX_ROUNDS} rounds; ask for fewer"
+        );
+        return refusal(part, message);
+    }
+    Ok(())
+}
+
+/// Whether an unescaped `\K` stands in the pattern.
+fn keeps_out(pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && chars.next() == Some('K') {
+            return true;
+        }
+    }
+    false
+}
+
+/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces of `\x{…}`, `\u{…}`, `\p{…}` and the like
+/// are names of characters.
+fn rounds(pattern: &str) -> f64 {
+    let mut rounds = 1.0;
+    let mut before = [' '; 2];
+    for (at, c) in pattern.char_indices() {
+        let names = before[0] == '\\' && "xuUpPkgoN".contains(before[1]);
+        if c == '{' && !names {
+            rounds *= count(&pattern[at + 1..]).unwrap_or(1.0).max(1.0);
+        }
+        before = [before[1], c];
+    }
+    rounds
+}
+
+/// The highest number of `n}`, `n,}` or `n,m}` at the start of `text`.
+fn count(text: &str) -> Option<f64> {
+    let (inside, _) = text.split_once('}')?;
+    let (low, high) = inside.split_once(',').unwrap_or((inside, inside));
+    let number = |text: &str| text.trim().parse::<u64>().ok().map(|number| number as f64);
+    number(high).or(number(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_are_counted_and_names_of_characters_are_not() {
+        for (pattern, expected) in [
+            (r"\p{N}{1,3}", 3.0),
+            (r"[\x{2581}\u{20000}]+", 1.0),
+            (r"(?:a{2}){5,}b{,7}", 70.0),
+            (r"(?:(?:(?=a)){99999}){88888}", 99999.0 * 88888.0),
+            (r"a{b}{", 1.0),
+        ] {
+            assert_eq!(rounds(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn only_an_unescaped_keep_out_is_one() {
+        assert!(keeps_out(r"(?<=\Ka)") && keeps_out(r"\\\K"));
+        assert!(!keeps_out(r"\\K") && !keeps_out("K"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Using a tokeniser on texts chosen to upset it, a part at a time.
+
+use super::{Checked, refusal};
+use crate::special;
+use crate::tokenizer::caught::quietly;
+use crate::tokenizer::pipeline;
+
+/// Texts with what the parts treat specially: nothing, white space on either side, marks alone and composed, characters
+/// of every length, of several scripts, and such that normalising lengthens, controls, a joined emoji, a long word.
+const TEXTS: [&str; 9] = [
+    "a",
+    "",
+    " ",
+    "\u{301}",
+    "  A b\u{a0}\tc \n",
+    "Étude e\u{301} ﷺ İ ß ﬁ",
+    "12,5 % — l'été’s… \"x\" </s> <0x0A> ▁",
+    "漢字かなカナ 한국어 العربية ру\u{0}\u{1b}\u{feff}\u{fffd} 👩‍👩‍👧",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+
+/// Normalises, splits, encodes and decodes each text.
+///
+/// # Errors
+/// The part that panics.
+pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked {
+    for text in TEXTS {
+        let mut words = survives("normalizer", text, || pipeline::normalize(tokenizer, text))?;
+        survives("pre_tokenizer", text, || pipeline::split(tokenizer, &mut words).is_ok())?;
+        let ids = survives("model", text, || pipeline::ids(tokenizer, words))?;
+        let others = [special::PAD, special::UNK, u32::MAX];
+        let ids: Vec<u32> = ids.into_iter().flatten().chain(others).collect();
+        survives("decoder", text, || tokenizer.decode(&ids, false).is_ok())?;
+        survives("decoder", text, || tokenizer.decode(&others, true).is_ok())?;
+    }
+    Ok(())
+}
+
+fn survives<T>(part: &str, text: &str, work: impl FnOnce() -> T) -> Checked<T> {
+    quietly(work).or_else(|panic| {
+        refusal(part, format!("the tokenizers library fails on the text {text:?}: {panic}"))
+    })
+}
