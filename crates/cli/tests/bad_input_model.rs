@@ -234,7 +234,11 @@ fn hostile_tokenisers_are_refused_in_bounded_memory() {
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let good = json["pre_tokenizer"].take();
     json["pre_tokenizer"] = serde_json::json!({"type": "FixedLength", "length": 0});
-    resealed(file, json.to_string().as_bytes(), &[file, "pre_tokenizer (FixedLength)", "1 or more"]);
+    resealed(
+        file,
+        json.to_string().as_bytes(),
+        &[file, "pre_tokenizer (FixedLength)", "1 or more"],
+    );
     json["pre_tokenizer"] = good;
     // A table of one unit, and one that claims 4 GiB.
     for table in ["BAAAAAAAAAA=", "/////w=="] {

@@ -146,6 +146,7 @@ mod tests {
     use burnformer_data::Batch;
 
     use super::*;
+    use crate::texts::Texts;
 
     /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it takes, and than fit its
     /// budget.
@@ -182,7 +183,7 @@ mod tests {
             "tokenizer.train.allow_smaller=true".into(),
         ];
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
-        let corpora = Corpora::prepare(&config, &mut |_| ()).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| ()).unwrap();
         let (source, target) = corpora.valid_text.as_ref().unwrap();
         assert_eq!(
             source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect::<Vec<_>>(),
