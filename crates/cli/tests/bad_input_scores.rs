@@ -48,7 +48,7 @@ fn hypotheses_and_references_that_do_not_match_are_named() {
     eval(&three, &latin, &["latin:3", "0xe9 at byte 4"]);
     eval("/no/such", &three, &["/no/such: no such file"]);
     eval(&three, "/no/such", &["/no/such: no such file"]);
-    eval("-", "-", &["`-` was given for both sides"]);
+    eval("-", "-", &["`-` was given twice"]);
 }
 
 #[test]
