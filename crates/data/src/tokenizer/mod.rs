@@ -78,7 +78,7 @@ impl Tokenizer {
     /// Saves a `tokenizer.json`, atomically: the file is written whole or not at all.
     ///
     /// # Errors
-    /// [`DataError::Unwritable`].
+    /// [`DataError::Unwritable`](crate::DataError::Unwritable).
     pub fn save(&self, path: &Path) -> Result<()> {
         crate::cache::write_atomically(path, &self.to_bytes())
     }

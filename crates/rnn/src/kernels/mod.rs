@@ -1,7 +1,7 @@
 //! The recurrences, fused for the CPU, each with a reference in plain tensors.
 //!
 //! The fused code works on 32-bit floats of Burn's `flex` backend; elsewhere, and without the cargo feature `fused-cpu`,
-//! each function runs its [`reference`]. Work is divided by the number of rows alone, so that results do not depend
+//! each function runs its [`mod@reference`]. Work is divided by the number of rows alone, so that results do not depend
 //! on the number of threads.
 
 mod attentive_gru;

@@ -24,7 +24,7 @@ use crate::schedule::ScheduleSettings;
 /// Everything that decides a training run.
 ///
 /// The doc comments of these structs are the configuration reference that users read, in the guide and from
-/// `burnformer config`: see [`reference`].
+/// `burnformer config`: see [`mod@reference`].
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {

@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
 
     /// The text that a leaf points to.
     fn text(&self, leaf: usize) -> Option<&str> {
-        self.texts.get(leaf & (1 << 31) - 1..)?.split('\0').next()
+        self.texts.get(leaf & ((1 << 31) - 1)..)?.split('\0').next()
     }
 }
 

@@ -4,7 +4,7 @@ use burn::tensor::{Bool, Tensor};
 /// with additive attention and takes what it found as a further input.
 ///
 /// With h the state before: e_j = v·tanh(Q·h + key_j), α = softmax(e), c = Σ α_j·memory_j; then
-/// [`gru`](super::gru())'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
+/// [`gru`](crate::kernels::gru())'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
 /// memory of one sentence.
 #[derive(Clone, Debug)]
 pub struct AttentiveGru {
