@@ -14,9 +14,10 @@ use burn::tensor::{Bool, DType, Tensor};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::AddressType;
 use kernels::{Head, TILE};
 
-use super::rows::{cubes, room};
+use super::rows::{cubes, like, room, shared_room};
 use crate::DropoutMask;
 
 /// Features of the widest head whose tiles fit into the shared memory that every device has.
@@ -205,12 +206,14 @@ impl Attention for CubeBackend {
         let log_sums = room(&query, [batch, heads, query_len]);
         let client = query.client.clone();
         let (count, dim) = cubes(&client, sizes.tiles(query_len), UNITS);
+        let address = widest_address([&query, &key, &value, &context]);
         let (key_0, key_1, threshold, keep) = draw(mask);
         let bool_type = dtype_to_storage_type(hidden.dtype);
         kernels::contexts::launch(
             &client,
             count,
             dim,
+            address,
             query.into_buffer_arg(),
             key.into_buffer_arg(),
             value.into_buffer_arg(),
@@ -245,28 +248,38 @@ impl Attention for CubeBackend {
             [grad, query, key, value, context, log_sums].map(into_contiguous);
         let sizes = Sizes::of(&query, &value, heads, mask);
         let Sizes { batch, query_len, key_len, head, .. } = sizes;
-        let (d_query, centres) = (
-            room(&query, [batch, query_len, heads * head.d_k]),
-            room(&query, [batch, heads, query_len]),
-        );
-        let d_key = room(&query, [batch, key_len, heads * head.d_k]);
-        let d_value = room(&query, [batch, key_len, heads * head.d_v]);
+        let by_query = room(&query, [2, batch, heads, query_len]);
+        let d_query = like(&query);
+        let (d_key_value, [d_key, d_value], second) = shared_room(&key, &value);
+        let address = widest_address([&grad, &query, &value, &d_key_value]);
         let client = query.client.clone();
         let (key_0, key_1, threshold, keep) = draw(mask);
         let bool_type = dtype_to_storage_type(hidden.dtype);
         let (count, dim) = cubes(&client, sizes.tiles(query_len), UNITS);
+        kernels::centres_of_queries::launch(
+            &client,
+            count.clone(),
+            dim,
+            address,
+            grad.clone().into_buffer_arg(),
+            context.into_buffer_arg(),
+            log_sums.into_buffer_arg(),
+            by_query.clone().into_buffer_arg(),
+            heads,
+            query_len,
+            head,
+        );
         kernels::gradients_of_queries::launch(
             &client,
             count,
             dim,
+            address,
             grad.clone().into_buffer_arg(),
             query.clone().into_buffer_arg(),
             key.clone().into_buffer_arg(),
             value.clone().into_buffer_arg(),
             hidden.clone().into_tensor_arg(),
-            context.into_buffer_arg(),
-            log_sums.clone().into_buffer_arg(),
-            centres.clone().into_buffer_arg(),
+            by_query.clone().into_buffer_arg(),
             d_query.clone().into_buffer_arg(),
             heads,
             query_len,
@@ -283,15 +296,15 @@ impl Attention for CubeBackend {
             &client,
             count,
             dim,
+            address,
             grad.into_buffer_arg(),
             query.into_buffer_arg(),
             key.into_buffer_arg(),
             value.into_buffer_arg(),
             hidden.into_tensor_arg(),
-            log_sums.into_buffer_arg(),
-            centres.into_buffer_arg(),
-            d_key.clone().into_buffer_arg(),
-            d_value.clone().into_buffer_arg(),
+            by_query.into_buffer_arg(),
+            d_key_value.into_buffer_arg(),
+            second,
             heads,
             query_len,
             key_len,
@@ -304,4 +317,10 @@ impl Attention for CubeBackend {
         );
         (d_query, d_key, d_value)
     }
+}
+
+/// Numbers wide enough to count the elements of each of `tensors`.
+fn widest_address<const N: usize>(tensors: [&CubeTensor; N]) -> AddressType {
+    let each = tensors.into_iter().map(CubeTensor::required_address_type);
+    each.max().expect("a tensor")
 }

@@ -10,7 +10,8 @@ use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::*;
 use cubecl::std::tensor::layout::linear::LinearViewMut;
 
-use super::philox::{ELEMENTS, factor, words};
+use super::philox::{ELEMENTS, element, factor, words};
+use super::rows::units;
 use crate::DropoutMask;
 
 #[backend_extension(Cube, Fusion)]
@@ -36,13 +37,14 @@ impl MaskLike for CubeBackend {
         if blocks == 0 {
             return factors;
         }
-        let cubes = CubeDim::new(&factors.client, blocks);
-        let count = calculate_cube_count_elemwise(&factors.client, blocks, cubes);
+        let dim = CubeDim::new_1d(units(&factors.client));
+        let count = calculate_cube_count_elemwise(&factors.client, blocks, dim);
         let [key_0, key_1] = mask.key().words();
         draw::launch(
             &factors.client,
             count,
-            cubes,
+            dim,
+            factors.required_address_type(),
             factors.clone().into_linear_view(),
             key_0,
             key_1,
@@ -54,13 +56,15 @@ impl MaskLike for CubeBackend {
 }
 
 /// Each unit draws one block of Philox.
-#[cube(launch)]
+#[cube(launch, address_type = "dynamic")]
 fn draw(mut factors: LinearViewMut<'_, f32>, key_0: u32, key_1: u32, threshold: u32, keep: f32) {
-    let first = ABSOLUTE_POS * ELEMENTS;
+    let first = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * ELEMENTS;
     if !factors.is_in_bounds(first) {
         terminate!();
     }
-    let words = words(ABSOLUTE_POS as u32, key_0, key_1);
+    let elements = ELEMENTS as u32;
+    let place = element(CUBE_POS as u32, CUBE_DIM * elements, UNIT_POS * elements);
+    let words = words(&place, key_0, key_1);
     #[unroll]
     for which in 0..ELEMENTS {
         if factors.is_in_bounds(first + which) {

@@ -17,7 +17,7 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::{BufferArg, CubeDim};
 
-use super::rows::{cubes, room, units};
+use super::rows::{cubes, like, room, shared_room, units};
 use crate::DropoutMask;
 
 /// Features of the widest row for which three numbers a feature fit into the shared memory that every device has.
@@ -222,6 +222,7 @@ impl Norm for CubeBackend {
             &client,
             count,
             dim,
+            output.required_address_type(),
             x.into_buffer_arg(),
             y,
             weight.into_buffer_arg(),
@@ -249,29 +250,31 @@ impl Norm for CubeBackend {
         let [grad, x, y, weight, moments] = [grad, x, y, weight, moments].map(into_contiguous);
         let (client, [rows, width]) = (x.client.clone(), matrix(&x));
         let groups = groups(rows);
-        let (dx, parts) = (like(&x), room(&x, [groups, 2, width]));
-        let (dy, dy_argument) = if input.draw().is_some() {
-            let dy = like(&x);
-            (dy.clone(), dy.into_buffer_arg())
+        let parts = room(&x, [groups, 2, width]);
+        let (dxy, [dx, dy], second) = if input.draw().is_some() {
+            shared_room(&x, &x)
         } else {
-            (dx.clone(), alias_of(&dx, if input.is_sum() { 5 } else { 4 }))
+            let dx = like(&x);
+            (dx.clone(), [dx.clone(), dx], 0)
         };
         let y = if input.is_sum() { y.into_buffer_arg() } else { alias_of(&x, 1) };
         let units = units(&client).min(units_of(width));
         let (count, dim) = cubes(&client, groups, units);
+        let address = dxy.required_address_type();
         let (key_0, key_1, threshold, keep) = input.draw().unwrap_or_default();
         kernels::gradients_of_rows::launch(
             &client,
             count,
             dim,
+            address,
             grad.into_buffer_arg(),
             x.into_buffer_arg(),
             y,
             weight.into_buffer_arg(),
             moments.into_buffer_arg(),
-            dx.clone().into_buffer_arg(),
-            dy_argument,
+            dxy.into_buffer_arg(),
             parts.clone().into_buffer_arg(),
+            second,
             key_0,
             key_1,
             threshold,
@@ -302,14 +305,6 @@ fn matrix(x: &CubeTensor) -> [usize; 2] {
 /// The argument at `position`, aliases not counted, once more.
 fn alias_of(x: &CubeTensor, position: usize) -> BufferArg {
     BufferArg::alias(position, x.meta.num_elements())
-}
-
-/// Room for a tensor like `x`, which is contiguous.
-fn like(x: &CubeTensor) -> CubeTensor {
-    let [rows, width] = matrix(x);
-    let mut room = room(x, [rows, width]);
-    room.meta = x.meta.clone();
-    room
 }
 
 /// Units for a row: eight features each, as dropout draws them, or more.

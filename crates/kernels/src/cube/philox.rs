@@ -16,12 +16,35 @@ pub(super) struct Words {
     d: u32,
 }
 
-/// The block `counter` of a key.
+/// The number of an element among all that a mask decides about, in two words: there may be 2³² and more, and not every
+/// device counts in 64 bits.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct Place {
+    low: u32,
+    high: u32,
+}
+
+/// The place of element `column` in row `row` of rows of `width`: row·width + column.
 #[cube]
-pub(super) fn words(counter: u32, key_0: u32, key_1: u32) -> Words {
+pub(super) fn element(row: u32, width: u32, column: u32) -> Place {
+    let product = row * width;
+    let low = product + column;
+    let carry = select(low < product, 1u32, 0u32);
+    Place { low, high: u32::mul_hi(row, width) + carry }
+}
+
+/// Which of its block's elements stands at `place`.
+#[cube]
+pub(super) fn within(place: &Place) -> u32 {
+    place.low % ELEMENTS as u32
+}
+
+/// The words of the block that decides about `place`; its number, place / [`ELEMENTS`], is the counter.
+#[cube]
+pub(super) fn words(place: &Place, key_0: u32, key_1: u32) -> Words {
     let (mut k0, mut k1) = (key_0, key_1);
-    let mut c0 = counter;
-    let mut c1 = 0u32;
+    let mut c0 = (place.low >> 3) | (place.high << 29);
+    let mut c1 = place.high >> 3;
     let mut c2 = 0u32;
     let mut c3 = 0u32;
     #[unroll]

@@ -34,6 +34,40 @@ pub(super) fn room<const D: usize>(x: &CubeTensor, shape: [usize; D]) -> CubeTen
     empty_device_contiguous_dtype(x.client.clone(), x.device.clone(), shape.into(), DType::F32)
 }
 
+/// Room for a tensor like `x`, which is contiguous.
+pub(super) fn like(x: &CubeTensor) -> CubeTensor {
+    let mut like = room(x, [x.meta.num_elements()]);
+    like.meta = x.meta.clone();
+    like
+}
+
+/// Room for two tensors, like `first` and like `second` (both contiguous), in one buffer: the buffer, which a kernel
+/// writes as a whole, the tensors, and the element of the buffer that the second begins with.
+///
+/// WebGPU lets a kernel bind eight buffers (`maxStorageBuffersPerShaderStage`), of which CubeCL takes one for sizes and
+/// scalars.
+pub(super) fn shared_room(
+    first: &CubeTensor,
+    second: &CubeTensor,
+) -> (CubeTensor, [CubeTensor; 2], usize) {
+    let counts = [first, second].map(|x| x.meta.num_elements());
+    let alignment = first.client.properties().memory.alignment as usize;
+    let start = counts[0].next_multiple_of(alignment.div_ceil(ELEMENT).max(1));
+    let buffer = room(first, [start + counts[1]]);
+    let part = |like: &CubeTensor, from: usize, count: usize| {
+        let after = start + counts[1] - from - count;
+        let handle = buffer.handle.clone().offset_start((from * ELEMENT) as u64);
+        let handle = handle.offset_end((after * ELEMENT) as u64);
+        let (client, device) = (first.client.clone(), first.device.clone());
+        CubeTensor::new(client, handle, like.meta.clone(), device, DType::F32)
+    };
+    let parts = [part(first, 0, counts[0]), part(second, start, counts[1])];
+    (buffer, parts, start)
+}
+
+/// Bytes of an element.
+const ELEMENT: usize = size_of::<f32>();
+
 /// The sums of every unit's `one` and `other`, known to all of them; added up in an order of its own.
 #[cube]
 pub(super) fn sums_of_units(one: f32, other: f32, #[comptime] units: usize) -> (f32, f32) {

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::philox::{ELEMENTS, factor, words};
+use crate::cube::philox::{Place, element, factor, within, words};
 
 /// Queries, and keys, of a tile.
 pub(super) const TILE: usize = 8;
@@ -23,7 +23,7 @@ impl Head {
     }
 }
 
-#[cube(launch)]
+#[cube(launch, address_type = "dynamic")]
 pub(super) fn contexts<H: Int>(
     query: &[f32],
     key: &[f32],
@@ -62,7 +62,7 @@ pub(super) fn contexts<H: Int>(
     load(query, &mut queries, which, first_query, query_len, heads, d_k);
     clear(&mut sums, d_v);
 
-    let mut highest = f32::new(-3.0e38);
+    let mut highest = f32::new(comptime!(f32::MIN));
     // Of this unit's keys alone.
     let mut weight_sum = f32::new(0.0);
     let mut first_key = 0usize;
@@ -72,7 +72,7 @@ pub(super) fn contexts<H: Int>(
         sync_cube();
         let k = first_key + column;
         let sees = sees::<H>(hidden, which, q, k, heads, query_len, key_len);
-        let mut score = f32::new(-3.0e38);
+        let mut score = f32::new(comptime!(f32::MIN));
         if sees {
             score = dot(&queries, row, &keys, column, d_k) * f32::new(comptime!(head.scale()));
         }
@@ -90,8 +90,8 @@ pub(super) fn contexts<H: Int>(
         weight_sum = weight_sum * shrunk + weight;
         // All have read the scores.
         sync_cube();
-        let element = (which * query_len + q) * key_len + k;
-        scores[unit] = weight * kept(element, key_0, key_1, threshold, keep, head);
+        let place = element((which * query_len + q) as u32, key_len as u32, k as u32);
+        scores[unit] = weight * kept(&place, key_0, key_1, threshold, keep, head);
         sync_cube();
         add(&mut sums, shrunk, &scores, false, &values, d_v);
         // Before the next keys are loaded.
@@ -105,24 +105,66 @@ pub(super) fn contexts<H: Int>(
     for other in 0..TILE {
         total += scores[row * TILE + other];
     }
-    store(&sums, total, context, which, first_query, query_len, heads, d_v);
+    store(&sums, total, context, 0usize, which, first_query, query_len, heads, d_v);
     if q < query_len && column == 0 {
         log_sums[which * query_len + q] = highest + total.ln();
     }
 }
 
+/// Gathers what both gradients need of each query, `[2, queries]`: its log Σ e^score, and its centre, which is the
+/// context times its gradient.
+#[cube(launch, address_type = "dynamic")]
+pub(super) fn centres_of_queries(
+    grad: &[f32],
+    context: &[f32],
+    log_sums: &[f32],
+    by_query: &mut [f32],
+    heads: usize,
+    query_len: usize,
+    #[comptime] head: Head,
+) {
+    let d_v = comptime!(head.d_v);
+    let tiles = query_len.div_ceil(TILE);
+    let which = CUBE_POS / tiles;
+    if which * query_len >= log_sums.len() {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let row = unit / TILE;
+    let q = CUBE_POS % tiles * TILE + row;
+    let mut parts = Shared::<[f32]>::new_slice(TILE * TILE);
+    let mut part = f32::new(0.0);
+    if q < query_len {
+        let start = place(which, q, query_len, heads, d_v);
+        let mut feature = unit % TILE;
+        while feature < d_v {
+            part += grad[start + feature] * context[start + feature];
+            feature += TILE;
+        }
+    }
+    parts[unit] = part;
+    sync_cube();
+    if q < query_len && unit % TILE == 0 {
+        let mut centre = f32::new(0.0);
+        for other in 0..TILE {
+            centre += parts[row * TILE + other];
+        }
+        let at = which * query_len + q;
+        by_query[at] = log_sums[at];
+        by_query[log_sums.len() + at] = centre;
+    }
+}
+
 /// With w the weights and p the gradient of the context times the values: the gradient of a score is w·(p − Σ w·p), and
-/// Σ w·p, which `centres` keeps, is the context times its gradient.
-#[cube(launch)]
+/// Σ w·p is the query's centre in `by_query`.
+#[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_queries<H: Int>(
     grad: &[f32],
     query: &[f32],
     key: &[f32],
     value: &[f32],
     hidden: &Tensor<H>,
-    context: &[f32],
-    log_sums: &[f32],
-    centres: &mut [f32],
+    by_query: &[f32],
     d_query: &mut [f32],
     heads: usize,
     query_len: usize,
@@ -138,7 +180,8 @@ pub(super) fn gradients_of_queries<H: Int>(
     let d_v = comptime!(head.d_v);
     let tiles = query_len.div_ceil(TILE);
     let which = CUBE_POS / tiles;
-    if which * query_len >= log_sums.len() {
+    let queries_in_all = by_query.len() / 2;
+    if which * query_len >= queries_in_all {
         terminate!();
     }
     let unit = UNIT_POS as usize;
@@ -158,28 +201,11 @@ pub(super) fn gradients_of_queries<H: Int>(
     clear(&mut sums, d_k);
     sync_cube();
 
-    let mut part = f32::new(0.0);
-    if q < query_len {
-        let mut feature = unit % TILE;
-        while feature < d_v {
-            let at = place(which, q, query_len, heads, d_v) + feature;
-            part += grads[row * (d_v + 1) + feature] * context[at];
-            feature += TILE;
-        }
-    }
-    slopes[unit] = part;
-    sync_cube();
-    let mut centre = f32::new(0.0);
-    for other in 0..TILE {
-        centre += slopes[row * TILE + other];
-    }
-    sync_cube();
     let mut log_sum = f32::new(0.0);
+    let mut centre = f32::new(0.0);
     if q < query_len {
-        log_sum = log_sums[which * query_len + q];
-        if column == 0 {
-            centres[which * query_len + q] = centre;
-        }
+        log_sum = by_query[which * query_len + q];
+        centre = by_query[queries_in_all + which * query_len + q];
     }
 
     let mut first_key = 0usize;
@@ -190,10 +216,10 @@ pub(super) fn gradients_of_queries<H: Int>(
         let k = first_key + column;
         let mut slope = f32::new(0.0);
         if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
-            let element = (which * query_len + q) * key_len + k;
+            let place = element((which * query_len + q) as u32, key_len as u32, k as u32);
             let weight = (dot(&queries, row, &keys, column, d_k) * scale - log_sum).exp();
             let product = dot(&grads, row, &values, column, d_v)
-                * kept(element, key_0, key_1, threshold, keep, head);
+                * kept(&place, key_0, key_1, threshold, keep, head);
             slope = weight * (product - centre) * scale;
         }
         slopes[unit] = slope;
@@ -202,22 +228,22 @@ pub(super) fn gradients_of_queries<H: Int>(
         sync_cube();
         first_key += TILE;
     }
-    store(&sums, 1.0, d_query, which, first_query, query_len, heads, d_k);
+    store(&sums, 1.0, d_query, 0usize, which, first_query, query_len, heads, d_k);
 }
 
-/// The same for a tile of keys and their values. A unit's score is that of the query `row` and the key `column` of the
-/// tiles, its features are those of the key `row`.
-#[cube(launch)]
+/// The gradients of a tile of keys and of their values, as [`gradients_of_queries`] has those of queries. A unit's score
+/// is that of the query `row` and the key `column` of the tiles, its features are those of the key `row`. `d_key_value`
+/// holds the keys' gradient at its start, the values' from `second` on.
+#[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_keys<H: Int>(
     grad: &[f32],
     query: &[f32],
     key: &[f32],
     value: &[f32],
     hidden: &Tensor<H>,
-    log_sums: &[f32],
-    centres: &[f32],
-    d_key: &mut [f32],
-    d_value: &mut [f32],
+    by_query: &[f32],
+    d_key_value: &mut [f32],
+    second: usize,
     heads: usize,
     query_len: usize,
     key_len: usize,
@@ -232,7 +258,8 @@ pub(super) fn gradients_of_keys<H: Int>(
     let d_v = comptime!(head.d_v);
     let tiles = key_len.div_ceil(TILE);
     let which = CUBE_POS / tiles;
-    if which * query_len >= log_sums.len() {
+    let queries_in_all = by_query.len() / 2;
+    if which * query_len >= queries_in_all {
         terminate!();
     }
     let unit = UNIT_POS as usize;
@@ -263,10 +290,11 @@ pub(super) fn gradients_of_keys<H: Int>(
         let mut kept_weight = f32::new(0.0);
         if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
             let at = which * query_len + q;
-            let kept = kept(at * key_len + k, key_0, key_1, threshold, keep, head);
-            let weight = (dot(&queries, row, &keys, column, d_k) * scale - log_sums[at]).exp();
+            let place = element(at as u32, key_len as u32, k as u32);
+            let kept = kept(&place, key_0, key_1, threshold, keep, head);
+            let weight = (dot(&queries, row, &keys, column, d_k) * scale - by_query[at]).exp();
             let product = dot(&grads, row, &values, column, d_v) * kept;
-            slope = weight * (product - centres[at]) * scale;
+            slope = weight * (product - by_query[queries_in_all + at]) * scale;
             kept_weight = weight * kept;
         }
         slopes[unit] = slope;
@@ -277,8 +305,8 @@ pub(super) fn gradients_of_keys<H: Int>(
         sync_cube();
         first_query += TILE;
     }
-    store(&key_sums, 1.0, d_key, which, first_key, key_len, heads, d_k);
-    store(&value_sums, 1.0, d_value, which, first_key, key_len, heads, d_v);
+    store(&key_sums, 1.0, d_key_value, 0usize, which, first_key, key_len, heads, d_k);
+    store(&value_sums, 1.0, d_key_value, second, which, first_key, key_len, heads, d_v);
 }
 
 /// Where the features of head `which` begin in row `row` of its sentence.
@@ -346,13 +374,14 @@ fn add(
     }
 }
 
-/// Stores a tile's sums over `divisor`, zeros where that is zero, as rows from `first` on; this unit's features of its
-/// row.
+/// Stores a tile's sums over `divisor`, zeros where that is zero, as rows from `first` on of the tensor that begins at
+/// `origin` of `x`; this unit's features of its row.
 #[cube]
 fn store(
     sums: &Shared<[f32]>,
     divisor: f32,
     x: &mut [f32],
+    origin: usize,
     which: usize,
     first: usize,
     len: usize,
@@ -361,7 +390,7 @@ fn store(
 ) {
     let row = UNIT_POS as usize / TILE;
     if first + row < len {
-        let start = place(which, first + row, len, heads, width);
+        let start = origin + place(which, first + row, len, heads, width);
         let mut feature = UNIT_POS as usize % TILE;
         while feature < width {
             let quotient = sums[row * width + feature] / divisor;
@@ -415,10 +444,10 @@ fn along<H: Int>(hidden: &Tensor<H>, #[comptime] axis: usize, steps: usize) -> u
     select(hidden.shape(axis) == 1, 0, steps * hidden.stride(axis))
 }
 
-/// Dropout's factor for a weight, the `element`th of all.
+/// Dropout's factor for the weight at `place` among all.
 #[cube]
 fn kept(
-    element: usize,
+    place: &Place,
     key_0: u32,
     key_1: u32,
     threshold: u32,
@@ -426,8 +455,8 @@ fn kept(
     #[comptime] head: Head,
 ) -> f32 {
     if comptime!(head.drops) {
-        let words = words((element / ELEMENTS) as u32, key_0, key_1);
-        factor(&words, (element % ELEMENTS) as u32, threshold, keep)
+        let words = words(place, key_0, key_1);
+        factor(&words, within(place), threshold, keep)
     } else {
         f32::new(1.0)
     }

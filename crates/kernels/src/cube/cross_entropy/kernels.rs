@@ -23,7 +23,7 @@ pub(super) fn rows_of_loss(
     }
     let start = row * logits.stride(0);
     let unit = UNIT_POS as usize;
-    let mut highest = f32::new(-3.0e38);
+    let mut highest = f32::new(comptime!(f32::MIN));
     let mut sum = f32::new(0.0);
     let mut total = f32::new(0.0);
     let mut place = UNIT_POS as usize;
@@ -69,7 +69,11 @@ pub(super) fn rows_of_loss(
         if target != pad {
             nll = log_sum + (peak - logit_of(logits, start, target, vocab));
             let uniform = log_sum + (peak - total / f32::cast_from(vocab as u32));
-            loss = nll * (1.0 - smoothing) + uniform * smoothing;
+            loss = nll;
+            // A logit of −∞ makes the mean infinite, and 0·∞ is NaN.
+            if smoothing > 0.0 {
+                loss = nll * (1.0 - smoothing) + uniform * smoothing;
+            }
         }
         by_row[row] = peak;
         by_row[rows + row] = log_sum;

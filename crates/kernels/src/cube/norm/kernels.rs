@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::philox::{ELEMENTS, Words, factor, words};
+use crate::cube::philox::{ELEMENTS, Words, element, factor, within, words};
 use crate::cube::rows::sums_of_units;
 
 /// What is normalised, for the compiler.
@@ -44,7 +44,7 @@ impl Rows {
     }
 }
 
-#[cube(launch)]
+#[cube(launch, address_type = "dynamic")]
 pub(super) fn norm_of_rows(
     x: &[f32],
     y: &[f32],
@@ -73,11 +73,11 @@ pub(super) fn norm_of_rows(
     let mut sum = f32::new(0.0);
     let mut place = UNIT_POS as usize * step;
     while place < width {
-        let block = words(((start + place) / ELEMENTS) as u32, key_0, key_1);
+        let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
         #[unroll]
         for i in 0..step {
             let at = place + i;
-            let input = input(x, y, start + at, &block, threshold, keep, rows);
+            let input = input(x, y, row, at, &block, threshold, keep, rows);
             inputs[at] = input;
             sum += input;
         }
@@ -115,17 +115,18 @@ pub(super) fn norm_of_rows(
 }
 
 /// With g the gradient times the weight and n the normalised row: dx = (g − mean(g) − n·mean(g·n)) · scale, dy is dx
-/// times dropout's factors, and the rows' shares in the gradients of weight and bias are gradient·n and the gradient.
-#[cube(launch)]
+/// times dropout's factors, and the rows' shares in the gradients of weight and bias are gradient·n and the gradient. dx
+/// stands at the start of `dxy`, dy, where it is another, from `second` on.
+#[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_rows(
     grad: &[f32],
     x: &[f32],
     y: &[f32],
     weight: &[f32],
     moments: &[f32],
-    dx: &mut [f32],
-    dy: &mut [f32],
+    dxy: &mut [f32],
     parts: &mut [f32],
+    second: usize,
     key_0: u32,
     key_1: u32,
     threshold: u32,
@@ -164,11 +165,11 @@ pub(super) fn gradients_of_rows(
         let mut product = f32::new(0.0);
         let mut place = UNIT_POS as usize * step;
         while place < width {
-            let block = words(((start + place) / ELEMENTS) as u32, key_0, key_1);
+            let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
             #[unroll]
             for i in 0..step {
                 let at = place + i;
-                let input = input(x, y, start + at, &block, threshold, keep, rows);
+                let input = input(x, y, row, at, &block, threshold, keep, rows);
                 let n = (input - mean) * scale;
                 let gradient = grad[start + at];
                 normalised[at] = n;
@@ -184,16 +185,16 @@ pub(super) fn gradients_of_rows(
 
         let mut place = UNIT_POS as usize * step;
         while place < width {
-            let block = words(((start + place) / ELEMENTS) as u32, key_0, key_1);
+            let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
             #[unroll]
             for i in 0..step {
                 let at = place + i;
                 let g = grad[start + at] * weight[at];
                 let d = (g - sum - normalised[at] * product) * scale;
-                dx[start + at] = d;
+                dxy[start + at] = d;
                 if comptime!(rows.input == Kind::Dropped) {
-                    dy[start + at] =
-                        d * factor(&block, ((start + at) % ELEMENTS) as u32, threshold, keep);
+                    let which = within(&element(row as u32, width as u32, at as u32));
+                    dxy[second + start + at] = d * factor(&block, which, threshold, keep);
                 }
             }
             place += step * units;
@@ -212,23 +213,27 @@ pub(super) fn gradients_of_rows(
     }
 }
 
-/// What is normalised, at `at`, which `block` decides about.
+/// What is normalised, feature `place` of row `row`, which `block` decides about.
 #[cube]
 fn input(
     x: &[f32],
     y: &[f32],
-    at: usize,
+    row: usize,
+    place: usize,
     block: &Words,
     threshold: u32,
     keep: f32,
     #[comptime] rows: Rows,
 ) -> f32 {
+    let width = comptime!(rows.width);
+    let at = row * width + place;
     if comptime!(rows.input == Kind::Alone) {
         x[at]
     } else if comptime!(rows.input == Kind::Sum) {
         x[at] + y[at]
     } else {
-        x[at] + y[at] * factor(block, (at % ELEMENTS) as u32, threshold, keep)
+        let which = within(&element(row as u32, width as u32, place as u32));
+        x[at] + y[at] * factor(block, which, threshold, keep)
     }
 }
 
