@@ -59,7 +59,7 @@ pub(super) fn shared_room(
         let handle = buffer.handle.clone().offset_start((from * ELEMENT) as u64);
         let handle = handle.offset_end((after * ELEMENT) as u64);
         let (client, device) = (first.client.clone(), first.device.clone());
-        CubeTensor::new(client, handle, like.meta.clone(), device, DType::F32)
+        CubeTensor::new(client, handle, (*like.meta).clone(), device, DType::F32)
     };
     let parts = [part(first, 0, counts[0]), part(second, start, counts[1])];
     (buffer, parts, start)
