@@ -125,17 +125,18 @@ fn a_repetition_of_nothing_for_ever_is_refused() {
 
 #[test]
 fn steps_that_multiply_a_text_are_refused() {
-    let parts = ["more than 10000 times as long"];
+    let parts = ["more than 4000 times as long"];
     let doubling = vec![replace(json!({"String": "a"}), "aa"); 40];
     is_refused_at("/normalizer", sequence("normalizers", doubling), "normalizer", &parts);
-    let between = vec![replace(regex(""), "ab"); 40];
-    is_refused_at("/decoder", sequence("decoders", between), "decoder", &parts);
-    let spaces = vec![json!({"type": "BPEDecoder", "suffix": ""}); 40];
-    is_refused_at("/decoder", sequence("decoders", spaces), "decoder", &parts);
     let bytes = vec![json!({"type": "ByteLevel"}); 40];
     is_refused_at("/normalizer", sequence("normalizers", bytes), "normalizer", &parts);
     let long = json!({"type": "Prepend", "prepend": "▁".repeat(9000)});
     is_refused_at("/normalizer", long, "normalizer", &parts);
+    let parts = ["more than 100 times as long"];
+    let between = vec![replace(regex(""), "ab"); 40];
+    is_refused_at("/decoder", sequence("decoders", between), "decoder", &parts);
+    let spaces = vec![json!({"type": "BPEDecoder", "suffix": ""}); 40];
+    is_refused_at("/decoder", sequence("decoders", spaces), "decoder", &parts);
     let many = vec![json!({"type": "StripAccents"}); 1000];
     is_refused_at("/normalizer", sequence("normalizers", many), "normalizer", &["100 steps"]);
 }
@@ -186,16 +187,36 @@ fn marks_of_subwords_that_cut_characters_or_multiply_text_are_refused() {
     }
 }
 
+/// A good file with these added tokens, each with its lstrip, rstrip and normalized.
+fn with_added(tokens: &[(&str, [bool; 3])]) -> Value {
+    let mut json = good(TokenizerKind::Bpe);
+    let added = json["added_tokens"].as_array_mut().unwrap();
+    for (content, [lstrip, rstrip, normalized]) in tokens {
+        added.push(json!({"id": 9, "content": content, "single_word": false, "lstrip": lstrip,
+                          "rstrip": rstrip, "normalized": normalized, "special": false}));
+    }
+    json
+}
+
 #[test]
 fn white_space_that_strips_white_space_is_refused() {
-    let token = |content: &str, lstrip: bool, rstrip: bool| {
-        json!({"id": 9, "content": content, "single_word": false, "lstrip": lstrip, "rstrip": rstrip,
-               "normalized": false, "special": false})
-    };
-    let mut json = good(TokenizerKind::Bpe);
-    let tokens = json["added_tokens"].as_array_mut().unwrap();
-    tokens.extend([token("A", false, true), token(" ", true, false)]);
+    let json = with_added(&[("A", [false, true, false]), (" ", [true, false, false])]);
     is_refused(&json, "list of added_tokens", &["white space", "\"lstrip\" to false"]);
+}
+
+#[test]
+fn an_added_token_of_which_nothing_is_left_is_refused() {
+    // The normaliser takes control characters away.
+    let json = with_added(&[("\u{1}", [false, false, true]), ("house", [false; 3])]);
+    is_refused(&json, "list of added_tokens", &["nothing is left", "\"normalized\" to false"]);
+    assert!(load(&with_added(&[("\u{1}", [false; 3])])).is_ok());
+}
+
+#[test]
+fn added_tokens_that_fill_the_memory_are_refused() {
+    let many = "many words ".repeat(100_000);
+    let json = with_added(&[(&many, [false; 3])]);
+    is_refused(&json, "list of added_tokens", &["more than 1048576 bytes"]);
 }
 
 #[test]

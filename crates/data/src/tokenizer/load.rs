@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
+use tokenizers::AddedToken;
 
 use super::caught::quietly;
 use super::checks::{self, Refusal};
@@ -32,17 +34,22 @@ impl Tokenizer {
             part,
             message,
         };
-        let json: Value = serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
+        let mut json: Value =
+            serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
+        let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
         checks::before_parsing(&json).map_err(refused)?;
         // What was checked is what is parsed: a key that stands twice in the file stands once in `json`.
-        let parsed = quietly(|| serde_json::from_value(json));
-        let inner: tokenizers::Tokenizer = parsed
-            .map_err(|panic| invalid(name, format!("the tokenizers library fails: {panic}")))?
-            .map_err(|error| invalid(name, error))?;
+        let mut inner: tokenizers::Tokenizer = parsed(name, || serde_json::from_value(json))?;
+        checks::parts(&inner).map_err(refused)?;
+        let added = added.map(serde_json::from_value).transpose();
+        let added: Vec<NumberedToken> =
+            added.map_err(|error| invalid(name, error))?.unwrap_or_default();
+        let added: Vec<AddedToken> = added.into_iter().map(|added| added.token).collect();
+        checks::added_tokens(&inner, &added).map_err(refused)?;
+        parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
         let tokenizer = Self::wrap(inner);
         tokenizer.check_gaps(name)?;
-        checks::parts(&tokenizer.inner).map_err(refused)?;
         checks::trial(&tokenizer.inner).map_err(refused)?;
         pipeline::encode(&tokenizer.inner, "a").map_err(|error| invalid(name, error))?;
         Ok(tokenizer)
@@ -61,6 +68,22 @@ impl Tokenizer {
         );
         Err(invalid(name, message))
     }
+}
+
+/// An added token as it stands in the file. Its id is that of the model's token of the same text, or the next free one.
+#[derive(Deserialize)]
+struct NumberedToken {
+    #[serde(rename = "id")]
+    _id: u32,
+    #[serde(flatten)]
+    token: AddedToken,
+}
+
+/// What the library makes of a file, or the error for what it says or how it panics.
+fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> Result<T> {
+    let result = quietly(work)
+        .map_err(|panic| invalid(name, format!("the tokenizers library fails: {panic}")))?;
+    result.map_err(|error| invalid(name, error))
 }
 
 fn invalid(name: &Path, error: impl ToString) -> DataError {

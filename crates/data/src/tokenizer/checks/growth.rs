@@ -5,23 +5,25 @@ use serde_json::Value;
 
 use super::{Checked, MAX_STEPS, refusal};
 
-/// How many times as long as it was a text may become. Real tokenisers stay below 4,000 by the cautious estimates used
-/// here (ALBERT's), and a few replacements that double the text 40 times fill any memory.
-const MAX_GROWTH: f64 = 10_000.0;
+/// How many times as long as it was a text may become on its way to ids. A few replacements that double the text 40 times
+/// fill any memory; real tokenisers stay below 3,000 by the cautious estimates used here (ALBERT's).
+pub(super) const ENCODING: f64 = 4_000.0;
+/// How many times as long as they were tokens may become on their way to text.
+pub(super) const DECODING: f64 = 100.0;
 
 /// The steps so far, and how many times as long they can make a text.
 pub(super) struct Growth {
     factor: f64,
+    most: f64,
     steps: usize,
 }
 
-impl Default for Growth {
-    fn default() -> Self {
-        Self { factor: 1.0, steps: 0 }
-    }
-}
-
 impl Growth {
+    /// No step yet, and `most` times as long at the end of all.
+    pub fn up_to(most: f64) -> Self {
+        Self { factor: 1.0, most, steps: 0 }
+    }
+
     /// Adds a step of `part` that can make a text `factor` times as long.
     pub fn step(&mut self, part: &str, factor: f64) -> Checked {
         self.factor *= factor;
@@ -29,9 +31,10 @@ impl Growth {
         if self.steps > MAX_STEPS {
             return refusal(part, format!("it has more than {MAX_STEPS} steps"));
         }
-        if self.factor > MAX_GROWTH {
+        if self.factor > self.most {
             let message = format!(
-                "its steps can make a text more than {MAX_GROWTH} times as long; leave out replacements that lengthen it"
+                "its steps can make a text more than {} times as long; leave out replacements that lengthen it",
+                self.most
             );
             return refusal(part, message);
         }

@@ -2,17 +2,18 @@
 //!
 //! The `tokenizers` library trusts its files: there are settings under which it panics, never ends, overflows the stack or
 //! fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, by the part that has
-//! them: [`before_parsing`] looks at what parsing itself would choke on, [`parts`] at everything else, [`trial`] uses the
-//! tokeniser on texts chosen to upset it. What is found here was read in the library's source, release 0.23.
+//! them: [`before_parsing`] looks at what parsing itself would choke on, [`parts`] at the steps of each part,
+//! [`added_tokens`] at those; [`trial`] uses the tokeniser on texts chosen to upset it. What is found here was read in the library's source, release 0.23.
 
 mod growth;
 mod pattern;
 mod precompiled;
 mod trial;
 
+use growth::Growth;
 use serde_json::Value;
 use tokenizers::models::ModelWrapper;
-use tokenizers::{DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
+use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
 
 pub(super) use trial::trial;
 
@@ -25,6 +26,7 @@ pub(super) struct Refusal {
 
 type Checked<T = ()> = Result<T, Refusal>;
 
+/// The error for `part`.
 fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
     Err(Refusal { part: part.to_owned(), message: message.into() })
 }
@@ -36,6 +38,8 @@ pub(super) const MAX_PIECE_BYTES: usize = 1024;
 const MAX_AFFIX_BYTES: usize = 64;
 /// The longest word that WordPiece may cut, in characters: it tries every part of a word's every part.
 const MAX_WORD_PIECE_CHARS: usize = 200;
+/// The most bytes of all added tokens, which make an automaton of some 50 times as many.
+const MAX_ADDED_BYTES: usize = 1 << 20;
 /// The most steps of a normaliser, a pre-tokeniser or a decoder.
 const MAX_STEPS: usize = 100;
 
@@ -51,8 +55,7 @@ pub(super) fn before_parsing(json: &Value) -> Checked {
             return refusal("model (Unigram)", message);
         }
     }
-    affixes(model)?;
-    json["added_tokens"].as_array().into_iter().flatten().try_for_each(added_token)
+    affixes(model)
 }
 
 /// Subwords may be marked by a prefix, which every right half of a merge then has: the library cuts it off unseen, in the
@@ -83,19 +86,39 @@ fn affixes(model: &Value) -> Checked {
     }
 }
 
-/// White space that strips white space before it can end before it starts.
-fn added_token(token: &Value) -> Checked {
-    let blank = token["content"].as_str().is_some_and(|text| text.trim().is_empty());
-    if blank && token["lstrip"] == true {
-        let message = format!("{} is white space; set its \"lstrip\" to false", token["content"]);
-        return refusal("list of added_tokens", message);
+/// Checks the tokens that are looked for in a text before it is cut.
+pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedToken]) -> Checked {
+    let part = "list of added_tokens";
+    let mut bytes = 0;
+    for token in tokens {
+        let content = &token.content;
+        // White space that strips white space can end before it starts.
+        if token.lstrip && content.trim().is_empty() {
+            let message = format!("{content:?} is white space; set its \"lstrip\" to false");
+            return refusal(part, message);
+        }
+        let normalized = match tokenizer.get_normalizer().filter(|_| token.normalized) {
+            Some(normalizer) => trial::normalized(normalizer, content)?,
+            None => content.clone(),
+        };
+        // What is nothing is found again and again at the same place.
+        if normalized.is_empty() && !content.is_empty() {
+            let message =
+                format!("nothing is left of {content:?}; set its \"normalized\" to false");
+            return refusal(part, message);
+        }
+        bytes += normalized.len();
+        if bytes > MAX_ADDED_BYTES {
+            let message = format!("normalised, they have more than {MAX_ADDED_BYTES} bytes");
+            return refusal(part, message);
+        }
     }
     Ok(())
 }
 
 /// Checks every step of every part.
 pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
-    let mut encoding = growth::Growth::default();
+    let mut encoding = Growth::up_to(growth::ENCODING);
     if let Some(normalizer) = tokenizer.get_normalizer() {
         normalizer_steps(normalizer, &mut encoding)?;
     }
@@ -103,12 +126,12 @@ pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
         pre_tokenizer_steps(pre_tokenizer, &mut encoding)?;
     }
     if let Some(decoder) = tokenizer.get_decoder() {
-        decoder_steps(decoder, &mut growth::Growth::default())?;
+        decoder_steps(decoder, &mut Growth::up_to(growth::DECODING))?;
     }
     model(tokenizer.get_model())
 }
 
-fn normalizer_steps(step: &NormalizerWrapper, growth: &mut growth::Growth) -> Checked {
+fn normalizer_steps(step: &NormalizerWrapper, growth: &mut Growth) -> Checked {
     use NormalizerWrapper as Step;
     let factor = match step {
         Step::Sequence(steps) => {
@@ -127,7 +150,7 @@ fn normalizer_steps(step: &NormalizerWrapper, growth: &mut growth::Growth) -> Ch
     growth.step("normalizer", factor)
 }
 
-fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut growth::Growth) -> Checked {
+fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut Growth) -> Checked {
     use PreTokenizerWrapper as Step;
     let factor = match step {
         Step::Sequence(steps) => {
@@ -140,14 +163,14 @@ fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut growth::Growth) 
         Step::Split(split) => pattern::split("pre_tokenizer (Split)", &split.pattern)?,
         // A space in front of each word; a byte becomes two.
         Step::ByteLevel(_) => 3.0,
-        // A character of at most four bytes in front of each word, and for each space.
-        Step::Metaspace(_) => 8.0,
+        // A character in front of each word, and for each space.
+        Step::Metaspace(step) => 2.0 * step.get_replacement().len_utf8() as f64,
         _ => 1.0,
     };
     growth.step("pre_tokenizer", factor)
 }
 
-fn decoder_steps(step: &DecoderWrapper, growth: &mut growth::Growth) -> Checked {
+fn decoder_steps(step: &DecoderWrapper, growth: &mut Growth) -> Checked {
     use DecoderWrapper as Step;
     // Where nothing is replaced by a space, there is a space in front of, between and behind all characters.
     let spaced = |pattern: &str| if pattern.is_empty() { 3.0 } else { 1.0 };

@@ -1,5 +1,7 @@
 //! Using a tokeniser on texts chosen to upset it, a part at a time.
 
+use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
+
 use super::{Checked, refusal};
 use crate::special;
 use crate::tokenizer::caught::quietly;
@@ -34,6 +36,19 @@ pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked 
         survives("decoder", text, || tokenizer.decode(&others, true).is_ok())?;
     }
     Ok(())
+}
+
+/// What a normaliser makes of `text`.
+///
+/// # Errors
+/// If it panics.
+pub(super) fn normalized(normalizer: &NormalizerWrapper, text: &str) -> Checked<String> {
+    let mut normalized = NormalizedString::from(text);
+    survives("normalizer", text, || {
+        // A step that fails leaves the text as it is, as the library does when it encodes.
+        let _ = normalizer.normalize(&mut normalized);
+    })?;
+    Ok(normalized.get().to_owned())
 }
 
 fn survives<T>(part: &str, text: &str, work: impl FnOnce() -> T) -> Checked<T> {
