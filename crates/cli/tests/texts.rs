@@ -178,6 +178,17 @@ fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
 }
 
 #[test]
+fn a_text_of_the_users_is_not_overwritten_by_one_from_a_pipe() {
+    let home = Home::new();
+    fs::create_dir_all(home.path("run/corpus")).unwrap();
+    fs::write(home.path("run/corpus/train.tsv"), "precious").unwrap();
+    let mut command = home.train(&settings(&["--train", "-", "--out", "run"]));
+    let output = common::feed(&mut command, b"eins\tone\n");
+    assert_refused(&output, 1, &["corpus/train.tsv, which training would overwrite", "--out"]);
+    assert_eq!(fs::read_to_string(home.path("run/corpus/train.tsv")).unwrap(), "precious");
+}
+
+#[test]
 fn a_dry_run_names_what_a_pipe_will_become_and_reads_nothing() {
     let home = Home::new();
     // Whoever opened this to read it would wait for a writer.

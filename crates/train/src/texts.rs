@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::{ConfigFileError, DataSettings};
 use crate::error::TrainError;
 use crate::folder::{beside, sync_around};
+use crate::run_dir::RunMode;
 
 const EMBEDDED: &str = "embedded:";
 const OF_RUN: &str = "run:";
@@ -113,11 +114,29 @@ impl Texts {
         }
     }
 
-    /// Copies the texts that belong to the run into its folder `run`, whole or not at all.
+    /// Checks that a new run in the folder `run` would overwrite nothing with the texts that it keeps.
     ///
     /// # Errors
-    /// [`TrainError::Io`].
-    pub(crate) fn keep(&self, run: &Path) -> Result<(), TrainError> {
+    /// [`TrainError::FolderTaken`] if it would.
+    pub fn check(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+        let in_the_way = |(from, own): &(PathBuf, PathBuf)| {
+            let to = run.join(own);
+            (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
+        };
+        match self.kept.iter().find_map(in_the_way) {
+            Some(found) if mode == RunMode::New => {
+                Err(TrainError::FolderTaken { path: run.into(), found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies the texts that belong to the run into its folder `run`, each whole or not at all.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); [`TrainError::Io`].
+    pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+        self.check(run, mode)?;
         for (from, own) in &self.kept {
             let to = run.join(own);
             copy(from, &to).map_err(|cause| TrainError::io(&to, cause))?;
@@ -126,9 +145,14 @@ impl Texts {
     }
 }
 
+/// Whether both paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Copies the file `from` to `to` under the permissions of a new file, unless it is that file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::canonicalize(to).ok() == Some(fs::canonicalize(from)?) {
+    if is_same(from, to) {
         return Ok(());
     }
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -189,12 +213,19 @@ mod tests {
         };
         let texts = Texts::locate(&data, find).unwrap();
         assert_eq!((&texts.train, &texts.valid), (&vec![path("piped")], &vec![path("file")]));
-        texts.keep(&path("run")).unwrap();
+        texts.keep(&path("run"), RunMode::New).unwrap();
         assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
         assert_eq!(fs::read_dir(path("run/corpus")).unwrap().count(), 1);
         // A resumed run reads what it keeps, and leaves it alone.
         let found = |_: &str, _: &TextName| Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"));
-        Texts::locate(&data, found).unwrap().keep(&path("run")).unwrap();
+        Texts::locate(&data, found).unwrap().keep(&path("run"), RunMode::Resume).unwrap();
         assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        // A new run overwrites no text of the user's, a resumed one may be given its own again.
+        fs::write(path("piped"), "new").unwrap();
+        let refused = texts.keep(&path("run"), RunMode::New);
+        assert!(matches!(refused, Err(TrainError::FolderTaken { .. })), "{refused:?}");
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        texts.keep(&path("run"), RunMode::Resume).unwrap();
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "new");
     }
 }

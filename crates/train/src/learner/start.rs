@@ -78,7 +78,7 @@ impl Learner {
         }
         try_batch(&start.model, &config, &sampler, &worst.0, &replicas)?;
         memory.check_process(&shape, &config, worst.1)?;
-        corpora.texts.keep(run.path())?;
+        corpora.texts.keep(run.path(), mode)?;
         write_file(&run.config(), config.to_toml().as_bytes())?;
         let resumed = (mode == RunMode::Resume).then_some(&start);
         let reporter = reporter(&config, &run, verbosity, resumed)?;

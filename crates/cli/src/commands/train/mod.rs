@@ -97,6 +97,7 @@ pub fn run(args: Args) -> Result<()> {
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let texts = read.locate(&config.data, beside, &cache)?;
+    texts.check(&folder, mode)?;
     let corpora = Corpora::prepare(&config, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if verbosity == Verbosity::Normal {
