@@ -302,3 +302,31 @@ fn a_study_reads_pipes_too() {
     assert!(stdout(&output).contains("| base"), "{}", stdout(&output));
     assert!(home.path("study/base/corpus/train.target").exists());
 }
+
+#[test]
+fn what_a_run_and_its_cache_hold_is_as_private_as_the_umask_says() {
+    use std::os::unix::fs::PermissionsExt;
+    for (umask, expected) in [("077", 0o600), ("022", 0o644)] {
+        let home = Home::new();
+        write_pairs(home.folder.path(), "train", &pairs(9, 60));
+        let line = format!("umask {umask}; exec \"$0\" train \"$@\"");
+        let arguments = settings(&["--train", "train.de", "train.en", "--out", "run"]);
+        let output = home.shell(&line, &arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let mut folders = vec![home.cache(), home.path("run")];
+        let mut files = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+                assert_eq!(mode, expected, "umask {umask}: {} is {mode:o}", path.display());
+                files += 1;
+            }
+        }
+        assert!(files > 10, "{files} files");
+    }
+}

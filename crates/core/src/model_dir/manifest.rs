@@ -146,7 +146,14 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), ModelDir
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
+            // Not every file system lets a folder be flushed, and Windows none.
+            Err(error) if cfg!(windows) || error.kind() == std::io::ErrorKind::InvalidInput => {
+                Ok(())
+            }
+            done => done,
+        }
     };
     write().map_err(|e| ModelDirError::io(path, e))
 }

@@ -27,12 +27,13 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// A temporary file in the folder of `path`, which a rename can turn into `path`.
 pub(super) fn temporary(path: &Path) -> Result<NamedTempFile> {
-    NamedTempFile::new_in(folder(path)).map_err(unwritable(path))
+    let mut builder = tempfile::Builder::new();
+    as_umask_says(&mut builder);
+    builder.tempfile_in(folder(path)).map_err(unwritable(path))
 }
 
 /// Flushes `file` to the disk, renames it to `path`, and flushes the folder's entry too.
 pub(super) fn commit(file: NamedTempFile, path: &Path) -> Result<()> {
-    readable_by_all(&file).map_err(unwritable(path))?;
     file.as_file().sync_all().map_err(unwritable(path))?;
     file.persist(path).map_err(|error| unwritable(path)(error.error))?;
     // Not every file system lets a folder be flushed; the rename itself is done.
@@ -44,14 +45,13 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Temporary files are private; what they become is an ordinary file.
+/// Temporary files are private; one that becomes an ordinary file has the permissions that the user's umask gives to new
+/// files.
 #[cfg(unix)]
-fn readable_by_all(file: &NamedTempFile) -> io::Result<()> {
+fn as_umask_says(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt;
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+    builder.permissions(std::fs::Permissions::from_mode(0o666));
 }
 
 #[cfg(not(unix))]
-fn readable_by_all(_: &NamedTempFile) -> io::Result<()> {
-    Ok(())
-}
+fn as_umask_says(_: &mut tempfile::Builder<'_, '_>) {}
