@@ -131,6 +131,7 @@ pub(super) fn centres_of_queries(
     }
     let unit = UNIT_POS as usize;
     let row = unit / TILE;
+    let column = unit % TILE;
     let q = CUBE_POS % tiles * TILE + row;
     let mut parts = Shared::<[f32]>::new_slice(TILE * TILE);
     let mut part = f32::new(0.0);
@@ -144,7 +145,7 @@ pub(super) fn centres_of_queries(
     }
     parts[unit] = part;
     sync_cube();
-    if q < query_len && unit % TILE == 0 {
+    if q < query_len && column == 0 {
         let mut centre = f32::new(0.0);
         for other in 0..TILE {
             centre += parts[row * TILE + other];
