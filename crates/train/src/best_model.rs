@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::error::TrainError;
-use crate::exact;
+use crate::float_text;
 
 /// The file of `best/` that tells what its model is worth.
 const FILE: &str = "validation.json";
@@ -20,7 +20,7 @@ pub struct BestModel {
     /// Whether it is the average of the checkpoints up to there.
     pub averaged: bool,
     /// The metric's value.
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     pub value: f64,
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exact;
+use crate::float_text;
 use crate::validate::Validation;
 
 /// What decides which model is best and when to stop: `validation.metric`.
@@ -45,7 +45,7 @@ impl EarlyStoppingMetric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
     /// The metric's value at its best.
-    #[serde(with = "exact::option")]
+    #[serde(with = "float_text::option")]
     pub value: Option<f64>,
     /// The update it was reached at.
     pub step: u64,

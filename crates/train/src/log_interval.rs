@@ -2,8 +2,8 @@ use burnformer_data::Batch;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::RunState;
-use crate::exact;
-use crate::report::TrainPoint;
+use crate::float_text;
+use crate::report::TrainRecord;
 use crate::statistics::UpdateStatistics;
 
 /// How much text an update learns from.
@@ -37,14 +37,14 @@ pub struct LogInterval {
     tokens: u64,
     positions: u64,
     real: u64,
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     loss: f64,
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     nll: f64,
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     norm: f64,
     /// Seconds that the run had trained for when the interval began.
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     since: f64,
 }
 
@@ -62,13 +62,13 @@ impl LogInterval {
 
     /// The means over the interval, which then starts anew; NaN where every update was skipped.
     /// `waited` are the seconds of it spent waiting for data.
-    pub(crate) fn point(state: &mut RunState, lr: f64, waited: f64) -> TrainPoint {
+    pub(crate) fn point(state: &mut RunState, lr: f64, waited: f64) -> TrainRecord {
         let next = Self { since: state.seconds, ..Self::default() };
         let done = std::mem::replace(&mut state.interval, next);
         let tokens = done.tokens as f64;
         let nll = done.nll / tokens;
         let seconds = (state.seconds - done.since).max(f64::MIN_POSITIVE);
-        TrainPoint {
+        TrainRecord {
             epoch: state.sampler.epoch + 1,
             step: state.step,
             loss: done.loss / tokens,

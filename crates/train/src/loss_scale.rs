@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::exact;
+use crate::float_text;
 
 /// The factor of a run's first update.
 const START: f64 = 65_536.0;
@@ -15,7 +15,7 @@ const GROWTH_INTERVAL: u64 = 2_000;
 /// a gradient that is within the range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossScale {
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     factor: f64,
     /// Updates with a finite gradient since the factor changed.
     good: u64,

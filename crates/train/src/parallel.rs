@@ -13,7 +13,7 @@ use burn::tensor::Device;
 use burnformer_data::Batch;
 use burnformer_models::Model;
 
-use crate::sums::{Objective, Sums};
+use crate::train_step::{GradientSums, Objective};
 
 /// The devices of a run. The first holds the weights and the optimiser's moments; the others get a copy of
 /// the weights each update, and give their share of the gradient.
@@ -51,16 +51,21 @@ impl Replicas {
     ///
     /// # Panics
     /// Without a batch, or with what a device's thread panicked with.
-    pub(crate) fn sums(&self, model: &Model, batches: &[Batch], objective: Objective) -> Sums {
+    pub(crate) fn sums(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        objective: Objective,
+    ) -> GradientSums {
         let own = |device: usize| batches.iter().enumerate().skip(device).step_by(self.count());
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
             let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();
             replica.ask(Share { model: model.clone(), batches, objective });
         }
-        let first = Sums::over(model, own(0), objective, &self.first);
+        let first = GradientSums::over(model, own(0), objective, &self.first);
         let first = first.expect("an update has at least one batch");
-        busy.iter().map(Replica::answer).fold(first, Sums::plus)
+        busy.iter().map(Replica::answer).fold(first, GradientSums::plus)
     }
 }
 
@@ -77,7 +82,7 @@ struct Share {
 /// another stream with memory of its own.
 struct Replica {
     shares: Sender<Share>,
-    sums: Receiver<thread::Result<Sums>>,
+    sums: Receiver<thread::Result<GradientSums>>,
 }
 
 impl Replica {
@@ -105,7 +110,7 @@ impl Replica {
         self.shares.send(share).expect("a device's thread lives as long as the run");
     }
 
-    fn answer(&self) -> Sums {
+    fn answer(&self) -> GradientSums {
         let sums = self.sums.recv().expect("a device's thread lives as long as the run");
         sums.unwrap_or_else(|panic| resume_unwind(panic))
     }
@@ -113,12 +118,12 @@ impl Replica {
 
 impl Share {
     /// The sums over these batches, computed on `device` and brought to `first`.
-    fn sums(self, device: &Device, first: &Device) -> Sums {
+    fn sums(self, device: &Device, first: &Device) -> GradientSums {
         // A graph of its own even where the weights are shared: Burn's autodiff would join two graphs that
         // share a leaf, and put both under one lock.
         let model = self.model.fork(device);
         let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
-        let sums = Sums::over(&model, batches, self.objective, device);
+        let sums = GradientSums::over(&model, batches, self.objective, device);
         sums.expect("a device that is asked has a batch").moved_to(first)
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exact;
+use crate::float_text;
 
 /// How a run answers a loss or a gradient that is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Recovery {
     /// Times the run went back.
     pub rollbacks: u64,
     /// What the schedule's rate is multiplied by.
-    #[serde(with = "exact")]
+    #[serde(with = "float_text")]
     pub rate_scale: f64,
     /// Records of divergence written to `metrics.jsonl`.
     pub records: u64,

@@ -1,5 +1,5 @@
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use crate::checkpoint::{CheckpointKind, ValidationState};
 use crate::error::TrainError;
 use crate::folder::{OLD, PARTIAL, belongs_to, beside, recover, remove, write_file};
 use crate::report::{LOG_FILE, METRICS_FILE};
+use crate::run_lock::lock;
 
 /// The model directories of a run.
 const MODELS: [&str; 3] = ["best", "last", "average"];
@@ -290,33 +291,6 @@ impl RunDir {
 /// The step that a checkpoint's folder is named after.
 fn step_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("step-")?.parse().ok()
-}
-
-/// Locks `run.lock` in `folder`; `None` where the file system knows no locks.
-fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
-    let path = folder.join("run.lock");
-    let io = |e| TrainError::io(&path, e);
-    let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = options.map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(TrainError::RunInUse { path: folder.into(), holder });
-        }
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => return Ok(None),
-        Err(TryLockError::Error(e)) => return Err(io(e)),
-    }
-    sign(&mut file).map_err(io)?;
-    Ok(Some(file))
-}
-
-/// Writes this process's id into the lock's file.
-fn sign(file: &mut File) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    write!(file, "{}", std::process::id())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::gradients::{clip_factor, clip_factor_on_device};
 use crate::loss_scale::LossScale;
 use crate::parallel::Replicas;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
-use crate::sums::{Objective, Sums};
+use crate::train_step::{GradientSums, Objective};
 
 /// Makes updates: forward, backward, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -65,7 +65,7 @@ impl Updater {
     fn step(
         &mut self,
         model: Model,
-        sums: Sums,
+        sums: GradientSums,
         tokens: usize,
         rate: f64,
     ) -> (Model, PendingStatistics) {
@@ -87,12 +87,12 @@ impl Updater {
     fn step_on_device(
         &mut self,
         model: Model,
-        sums: Sums,
+        sums: GradientSums,
         tokens: usize,
         rate: f64,
     ) -> (Model, PendingStatistics) {
         assert_eq!(self.loss_scale, None, "the host has to decide about updates of a scaled loss");
-        let Sums { gradients, loss, nll } = sums;
+        let GradientSums { gradients, loss, nll } = sums;
         let norm = gradients.norm_on_device();
         let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
         let scale = clip_factor_on_device(norm.clone(), self.clip_norm);

@@ -11,7 +11,7 @@ use burnformer_models::{Model, ModelConfig};
 use crate::config::{TrainConfig, ValidationSettings};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::sums::batch_loss;
+use crate::train_step::batch_loss;
 
 /// A model measured on text it was not trained on.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,11 +160,10 @@ mod tests {
         ("6 a", "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c"),
     ];
 
-    #[test]
-    fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
-        let folder = tempfile::tempdir().unwrap();
+    /// The text as validation text of a run whose training takes little of it.
+    fn prepared(folder: &std::path::Path) -> (TrainConfig, Corpora) {
         let file = |name: &str, text: String| {
-            let path = folder.path().join(name);
+            let path = folder.join(name);
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
@@ -173,7 +172,7 @@ mod tests {
         let settings = [
             format!("data.train=[{:?}]", file("train.tsv", train)),
             format!("data.valid=[{:?}]", file("valid.tsv", valid)),
-            format!("data.cache={:?}", folder.path().join("cache").display().to_string()),
+            format!("data.cache={:?}", folder.join("cache").display().to_string()),
             "data.drop_duplicates=true".into(),
             "data.max_source_len=12".into(),
             "data.max_target_len=12".into(),
@@ -184,11 +183,31 @@ mod tests {
         ];
         let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
         let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| ()).unwrap();
+        (config, corpora)
+    }
+
+    /// The negative log-likelihood a token of the text, pair by pair: without sampler and cache.
+    fn nll_by_pairs(model: &Model, tokenizers: &Tokenizers, device: &Device) -> f64 {
+        let sources = tokenizers.source.encode_batch(&TEXT.map(|(source, _)| source));
+        let targets = tokenizers.target.encode_batch(&TEXT.map(|(_, target)| target));
+        let (mut nll, mut tokens) = (0.0, 0);
+        for pair in sources.into_iter().zip(targets) {
+            let batch = Batch::new(vec![0], &[pair]);
+            let sums = batch_loss(model, &batch, Mode::Inference, 0.1, device);
+            nll += f64::from(sums.nll.into_scalar::<f32>());
+            tokens += batch.target_tokens;
+        }
+        nll / tokens as f64
+    }
+
+    #[test]
+    fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, corpora) = prepared(folder.path());
         let (source, target) = corpora.valid_text.as_ref().unwrap();
-        assert_eq!(
-            source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect::<Vec<_>>(),
-            TEXT
-        );
+        let text: Vec<_> =
+            source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
+        assert_eq!(text, TEXT);
         let vocab = corpora.tokenizers.target.vocab_size();
         let shape = config.model.over(vocab, vocab);
         let device = Device::default();
@@ -196,23 +215,7 @@ mod tests {
         let validator = Validator::new(&config, &corpora).unwrap().unwrap();
         let measured = validator.validate(&shape, &model, &device).unwrap();
         assert_eq!(measured.hypotheses.len(), TEXT.len());
-        // Pair by pair, without sampler and cache.
-        let (mut nll, mut tokens) = (0.0, 0);
-        for (source, target) in TEXT {
-            let [source] =
-                <[_; 1]>::try_from(corpora.tokenizers.source.encode_batch(&[source])).unwrap();
-            let [target] =
-                <[_; 1]>::try_from(corpora.tokenizers.target.encode_batch(&[target])).unwrap();
-            let batch = Batch::new(vec![0], &[(source, target)]);
-            let sums = batch_loss(&model, &batch, Mode::Inference, 0.1, &device);
-            nll += f64::from(sums.nll.into_scalar::<f32>());
-            tokens += batch.target_tokens;
-        }
-        assert!(
-            (measured.nll - nll / tokens as f64).abs() < 1e-5,
-            "{} {}",
-            measured.nll,
-            nll / tokens as f64
-        );
+        let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);
+        assert!((measured.nll - nll).abs() < 1e-5, "{} {nll}", measured.nll);
     }
 }

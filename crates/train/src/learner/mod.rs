@@ -2,6 +2,7 @@
 
 mod restore;
 mod save;
+mod setup;
 mod start;
 mod updates;
 mod validation;

@@ -14,7 +14,7 @@ use crate::checkpoint::{self, CheckpointKind, Loaded, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::origin::Origin;
-use crate::report::{Answer, DivergencePoint};
+use crate::report::{Answer, DivergenceRecord};
 use crate::run_dir::RunDir;
 
 /// A model, its optimiser and where they stand.
@@ -167,7 +167,7 @@ impl Learner {
         self.state.recovery.records += 1;
         let crate::Recovery { records: number, rate_scale, .. } = self.state.recovery;
         let step = self.state.step;
-        let point = DivergencePoint { number, step, answer, loss, gnorm, back_to, rate_scale };
+        let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
         Ok(self.reporter.divergence(&point)?)
     }
 }

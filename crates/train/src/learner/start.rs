@@ -3,25 +3,22 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::{Precision, Seq2SeqConfig};
-use burnformer_data::{BatchSampler, SamplerSettings};
+use burnformer_data::Tokenizers;
 use burnformer_kernels::is_fused_on;
-use burnformer_models::{Model, ModelConfig};
 
-use super::restore::{Start, newest};
-use super::{Learner, limit_reached};
+use super::Learner;
+use super::restore::Start;
+use super::setup::Setup;
+use crate::adam::Adam;
 use crate::best_model::BestModel;
+use crate::checkpoint::RunState;
 use crate::config::{CheckpointSettings, TrainConfig};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
 use crate::folder::write_file;
-use crate::memory::{Memory, worst_batch};
-use crate::origin::Origin;
-use crate::parallel::Replicas;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run_dir::{RunDir, RunMode};
-use crate::sums::Objective;
 use crate::update::Updater;
-use crate::validate::Validator;
 
 impl Learner {
     /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `devices`, of
@@ -49,58 +46,35 @@ impl Learner {
         let precision = config.training.precision;
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, devices.len(), mode)?;
-        let replicas = Replicas::new(devices);
-        let device = replicas.first();
-        let tokenizers = corpora.tokenizers.clone();
-        let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
-        let shape = config.model.over(source, target);
-        shape.validate()?;
-        let sampler = sampler(&config, corpora)?;
-        let validator = Validator::new(&config, corpora)?;
-        let origin = Origin::of(corpora);
-        let run = RunDir::open(folder, mode)?;
-        let mut memory = Memory::new(&config);
-        let worst = worst_of(&config, &shape, &sampler);
-        // What a GPU has free is not known; there the trial batch decides.
-        if is_fused_on(device) || config.training.max_memory > 0.0 {
-            memory.check_estimate(&shape, &config, worst.1)?;
-        }
-        let start = match mode {
-            RunMode::New => Start::fresh(&config, &shape, &sampler, device)?,
-            RunMode::Resume => newest(&run, &config, &origin, &shape, &sampler, device, |_| true)?,
-        };
-        // Before anything is written: what a run reported of its end stays.
-        let step = start.state.step;
-        if let Some(limit) = limit_reached(&config, &start.state)
-            && run.finished(step).is_some()
-        {
-            return Err(TrainError::NothingToDo { step, limit: limit.to_string() });
-        }
-        try_batch(&start.model, &config, &sampler, &worst.0, &replicas)?;
-        memory.check_process(&shape, &config, worst.1)?;
-        corpora.texts.keep(run.path(), mode)?;
-        write_file(&run.config(), config.to_toml().as_bytes())?;
+        let mut setup = Setup::new(&config, corpora, folder, mode, devices)?;
+        let mut start = setup.start(&config, mode)?;
+        setup.try_worst_batch(&config, &start.model)?;
+        corpora.texts.keep(setup.run.path(), mode)?;
+        write_file(&setup.run.config(), config.to_toml().as_bytes())?;
         let resumed = (mode == RunMode::Resume).then_some(&start);
-        let reporter = reporter(&config, &run, verbosity, resumed)?;
-        let Start { model, adam, state, mut notes } = start;
+        let reporter = reporter(&config, &setup.run, verbosity, resumed)?;
+        let mut notes = std::mem::take(&mut start.notes);
         notes.extend(shared_out);
         notes.extend(kept_for_the_average(&config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
-        // A run that starts again from its beginning may be another by its configuration: its best replaces what is there.
-        let best_on_disk = match state.step {
-            0 => None,
-            _ => BestModel::read(&run.model("best"), config.validation.metric),
-        };
-        let mut learner = Self {
-            updater: Updater {
-                adam,
-                seed: config.training.seed,
-                label_smoothing: config.training.label_smoothing,
-                clip_norm: config.optimizer.clip_norm,
-                loss_scale: state.loss_scale,
-                // Read together, several overflows would halve the factor once each.
-                synchronous: is_fused_on(device) || state.loss_scale.is_some(),
-            },
+        let tokenizers = corpora.tokenizers.clone();
+        let mut learner = Self::assembled(config, tokenizers, setup, start, reporter);
+        learner.announce(notes)?;
+        Ok(learner)
+    }
+
+    fn assembled(
+        config: TrainConfig,
+        tokenizers: Tokenizers,
+        setup: Setup,
+        start: Start,
+        reporter: Reporter,
+    ) -> Self {
+        let Setup { shape, replicas, sampler, validator, origin, run, memory, worst } = setup;
+        let Start { model, adam, state, .. } = start;
+        Self {
+            updater: updater(&config, adam, &state, replicas.first()),
+            best_on_disk: best_on_disk(&config, &run, &state),
             config,
             shape,
             replicas,
@@ -114,14 +88,11 @@ impl Learner {
             worst: worst.1,
             model: Some(model),
             earlier_seconds: state.seconds,
-            best_on_disk,
             state,
             unread: Vec::new(),
             started: Instant::now(),
             waited: Duration::ZERO,
-        };
-        learner.announce(notes)?;
-        Ok(learner)
+        }
     }
 
     fn announce(&mut self, notes: Vec<String>) -> Result<(), TrainError> {
@@ -174,6 +145,25 @@ impl Learner {
     }
 }
 
+fn updater(config: &TrainConfig, adam: Adam, state: &RunState, device: &Device) -> Updater {
+    Updater {
+        adam,
+        seed: config.training.seed,
+        label_smoothing: config.training.label_smoothing,
+        clip_norm: config.optimizer.clip_norm,
+        loss_scale: state.loss_scale,
+        // Read together, several overflows would halve the factor once each.
+        synchronous: is_fused_on(device) || state.loss_scale.is_some(),
+    }
+}
+
+/// What is known of the model in `best/`. A run that starts again from its beginning may be another by its
+/// configuration: its own best replaces what is there.
+fn best_on_disk(config: &TrainConfig, run: &RunDir, state: &RunState) -> Option<BestModel> {
+    let goes_on = state.step > 0;
+    goes_on.then(|| BestModel::read(&run.model("best"), config.validation.metric)).flatten()
+}
+
 fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
     match precision.is_supported_on(device) {
         true => Ok(()),
@@ -182,28 +172,6 @@ fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainErr
             Err(TrainError::Precision { precision, device })
         }
     }
-}
-
-fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
-    let settings = SamplerSettings {
-        budget: config.training.budget,
-        max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
-        multiple: config.training.multiple,
-        seed: config.training.seed,
-    };
-    Ok(BatchSampler::new(corpora.train.clone(), settings)?)
-}
-
-/// The pairs of the batch that needs the most memory, and its shape.
-fn worst_of(
-    config: &TrainConfig,
-    shape: &ModelConfig,
-    sampler: &BatchSampler,
-) -> (Vec<u32>, [usize; 3]) {
-    let plan = sampler.plan(config.training.seed, 0);
-    let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
-        .expect("a sampler has at least one batch");
-    (pairs.to_vec(), worst)
 }
 
 /// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
@@ -250,25 +218,6 @@ fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
         )
     };
     (report.dropped() > 0).then(note)
-}
-
-/// Computes the gradients of one batch on each device, all at once, and drops them: what an update needs,
-/// without making one. Model and random state stay as they are.
-fn try_batch(
-    model: &Model,
-    config: &TrainConfig,
-    sampler: &BatchSampler,
-    pairs: &[u32],
-    replicas: &Replicas,
-) -> Result<(), TrainError> {
-    let batches = vec![sampler.batch(pairs)?; replicas.count()];
-    let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-    let (seed, label_smoothing) = (config.training.seed, config.training.label_smoothing);
-    let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
-    let sums = replicas.sums(model, &batches, objective);
-    // Read, so that it has been computed when the memory is looked at.
-    sums.gradients.global_norm();
-    Ok(())
 }
 
 fn reporter(

@@ -10,7 +10,7 @@ use burnformer_core::{model_dir, named_parameters};
 use super::save::kind_of;
 use super::*;
 use crate::corpora::Corpora;
-use crate::report::{Record, ValidPoint, Verbosity};
+use crate::report::{Record, ValidRecord, Verbosity};
 use crate::run_dir::RunMode;
 use crate::texts::Texts;
 
@@ -115,9 +115,9 @@ impl Toy {
     }
 
     /// The validations recorded in `metrics.jsonl`, in its order.
-    fn validations(&self, run: &str) -> Vec<ValidPoint> {
+    fn validations(&self, run: &str) -> Vec<ValidRecord> {
         let valid = |record| match record {
-            Record::Valid(point) => Some(ValidPoint { seconds: 0.0, ..point }),
+            Record::Valid(point) => Some(ValidRecord { seconds: 0.0, ..point }),
             _ => None,
         };
         self.records(run).into_iter().filter_map(valid).collect()

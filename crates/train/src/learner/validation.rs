@@ -5,7 +5,7 @@ use burnformer_infer::InferError;
 use super::Learner;
 use crate::checkpoint;
 use crate::error::TrainError;
-use crate::report::ValidPoint;
+use crate::report::ValidRecord;
 use crate::validate::Validation;
 
 /// What is validated.
@@ -71,7 +71,7 @@ impl Learner {
     ) -> Result<(), TrainError> {
         self.state.seconds = self.seconds();
         let step = self.state.step;
-        self.reporter.valid(&ValidPoint {
+        self.reporter.valid(&ValidRecord {
             step,
             seconds: self.state.seconds,
             loss: validation.loss,

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::line;
 use super::pace::Pace;
-use super::point::Progress;
+use super::record::BarState;
 use super::reporter::Verbosity;
 
 /// Steps of the bar itself, finer than any terminal shows.
@@ -52,7 +52,7 @@ impl Console {
     }
 
     /// Moves the bar, if there is one.
-    pub(super) fn progress(&mut self, step: u64, now: &Progress) {
+    pub(super) fn progress(&mut self, step: u64, now: &BarState) {
         if let Self::Bar(bar) = self {
             bar.show(step, now);
         }
@@ -80,7 +80,7 @@ impl Bar {
         Self { bar, pace }
     }
 
-    fn show(&mut self, step: u64, now: &Progress) {
+    fn show(&mut self, step: u64, now: &BarState) {
         let eta = self.pace.eta(step, now.seconds);
         let share = self.pace.share(step, now.seconds);
         self.bar.set_message(line::bar_line(step, self.pace.max_steps, now, eta));

@@ -1,9 +1,9 @@
 //! Numbers as people read them: the log lines of a run.
 
-use super::point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
+use super::record::{Answer, BarState, DivergenceRecord, TrainRecord, ValidRecord};
 
 /// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`
-pub(super) fn train_line(point: &TrainPoint) -> String {
+pub(super) fn train_line(point: &TrainRecord) -> String {
     format!(
         "epoch {} | step {} | loss {:.3} | nll {:.3} | ppl {} | lr {:.2e} | gnorm {:.2} | {} tok/s | pad {:.0}%",
         point.epoch,
@@ -19,7 +19,7 @@ pub(super) fn train_line(point: &TrainPoint) -> String {
 }
 
 /// `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | best`, the last two where they apply.
-pub(super) fn valid_line(point: &ValidPoint) -> String {
+pub(super) fn valid_line(point: &ValidRecord) -> String {
     let bleu = point.bleu.map(|bleu| format!(" | BLEU {bleu:.2}"));
     format!(
         "valid | step {}{} | loss {:.3} | nll {:.3} | ppl {}{}{}",
@@ -34,7 +34,7 @@ pub(super) fn valid_line(point: &ValidPoint) -> String {
 }
 
 /// `diverged | step 1200 | loss NaN | gnorm inf | update skipped`
-pub(super) fn divergence_line(point: &DivergencePoint) -> String {
+pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
     let answer = match (point.answer, point.back_to) {
         (Answer::Skip, _) => "update skipped".to_string(),
         (Answer::RollBack, back_to) => format!(
@@ -54,7 +54,7 @@ pub(super) fn divergence_line(point: &DivergencePoint) -> String {
 pub(super) fn bar_line(
     step: u64,
     max_steps: Option<u64>,
-    now: &Progress,
+    now: &BarState,
     eta: Option<f64>,
 ) -> String {
     let of = max_steps.map(|max| format!("/{max}")).unwrap_or_default();
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_train_line_is_the_documented_one() {
-        let point = TrainPoint {
+        let point = TrainRecord {
             epoch: 3,
             step: 1200,
             loss: 4.1234,
@@ -115,7 +115,7 @@ mod tests {
             gnorm: 0.911,
             tokens_per_second: 5612.0,
             padding: 0.083,
-            ..TrainPoint::default()
+            ..TrainRecord::default()
         };
         // The example line that the documentation shows.
         let expected = "epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 \
@@ -125,14 +125,14 @@ mod tests {
 
     #[test]
     fn the_valid_line_names_bleu_and_best_only_where_they_apply() {
-        let mut point = ValidPoint {
+        let mut point = ValidRecord {
             step: 1200,
             loss: 3.9,
             nll: 3.0142,
             ppl: 20.37,
             bleu: Some(24.312),
             best: true,
-            ..ValidPoint::default()
+            ..ValidRecord::default()
         };
         let losses = "valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4";
         assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | best"));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_bar_shows_a_limit_and_an_end_only_when_it_knows_them() {
-        let now = Progress { loss: 4.1234, ppl: 24.79, tokens_per_second: 5612.0, seconds: 60.0 };
+        let now = BarState { loss: 4.1234, ppl: 24.79, tokens_per_second: 5612.0, seconds: 60.0 };
         assert_eq!(
             bar_line(1200, Some(100_000), &now, Some(11_100.0)),
             "step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m"

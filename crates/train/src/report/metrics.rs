@@ -4,36 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::error::{ReportError, Result, unreadable, unwritable};
-use super::point::{DivergencePoint, TrainPoint, ValidPoint};
+use super::record::Record;
 
 /// The metrics file's name in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
-
-/// One line of a metrics file: `{"kind":"train","epoch":1,…}` or `{"kind":"valid","step":100,…}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Record {
-    /// Training numbers.
-    Train(TrainPoint),
-    /// A validation.
-    Valid(ValidPoint),
-    /// An answer to divergence.
-    Divergence(DivergencePoint),
-}
-
-impl Record {
-    /// Updates done when the record was written.
-    pub fn step(&self) -> u64 {
-        match self {
-            Self::Train(point) => point.step,
-            Self::Valid(point) => point.step,
-            Self::Divergence(point) => point.step,
-        }
-    }
-}
 
 /// What a run had reported when the checkpoint it goes on from was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,10 +144,11 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
     use super::*;
 
     fn train(step: u64) -> Record {
-        Record::Train(TrainPoint { epoch: 1, step, loss: 4.5, ..TrainPoint::default() })
+        Record::Train(TrainRecord { epoch: 1, step, loss: 4.5, ..TrainRecord::default() })
     }
 
     /// Update `step`, validated there, nothing diverged.
@@ -182,12 +158,12 @@ mod tests {
 
     fn valid(step: u64) -> Record {
         let signature = Some("nrefs:1|case:mixed".to_string());
-        Record::Valid(ValidPoint { step, bleu: Some(24.25), signature, ..ValidPoint::default() })
+        Record::Valid(ValidRecord { step, bleu: Some(24.25), signature, ..ValidRecord::default() })
     }
 
     fn averaged(step: u64) -> Record {
         match valid(step) {
-            Record::Valid(point) => Record::Valid(ValidPoint { averaged: true, ..point }),
+            Record::Valid(point) => Record::Valid(ValidRecord { averaged: true, ..point }),
             other => other,
         }
     }
@@ -226,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_diverged_loss_is_null_and_comes_back_as_nan() {
-        let diverged = TrainPoint { loss: f64::NAN, ppl: f64::INFINITY, ..TrainPoint::default() };
+        let diverged = TrainRecord { loss: f64::NAN, ppl: f64::INFINITY, ..TrainRecord::default() };
         let (_dir, path) = killed_run(&[Record::Train(diverged)], b"");
         assert!(fs::read_to_string(&path).unwrap().contains(r#""loss":null"#));
         let Record::Train(read) = &read_metrics(&path).unwrap()[0] else {
@@ -248,10 +224,10 @@ mod tests {
     #[test]
     fn resuming_keeps_what_the_checkpoint_knew_and_nothing_else() {
         let skip = |number, step| {
-            let answer = super::super::point::Answer::Skip;
+            let answer = Answer::Skip;
             let (loss, gnorm, rate_scale) = (1.0, 1.0, 1.0);
             let back_to = None;
-            Record::Divergence(DivergencePoint {
+            Record::Divergence(DivergenceRecord {
                 number,
                 step,
                 answer,
@@ -290,7 +266,7 @@ mod tests {
     #[test]
     fn the_record_of_the_best_model_stays_where_the_run_goes_back_behind_it() {
         let best = |loss| match valid(240) {
-            Record::Valid(point) => Record::Valid(ValidPoint { best: true, loss, ..point }),
+            Record::Valid(point) => Record::Valid(ValidRecord { best: true, loss, ..point }),
             other => other,
         };
         // Of two that could be it the first is: the second is about to be made again.

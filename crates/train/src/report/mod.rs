@@ -20,11 +20,11 @@ mod line;
 mod log_file;
 mod metrics;
 mod pace;
-mod point;
+mod record;
 mod reporter;
 
 pub use error::ReportError;
 pub use log_file::LOG_FILE;
-pub use metrics::{METRICS_FILE, Record, ResumePoint, read_metrics};
-pub use point::{Answer, DivergencePoint, Progress, TrainPoint, ValidPoint};
+pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
+pub use record::{Answer, BarState, DivergenceRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::{Reporter, ReporterOptions, Verbosity};

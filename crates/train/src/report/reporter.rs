@@ -8,9 +8,9 @@ use super::error::{ReportError, Result, unwritable};
 use super::events::EventsFile;
 use super::line;
 use super::log_file::LogFile;
-use super::metrics::{MetricsFile, Record, ResumePoint};
+use super::metrics::{MetricsFile, ResumePoint};
 use super::pace::Pace;
-use super::point::{DivergencePoint, Progress, TrainPoint, ValidPoint};
+use super::record::{BarState, DivergenceRecord, Record, TrainRecord, ValidRecord};
 
 /// What a run prints on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].
-    pub fn train(&mut self, point: &TrainPoint) -> Result<(), ReportError> {
+    pub fn train(&mut self, point: &TrainRecord) -> Result<(), ReportError> {
         self.metrics.write(&Record::Train(point.clone()))?;
         self.events.train(point)?;
         self.note(&line::train_line(point))?;
@@ -82,7 +82,7 @@ impl Reporter {
     }
 
     /// Moves the bar between log lines; writes no file, and is cheap enough for every update.
-    pub fn progress(&mut self, step: u64, now: &Progress) {
+    pub fn progress(&mut self, step: u64, now: &BarState) {
         self.console.progress(step, now);
     }
 
@@ -90,7 +90,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].
-    pub fn valid(&mut self, point: &ValidPoint) -> Result<(), ReportError> {
+    pub fn valid(&mut self, point: &ValidRecord) -> Result<(), ReportError> {
         self.metrics.write(&Record::Valid(point.clone()))?;
         self.events.valid(point)?;
         if let Some(signature) = &point.signature
@@ -106,7 +106,7 @@ impl Reporter {
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].
-    pub fn divergence(&mut self, point: &DivergencePoint) -> Result<(), ReportError> {
+    pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), ReportError> {
         self.metrics.write(&Record::Divergence(point.clone()))?;
         self.note(&line::divergence_line(point))
     }
@@ -160,8 +160,8 @@ mod tests {
         ReporterOptions { verbosity: Verbosity::Quiet, resume, ..ReporterOptions::default() }
     }
 
-    fn train(step: u64) -> TrainPoint {
-        TrainPoint { epoch: 1, step, ..TrainPoint::default() }
+    fn train(step: u64) -> TrainRecord {
+        TrainRecord { epoch: 1, step, ..TrainRecord::default() }
     }
 
     /// The lines of `train.log` without their stamps, whose form is checked.
@@ -180,7 +180,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut reporter = Reporter::create(&dir.path().join("new/run"), quiet(None)).unwrap();
         reporter.train(&train(100)).unwrap();
-        reporter.valid(&ValidPoint::default()).unwrap();
+        reporter.valid(&ValidRecord::default()).unwrap();
         reporter.finish().unwrap();
         let run = dir.path().join("new/run");
         assert_eq!(read_metrics(run.join(METRICS_FILE)).unwrap().len(), 2);
@@ -210,7 +210,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut reporter = Reporter::create(dir.path(), quiet(None)).unwrap();
         let signature = Some("nrefs:1|case:mixed".to_string());
-        let point = ValidPoint { bleu: Some(24.31), signature, ..ValidPoint::default() };
+        let point = ValidRecord { bleu: Some(24.31), signature, ..ValidRecord::default() };
         reporter.valid(&point).unwrap();
         reporter.valid(&point).unwrap();
         let log = logged(dir.path());

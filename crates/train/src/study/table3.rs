@@ -11,54 +11,18 @@ use crate::config::{ModelSettings, TrainConfig};
 /// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E) learned
 /// positions. The last model is measured on the validation text.
 pub fn table3(config: &TrainConfig) -> Vec<Row> {
-    let mut rows = vec![row("base", String::new(), plain(config), (4.92, 25.8))];
-    let model = &config.model;
-    let mut add = |name: &str, change: String, paper, edit: &dyn Fn(&mut TrainConfig)| {
-        let mut changed = plain(config);
-        edit(&mut changed);
-        rows.push(row(name, change, changed, paper));
-    };
-    // The paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
-    let heads = [(1, 8, 5.29, 24.9), (1, 2, 5.00, 25.5), (2, 1, 4.91, 25.8), (4, 1, 5.01, 25.4)];
-    for (n, (times, parts, ppl, bleu)) in heads.into_iter().enumerate() {
-        let heads = (model.heads * times / parts).max(1);
-        let edit = |c: &mut TrainConfig| c.model.heads = heads;
-        add(&format!("A{}", n + 1), format!("{heads} heads"), (ppl, bleu), &edit);
-    }
-    for (n, (parts, paper)) in [(4, (5.16, 25.1)), (2, (5.01, 25.4))].into_iter().enumerate() {
-        let d_k = (key_width(model) / parts).max(1);
-        let edit = |c: &mut TrainConfig| c.model.d_k = d_k;
-        add(&format!("B{}", n + 1), format!("d_k {d_k}"), paper, &edit);
-    }
-    let depths = [(1, 3, (6.11, 23.7)), (2, 3, (5.19, 25.3)), (4, 3, (4.88, 25.5))];
-    for (n, (times, parts, paper)) in depths.into_iter().enumerate() {
-        let of = |layers: usize| ((layers * times + parts / 2) / parts).max(1);
-        let (encoder, decoder) = (of(model.encoder_layers), of(model.decoder_layers));
-        let edit = |c: &mut TrainConfig| {
-            (c.model.encoder_layers, c.model.decoder_layers) = (encoder, decoder);
-        };
-        add(&format!("C{}", n + 1), format!("{encoder}+{decoder} layers"), paper, &edit);
-    }
-    for (n, (times, paper)) in [(1, (5.75, 24.5)), (4, (4.66, 26.0))].into_iter().enumerate() {
-        let d_model = (model.d_model * times / 2).max(2);
-        let edit = |c: &mut TrainConfig| c.model.d_model = d_model;
-        add(&format!("C{}", n + 4), format!("d_model {d_model}"), paper, &edit);
-    }
-    for (n, (times, paper)) in [(1, (5.12, 25.4)), (4, (4.75, 26.2))].into_iter().enumerate() {
-        let d_ff = (model.d_ff * times / 2).max(1);
-        let edit = |c: &mut TrainConfig| c.model.d_ff = d_ff;
-        add(&format!("C{}", n + 6), format!("d_ff {d_ff}"), paper, &edit);
-    }
-    for (n, (rate, paper)) in [(0.0, (5.77, 24.6)), (0.2, (4.95, 25.5))].into_iter().enumerate() {
-        let edit = |c: &mut TrainConfig| c.model.dropout = rate;
-        add(&format!("D{}", n + 1), format!("dropout {rate}"), paper, &edit);
-    }
-    for (n, (share, paper)) in [(0.0, (4.67, 25.3)), (0.2, (5.47, 25.7))].into_iter().enumerate() {
-        let edit = |c: &mut TrainConfig| c.training.label_smoothing = share;
-        add(&format!("D{}", n + 3), format!("label smoothing {share}"), paper, &edit);
-    }
-    let edit = |c: &mut TrainConfig| c.model.positions = Positions::Learned;
-    add("E1", "learned positions".into(), (4.92, 25.7), &edit);
+    let config = &plain(config);
+    let base = vec![row("base", String::new(), config.clone(), (4.92, 25.8))];
+    let groups = [
+        base,
+        heads(config),
+        key_widths(config),
+        depths(config),
+        widths(config),
+        regularisation(config),
+        positions(config),
+    ];
+    let mut rows: Vec<Row> = groups.into_iter().flatten().collect();
     // At a small scale two of the paper's variations may be one, or the base.
     let mut seen: Vec<String> = Vec::new();
     rows.retain(|row| {
@@ -68,6 +32,86 @@ pub fn table3(config: &TrainConfig) -> Vec<Row> {
         new
     });
     rows
+}
+
+/// (A): the paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
+fn heads(config: &TrainConfig) -> Vec<Row> {
+    let of_paper = [
+        ("A1", 1, 8, (5.29, 24.9)),
+        ("A2", 1, 2, (5.00, 25.5)),
+        ("A3", 2, 1, (4.91, 25.8)),
+        ("A4", 4, 1, (5.01, 25.4)),
+    ];
+    let row = |(name, times, parts, paper): (_, usize, usize, _)| {
+        let heads = (config.model.heads * times / parts).max(1);
+        row(name, format!("{heads} heads"), with(config, |c| c.model.heads = heads), paper)
+    };
+    of_paper.map(row).into()
+}
+
+/// (B): a quarter and a half of the width of the keys.
+fn key_widths(config: &TrainConfig) -> Vec<Row> {
+    let row = |(name, parts, paper): (_, usize, _)| {
+        let d_k = (key_width(&config.model) / parts).max(1);
+        row(name, format!("d_k {d_k}"), with(config, |c| c.model.d_k = d_k), paper)
+    };
+    [("B1", 4, (5.16, 25.1)), ("B2", 2, (5.01, 25.4))].map(row).into()
+}
+
+/// (C): a third, two thirds and four thirds of the layers.
+fn depths(config: &TrainConfig) -> Vec<Row> {
+    let of_paper = [("C1", 1, (6.11, 23.7)), ("C2", 2, (5.19, 25.3)), ("C3", 4, (4.88, 25.5))];
+    let row = |(name, thirds, paper): (_, usize, _)| {
+        let of = |layers: usize| ((layers * thirds + 1) / 3).max(1);
+        let (encoder, decoder) = (of(config.model.encoder_layers), of(config.model.decoder_layers));
+        let changed = with(config, |c| {
+            (c.model.encoder_layers, c.model.decoder_layers) = (encoder, decoder);
+        });
+        row(name, format!("{encoder}+{decoder} layers"), changed, paper)
+    };
+    of_paper.map(row).into()
+}
+
+/// (C): half and twice the width of the model, then of its feed-forward networks.
+fn widths(config: &TrainConfig) -> Vec<Row> {
+    let of_model = |(name, halves, paper): (_, usize, _)| {
+        let d_model = (config.model.d_model * halves / 2).max(2);
+        row(name, format!("d_model {d_model}"), with(config, |c| c.model.d_model = d_model), paper)
+    };
+    let of_feed_forward = |(name, halves, paper): (_, usize, _)| {
+        let d_ff = (config.model.d_ff * halves / 2).max(1);
+        row(name, format!("d_ff {d_ff}"), with(config, |c| c.model.d_ff = d_ff), paper)
+    };
+    let models = [("C4", 1, (5.75, 24.5)), ("C5", 4, (4.66, 26.0))].map(of_model);
+    let networks = [("C6", 1, (5.12, 25.4)), ("C7", 4, (4.75, 26.2))].map(of_feed_forward);
+    models.into_iter().chain(networks).collect()
+}
+
+/// (D): no dropout and twice the paper's, no label smoothing and twice the paper's.
+fn regularisation(config: &TrainConfig) -> Vec<Row> {
+    let dropout = |(name, rate, paper)| {
+        row(name, format!("dropout {rate}"), with(config, |c| c.model.dropout = rate), paper)
+    };
+    let smoothing = |(name, share, paper)| {
+        let changed = with(config, |c| c.training.label_smoothing = share);
+        row(name, format!("label smoothing {share}"), changed, paper)
+    };
+    let rates = [("D1", 0.0, (5.77, 24.6)), ("D2", 0.2, (4.95, 25.5))].map(dropout);
+    let shares = [("D3", 0.0, (4.67, 25.3)), ("D4", 0.2, (5.47, 25.7))].map(smoothing);
+    rates.into_iter().chain(shares).collect()
+}
+
+/// (E): learned positions.
+fn positions(config: &TrainConfig) -> Vec<Row> {
+    let changed = with(config, |c| c.model.positions = Positions::Learned);
+    vec![row("E1", "learned positions".into(), changed, (4.92, 25.7))]
+}
+
+/// `config` with one thing changed.
+fn with(config: &TrainConfig, change: impl FnOnce(&mut TrainConfig)) -> TrainConfig {
+    let mut changed = config.clone();
+    change(&mut changed);
+    changed
 }
 
 /// Nothing but the last model is measured, once.

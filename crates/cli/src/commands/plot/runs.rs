@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_train::report::{METRICS_FILE, Record, TrainPoint, ValidPoint, read_metrics};
+use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 
 use super::Output;
@@ -14,7 +14,7 @@ pub struct Args {
     run: Vec<PathBuf>,
     /// What to draw
     #[arg(long, value_delimiter = ',', default_value = "loss,perplexity,bleu,rate,speed")]
-    metric: Vec<Metric>,
+    metric: Vec<Curve>,
     /// Against what
     #[arg(long, default_value = "updates")]
     against: Against,
@@ -24,7 +24,7 @@ pub struct Args {
 
 /// A curve of `metrics.jsonl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Metric {
+enum Curve {
     /// Label-smoothed loss, training and validation
     Loss,
     /// Perplexity, training and validation
@@ -52,7 +52,7 @@ struct Run {
 
 pub fn run(args: Args) -> Result<()> {
     let runs = args.run.iter().map(|path| read(path, &args.run)).collect::<Result<Vec<_>>>()?;
-    let charts = args.metric.iter().map(|metric| chart(*metric, args.against, &runs));
+    let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
     let columns = if charts.len() == 4 { 2 } else { charts.len().clamp(1, 3) };
@@ -77,35 +77,35 @@ fn name(path: &Path, all: &[PathBuf]) -> String {
     }
 }
 
-fn chart(metric: Metric, against: Against, runs: &[Run]) -> Chart {
-    let (title, y) = match metric {
-        Metric::Loss => ("Loss", Axis::linear("nats a token")),
-        Metric::Perplexity => ("Perplexity", Axis::log("perplexity")),
-        Metric::Bleu => ("BLEU of the validation text", Axis::linear("BLEU")),
-        Metric::Rate => ("Learning rate", Axis::linear("learning rate")),
-        Metric::Speed => ("Speed", Axis::linear("target tokens a second")),
+fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
+    let (title, y) = match curve {
+        Curve::Loss => ("Loss", Axis::linear("nats a token")),
+        Curve::Perplexity => ("Perplexity", Axis::log("perplexity")),
+        Curve::Bleu => ("BLEU of the validation text", Axis::linear("BLEU")),
+        Curve::Rate => ("Learning rate", Axis::linear("learning rate")),
+        Curve::Speed => ("Speed", Axis::linear("target tokens a second")),
     };
     let x = match against {
         Against::Updates => Axis::linear("updates"),
         Against::Minutes => Axis::linear("minutes"),
     };
-    let series = runs.iter().flat_map(|run| series(metric, against, run));
+    let series = runs.iter().flat_map(|run| series(curve, against, run));
     let series = series.filter(|series| !series.points.is_empty()).collect();
     Chart { title: title.into(), x, y, series }
 }
 
 /// The training curve and the validation curve of one run; either may be empty.
-fn series(metric: Metric, against: Against, run: &Run) -> [Series; 2] {
+fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     let (mut training, mut validation) = (Vec::new(), Vec::new());
     for record in &run.records {
         match record {
             Record::Train(point) => {
                 let x = place(against, point.step, point.seconds);
-                training.extend(of_training(metric, point).map(|y| (x, y)));
+                training.extend(of_training(curve, point).map(|y| (x, y)));
             }
             Record::Valid(point) => {
                 let x = place(against, point.step, point.seconds);
-                validation.extend(of_validation(metric, point).map(|y| (x, y)));
+                validation.extend(of_validation(curve, point).map(|y| (x, y)));
             }
             Record::Divergence(_) => {}
         }
@@ -121,22 +121,22 @@ fn place(against: Against, step: u64, seconds: f64) -> f64 {
     }
 }
 
-fn of_training(metric: Metric, point: &TrainPoint) -> Option<f64> {
-    match metric {
-        Metric::Loss => Some(point.loss),
-        Metric::Perplexity => Some(point.ppl),
-        Metric::Bleu => None,
-        Metric::Rate => Some(point.lr),
-        Metric::Speed => Some(point.tokens_per_second),
+fn of_training(curve: Curve, point: &TrainRecord) -> Option<f64> {
+    match curve {
+        Curve::Loss => Some(point.loss),
+        Curve::Perplexity => Some(point.ppl),
+        Curve::Bleu => None,
+        Curve::Rate => Some(point.lr),
+        Curve::Speed => Some(point.tokens_per_second),
     }
 }
 
-fn of_validation(metric: Metric, point: &ValidPoint) -> Option<f64> {
-    match metric {
-        Metric::Loss => Some(point.loss),
-        Metric::Perplexity => Some(point.ppl),
-        Metric::Bleu => point.bleu,
-        Metric::Rate | Metric::Speed => None,
+fn of_validation(curve: Curve, point: &ValidRecord) -> Option<f64> {
+    match curve {
+        Curve::Loss => Some(point.loss),
+        Curve::Perplexity => Some(point.ppl),
+        Curve::Bleu => point.bleu,
+        Curve::Rate | Curve::Speed => None,
     }
 }
 
@@ -149,15 +149,15 @@ mod tests {
     }
 
     fn records() -> Vec<Record> {
-        let train = TrainPoint { step: 50, seconds: 30.0, loss: 5.0, ..TrainPoint::default() };
+        let train = TrainRecord { step: 50, seconds: 30.0, loss: 5.0, ..TrainRecord::default() };
         let valid =
-            ValidPoint { step: 50, seconds: 60.0, bleu: Some(12.5), ..ValidPoint::default() };
+            ValidRecord { step: 50, seconds: 60.0, bleu: Some(12.5), ..ValidRecord::default() };
         vec![Record::Train(train), Record::Valid(valid)]
     }
 
     #[test]
     fn training_and_validation_are_two_curves_of_one_run() {
-        let chart = chart(Metric::Loss, Against::Updates, &[run_of(records())]);
+        let chart = chart(Curve::Loss, Against::Updates, &[run_of(records())]);
         let names: Vec<&str> = chart.series.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["a", "a, validation"]);
         assert_eq!(chart.series[0].points, [(50.0, 5.0)]);
@@ -165,13 +165,13 @@ mod tests {
 
     #[test]
     fn minutes_are_those_of_training() {
-        let chart = chart(Metric::Bleu, Against::Minutes, &[run_of(records())]);
+        let chart = chart(Curve::Bleu, Against::Minutes, &[run_of(records())]);
         assert_eq!(chart.series[0].points, [(1.0, 12.5)]);
     }
 
     #[test]
     fn a_run_without_validation_has_no_curve_of_it() {
-        let chart = chart(Metric::Bleu, Against::Updates, &[run_of(records()[..1].to_vec())]);
+        let chart = chart(Curve::Bleu, Against::Updates, &[run_of(records()[..1].to_vec())]);
         assert!(chart.series.is_empty());
     }
 

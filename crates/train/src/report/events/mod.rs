@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::clock;
 use super::error::{Result, unwritable};
-use super::point::{TrainPoint, ValidPoint};
+use super::record::{TrainRecord, ValidRecord};
 use message::{Event, What};
 
 /// The format version every events file opens with.
@@ -35,7 +35,7 @@ impl EventsFile {
     }
 
     /// Adds a point to each `train/` curve.
-    pub(super) fn train(&mut self, point: &TrainPoint) -> Result<()> {
+    pub(super) fn train(&mut self, point: &TrainRecord) -> Result<()> {
         let scalars = [
             ("train/loss", point.loss),
             ("train/nll", point.nll),
@@ -48,7 +48,7 @@ impl EventsFile {
     }
 
     /// Adds a point to each `valid/` curve.
-    pub(super) fn valid(&mut self, point: &ValidPoint) -> Result<()> {
+    pub(super) fn valid(&mut self, point: &ValidRecord) -> Result<()> {
         let mut scalars =
             vec![("valid/loss", point.loss), ("valid/nll", point.nll), ("valid/ppl", point.ppl)];
         scalars.extend(point.bleu.map(|bleu| ("valid/bleu", bleu)));
@@ -110,8 +110,8 @@ mod tests {
     fn the_file_opens_with_its_version_and_every_frame_is_sound() {
         let dir = tempfile::tempdir().unwrap();
         let mut events = EventsFile::create(dir.path(), None).unwrap();
-        events.train(&TrainPoint { step: 100, ..TrainPoint::default() }).unwrap();
-        events.valid(&ValidPoint { step: 100, ..ValidPoint::default() }).unwrap();
+        events.train(&TrainRecord { step: 100, ..TrainRecord::default() }).unwrap();
+        events.valid(&ValidRecord { step: 100, ..ValidRecord::default() }).unwrap();
         let records = records(&events);
         assert_eq!(records.len(), 3);
         assert!(contains(&records[0], FILE_VERSION));
@@ -124,7 +124,7 @@ mod tests {
     fn a_validation_with_bleu_has_its_curve() {
         let dir = tempfile::tempdir().unwrap();
         let mut events = EventsFile::create(dir.path(), None).unwrap();
-        events.valid(&ValidPoint { bleu: Some(24.0), ..ValidPoint::default() }).unwrap();
+        events.valid(&ValidRecord { bleu: Some(24.0), ..ValidRecord::default() }).unwrap();
         assert!(contains(&records(&events)[1], "valid/bleu"));
     }
 

@@ -15,7 +15,7 @@ fn parse<E: de::Error>(text: &str) -> Result<f64, E> {
     text.parse().map_err(|_| E::custom(format!("\"{text}\" is no number")))
 }
 
-/// The same for a float that may be absent.
+/// Floats that may be absent, written in the same way.
 pub(crate) mod option {
     use super::*;
 

@@ -1,12 +1,35 @@
-//! The two kinds of measurement of a run, and the glance between them.
+//! What a run records: training numbers, validations and answers to divergence, and what the bar shows between them.
 
 use serde::{Deserialize, Deserializer, Serialize};
+
+/// One line of a metrics file: `{"kind":"train","epoch":1,…}` or `{"kind":"valid","step":100,…}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    /// Training numbers.
+    Train(TrainRecord),
+    /// A validation.
+    Valid(ValidRecord),
+    /// An answer to divergence.
+    Divergence(DivergenceRecord),
+}
+
+impl Record {
+    /// Updates done when the record was written.
+    pub fn step(&self) -> u64 {
+        match self {
+            Self::Train(point) => point.step,
+            Self::Valid(point) => point.step,
+            Self::Divergence(point) => point.step,
+        }
+    }
+}
 
 /// The training numbers of one stretch of updates, up to and including `step`.
 ///
 /// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read back as NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TrainPoint {
+pub struct TrainRecord {
     /// Pass over the corpus, from 1.
     pub epoch: u64,
     /// Updates done.
@@ -44,9 +67,9 @@ pub struct TrainPoint {
     pub pairs: u64,
 }
 
-/// The outcome of one validation. Floats that are not finite travel as in [`TrainPoint`].
+/// The outcome of one validation. Floats that are not finite travel as in [`TrainRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ValidPoint {
+pub struct ValidRecord {
     /// Updates done.
     pub step: u64,
     /// Seconds of training since the first start; resumed runs add up.
@@ -84,9 +107,9 @@ pub enum Answer {
     Stop,
 }
 
-/// One step of dealing with divergence. Floats that are not finite travel as in [`TrainPoint`].
+/// One step of dealing with divergence. Floats that are not finite travel as in [`TrainRecord`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DivergencePoint {
+pub struct DivergenceRecord {
     /// Number of this record among its kind, from 1.
     pub number: u64,
     /// The update.
@@ -109,7 +132,7 @@ pub struct DivergencePoint {
 
 /// What the bar shows between two log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct BarState {
     /// Label-smoothed loss, nats a target token.
     pub loss: f64,
     /// Perplexity.
@@ -120,8 +143,8 @@ pub struct Progress {
     pub seconds: f64,
 }
 
-impl From<&TrainPoint> for Progress {
-    fn from(point: &TrainPoint) -> Self {
+impl From<&TrainRecord> for BarState {
+    fn from(point: &TrainRecord) -> Self {
         Self {
             loss: point.loss,
             ppl: point.ppl,

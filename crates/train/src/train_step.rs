@@ -1,4 +1,4 @@
-//! Gradient and loss of the batches of an update.
+//! The forward and backward pass over the batches of an update: their gradients and losses, summed.
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
@@ -22,9 +22,9 @@ pub(crate) struct Objective {
     pub loss_scale: f64,
 }
 
-/// Sums over batches of one update, on one device.
+/// Gradients and losses summed over batches of one update, on one device.
 #[derive(Clone, Debug)]
-pub(crate) struct Sums {
+pub(crate) struct GradientSums {
     /// Gradient of the batches' share in the update's mean loss, times the loss scale.
     pub gradients: FlatGradients,
     /// Σ label-smoothed loss over real target tokens, `[1]`, as it is: not scaled.
@@ -33,7 +33,7 @@ pub(crate) struct Sums {
     pub nll: Tensor<1>,
 }
 
-impl Sums {
+impl GradientSums {
     /// The sums over `batches`, each with its place in the update, which its dropout depends on; added
     /// up in their order. `None` without a batch.
     pub fn over<'a>(
@@ -70,7 +70,7 @@ impl Sums {
         }
     }
 
-    /// The same on `device`.
+    /// These sums on `device`.
     pub fn moved_to(self, device: &Device) -> Self {
         Self {
             gradients: self.gradients.moved_to(device),

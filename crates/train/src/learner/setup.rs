@@ -1,0 +1,131 @@
+//! What a run needs beside the model that it starts from, checked before anything is written.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::Seq2SeqConfig;
+use burnformer_data::{BatchSampler, SamplerSettings};
+use burnformer_kernels::is_fused_on;
+use burnformer_models::{Model, ModelConfig};
+
+use super::limit_reached;
+use super::restore::{Start, newest};
+use crate::config::TrainConfig;
+use crate::corpora::Corpora;
+use crate::error::TrainError;
+use crate::memory::{Memory, worst_batch};
+use crate::origin::Origin;
+use crate::parallel::Replicas;
+use crate::run_dir::{RunDir, RunMode};
+use crate::train_step::Objective;
+use crate::validate::Validator;
+
+/// What a run needs beside the model that it starts from.
+pub(super) struct Setup {
+    pub(super) shape: ModelConfig,
+    pub(super) replicas: Replicas,
+    pub(super) sampler: BatchSampler,
+    pub(super) validator: Option<Validator>,
+    pub(super) origin: Origin,
+    pub(super) run: RunDir,
+    pub(super) memory: Memory,
+    /// The pairs of the batch that needs the most memory, and its rows, source and target columns.
+    pub(super) worst: (Vec<u32>, [usize; 3]),
+}
+
+impl Setup {
+    /// Checks the model, opens the folder, and estimates the memory of the worst batch.
+    pub(super) fn new(
+        config: &TrainConfig,
+        corpora: &Corpora,
+        folder: &Path,
+        mode: RunMode,
+        devices: &[Device],
+    ) -> Result<Self, TrainError> {
+        let tokenizers = &corpora.tokenizers;
+        let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
+        let shape = config.model.over(source, target);
+        shape.validate()?;
+        let sampler = sampler(config, corpora)?;
+        let worst = worst_of(config, &shape, &sampler);
+        let validator = Validator::new(config, corpora)?;
+        let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
+        let run = RunDir::open(folder, mode)?;
+        let mut memory = Memory::new(config);
+        // What a GPU has free is not known; there the trial batch decides.
+        if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
+            memory.check_estimate(&shape, config, worst.1)?;
+        }
+        Ok(Self { shape, replicas, sampler, validator, origin, run, memory, worst })
+    }
+
+    /// Where the run starts from.
+    ///
+    /// # Errors
+    /// [`TrainError::NothingToDo`] if it came to its end there, before anything is written: what a run reported of
+    /// its end stays.
+    pub(super) fn start(&self, config: &TrainConfig, mode: RunMode) -> Result<Start, TrainError> {
+        let Self { shape, sampler, origin, run, .. } = self;
+        let device = self.replicas.first();
+        let start = match mode {
+            RunMode::New => Start::fresh(config, shape, sampler, device)?,
+            RunMode::Resume => newest(run, config, origin, shape, sampler, device, |_| true)?,
+        };
+        let step = start.state.step;
+        match limit_reached(config, &start.state).filter(|_| run.finished(step).is_some()) {
+            Some(limit) => Err(TrainError::NothingToDo { step, limit: limit.to_string() }),
+            None => Ok(start),
+        }
+    }
+
+    /// Computes the batch that needs the most memory once, and checks what the process holds then.
+    pub(super) fn try_worst_batch(
+        &mut self,
+        config: &TrainConfig,
+        model: &Model,
+    ) -> Result<(), TrainError> {
+        try_batch(model, config, &self.sampler, &self.worst.0, &self.replicas)?;
+        self.memory.check_process(&self.shape, config, self.worst.1)
+    }
+}
+
+fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
+    let settings = SamplerSettings {
+        budget: config.training.budget,
+        max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
+        multiple: config.training.multiple,
+        seed: config.training.seed,
+    };
+    Ok(BatchSampler::new(corpora.train.clone(), settings)?)
+}
+
+/// The pairs of the batch that needs the most memory, and its shape.
+fn worst_of(
+    config: &TrainConfig,
+    shape: &ModelConfig,
+    sampler: &BatchSampler,
+) -> (Vec<u32>, [usize; 3]) {
+    let plan = sampler.plan(config.training.seed, 0);
+    let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
+        .expect("a sampler has at least one batch");
+    (pairs.to_vec(), worst)
+}
+
+/// Computes the gradients of one batch on each device, all at once, and drops them: what an update needs,
+/// without making one. Model and random state stay as they are.
+fn try_batch(
+    model: &Model,
+    config: &TrainConfig,
+    sampler: &BatchSampler,
+    pairs: &[u32],
+    replicas: &Replicas,
+) -> Result<(), TrainError> {
+    let batches = vec![sampler.batch(pairs)?; replicas.count()];
+    let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+    let (seed, label_smoothing) = (config.training.seed, config.training.label_smoothing);
+    let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
+    let sums = replicas.sums(model, &batches, objective);
+    // Read, so that it has been computed when the memory is looked at.
+    sums.gradients.global_norm();
+    Ok(())
+}
