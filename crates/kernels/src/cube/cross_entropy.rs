@@ -16,7 +16,7 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::CubeCount;
 
-use super::rows::{cubes, room, units, with_whole_rows};
+use crate::gpu::{cubes, empty, units_per_cube, with_contiguous_rows};
 
 #[backend_extension(Cube, Fusion, Autodiff)]
 pub(crate) trait CrossEntropy: Backend {
@@ -127,11 +127,11 @@ impl CrossEntropy for CubeBackend {
         pad: u32,
         smoothing: f64,
     ) -> (CubeTensor, CubeTensor, CubeTensor) {
-        let (logits, targets) = (with_whole_rows(logits), ids(targets));
+        let (logits, targets) = (with_contiguous_rows(logits), ids(targets));
         let (client, rows) = (logits.client.clone(), logits.meta.shape()[0]);
-        let by_row = room(&logits, [4, rows]);
-        let (smoothed, nll) = (room(&logits, [1]), room(&logits, [1]));
-        let units = units(&client);
+        let by_row = empty(&logits, [4, rows]);
+        let (smoothed, nll) = (empty(&logits, [1]), empty(&logits, [1]));
+        let units = units_per_cube(&client);
         let (count, dim) = cubes(&client, rows, units);
         kernels::rows_of_loss::launch(
             &client,
@@ -165,14 +165,14 @@ impl CrossEntropy for CubeBackend {
         pad: u32,
         smoothing: f64,
     ) -> CubeTensor {
-        let (logits, targets) = (with_whole_rows(logits), ids(targets));
+        let (logits, targets) = (with_contiguous_rows(logits), ids(targets));
         let (client, shape) = (logits.client.clone(), logits.meta.shape().clone());
         let address = logits.required_address_type();
-        let (count, dim) = cubes(&client, shape[0], units(&client));
+        let (count, dim) = cubes(&client, shape[0], units_per_cube(&client));
         let (out, out_argument) = if logits.can_mut() && logits.is_nonoverlapping() {
             (logits.clone(), logits.as_tensor_alias(0))
         } else {
-            let out = room(&logits, [shape[0], shape[1]]);
+            let out = empty(&logits, [shape[0], shape[1]]);
             (out.clone(), out.into_tensor_arg())
         };
         kernels::gradient_of_rows::launch(

@@ -10,9 +10,9 @@ use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::*;
 use cubecl::std::tensor::layout::linear::LinearViewMut;
 
-use super::philox::{ELEMENTS, element, factor, words};
-use super::rows::units;
 use crate::DropoutMask;
+use crate::gpu::philox::{ELEMENTS_PER_BLOCK, dropout_factor, element_index, words_of_block};
+use crate::gpu::units_per_cube;
 
 #[backend_extension(Cube, Fusion)]
 pub(crate) trait MaskLike: Backend {
@@ -32,12 +32,12 @@ pub(crate) fn like<const D: usize>(x: &Tensor<D>, mask: DropoutMask) -> Tensor<D
 impl MaskLike for CubeBackend {
     fn dropout_mask_like(x: FloatTensor<Self>, mask: DropoutMask) -> FloatTensor<Self> {
         let (client, shape) = (x.client.clone(), x.meta.shape().clone());
-        let blocks = shape.num_elements().div_ceil(ELEMENTS);
+        let blocks = shape.num_elements().div_ceil(ELEMENTS_PER_BLOCK);
         let factors = empty_device_contiguous_dtype(client, x.device.clone(), shape, DType::F32);
         if blocks == 0 {
             return factors;
         }
-        let dim = CubeDim::new_1d(units(&factors.client));
+        let dim = CubeDim::new_1d(units_per_cube(&factors.client));
         let count = calculate_cube_count_elemwise(&factors.client, blocks, dim);
         let [key_0, key_1] = mask.key().words();
         draw::launch(
@@ -58,17 +58,17 @@ impl MaskLike for CubeBackend {
 /// Each unit draws one block of Philox.
 #[cube(launch, address_type = "dynamic")]
 fn draw(mut factors: LinearViewMut<'_, f32>, key_0: u32, key_1: u32, threshold: u32, keep: f32) {
-    let first = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * ELEMENTS;
+    let first = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * ELEMENTS_PER_BLOCK;
     if !factors.is_in_bounds(first) {
         terminate!();
     }
-    let elements = ELEMENTS as u32;
-    let place = element(CUBE_POS as u32, CUBE_DIM * elements, UNIT_POS * elements);
-    let words = words(&place, key_0, key_1);
+    let elements = ELEMENTS_PER_BLOCK as u32;
+    let place = element_index(CUBE_POS as u32, CUBE_DIM * elements, UNIT_POS * elements);
+    let words = words_of_block(&place, key_0, key_1);
     #[unroll]
-    for which in 0..ELEMENTS {
+    for which in 0..ELEMENTS_PER_BLOCK {
         if factors.is_in_bounds(first + which) {
-            factors.write(first + which, factor(&words, which as u32, threshold, keep));
+            factors.write(first + which, dropout_factor(&words, which as u32, threshold, keep));
         }
     }
 }

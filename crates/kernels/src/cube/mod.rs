@@ -7,8 +7,6 @@ pub(crate) mod attention;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout_mask;
 pub(crate) mod norm;
-mod philox;
-mod rows;
 pub(crate) mod squares;
 
 use burn::backend::DispatchDevice;

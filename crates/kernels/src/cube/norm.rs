@@ -17,8 +17,8 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::{BufferArg, CubeDim};
 
-use super::rows::{cubes, like, room, shared_room, units};
 use crate::DropoutMask;
+use crate::gpu::{SharedBuffer, cubes, empty, empty_like, shared_buffer, units_per_cube};
 
 /// Features of the widest row for which three numbers a feature fit into the shared memory that every device has.
 const WIDEST: usize = 1024;
@@ -213,8 +213,8 @@ impl Norm for CubeBackend {
     ) -> (CubeTensor, CubeTensor) {
         let [x, y, weight, bias] = [x, y, weight, bias].map(into_contiguous);
         let (client, [rows, width]) = (x.client.clone(), matrix(&x));
-        let (output, moments) = (like(&x), room(&x, [2, rows]));
-        let units = units(&client).min(units_of(width));
+        let (output, moments) = (empty_like(&x), empty(&x, [2, rows]));
+        let units = units_per_cube(&client).min(units_of(width));
         let (count, dim) = cubes(&client, rows, units);
         let (key_0, key_1, threshold, keep) = input.draw().unwrap_or_default();
         let y = if input.is_sum() { y.into_buffer_arg() } else { alias_of(&x, 0) };
@@ -250,15 +250,15 @@ impl Norm for CubeBackend {
         let [grad, x, y, weight, moments] = [grad, x, y, weight, moments].map(into_contiguous);
         let (client, [rows, width]) = (x.client.clone(), matrix(&x));
         let groups = groups(rows);
-        let parts = room(&x, [groups, 2, width]);
-        let (dxy, [dx, dy], second) = if input.draw().is_some() {
-            shared_room(&x, &x)
+        let parts = empty(&x, [groups, 2, width]);
+        let SharedBuffer { whole: dxy, parts: [dx, dy], second } = if input.draw().is_some() {
+            shared_buffer(&x, &x)
         } else {
-            let dx = like(&x);
-            (dx.clone(), [dx.clone(), dx], 0)
+            let dx = empty_like(&x);
+            SharedBuffer { whole: dx.clone(), parts: [dx.clone(), dx], second: 0 }
         };
         let y = if input.is_sum() { y.into_buffer_arg() } else { alias_of(&x, 1) };
-        let units = units(&client).min(units_of(width));
+        let units = units_per_cube(&client).min(units_of(width));
         let (count, dim) = cubes(&client, groups, units);
         let address = dxy.required_address_type();
         let (key_0, key_1, threshold, keep) = input.draw().unwrap_or_default();
@@ -281,7 +281,7 @@ impl Norm for CubeBackend {
             keep,
             kernels::Rows { width, units: units as usize, input: input.into() },
         );
-        let (dweight, dbias) = (room(&dx, [width]), room(&dx, [width]));
+        let (dweight, dbias) = (empty(&dx, [width]), empty(&dx, [width]));
         let dim = CubeDim::new_1d(units);
         kernels::sums_of_groups::launch(
             &client,

@@ -10,7 +10,7 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-use super::rows::{room, sums_of_units, units};
+use crate::gpu::{empty, sums_of_units, units_per_cube};
 
 /// Cubes that share a vector.
 const CUBES: usize = 256;
@@ -44,7 +44,7 @@ impl Squares for CubeBackend {
         let parts = into_contiguous(parts);
         let parts = if parts.can_mut() { parts } else { parts.copy() };
         let client = parts.client.clone();
-        let units = units(&client);
+        let units = units_per_cube(&client);
         squares::launch(
             &client,
             CubeCount::new_1d(CUBES as u32),
@@ -59,8 +59,8 @@ impl Squares for CubeBackend {
 
     fn root_of_sum(parts: CubeTensor) -> CubeTensor {
         let parts = into_contiguous(parts);
-        let (client, root) = (parts.client.clone(), room(&parts, [1]));
-        let units = units(&client);
+        let (client, root) = (parts.client.clone(), empty(&parts, [1]));
+        let units = units_per_cube(&client);
         root_of_parts::launch(
             &client,
             CubeCount::new_single(),

@@ -34,15 +34,13 @@ impl DropoutMask {
         self.rate
     }
 
-    /// What it draws from.
-    #[cfg(any(feature = "cube", feature = "remote"))]
-    pub(crate) fn key(self) -> RandomKey {
+    /// The key that it draws from.
+    pub fn key(self) -> RandomKey {
         self.key
     }
 
-    /// 16-bit words below this are dropped.
-    #[cfg(feature = "cube")]
-    pub(crate) fn drop_threshold(self) -> u32 {
+    /// An element is dropped if its 16 random bits are below this.
+    pub fn drop_threshold(self) -> u32 {
         crate::random::drop_threshold(self.rate)
     }
 

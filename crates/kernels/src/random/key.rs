@@ -34,8 +34,7 @@ impl RandomKey {
     }
 
     /// The two words of the key, as Philox takes them.
-    #[cfg_attr(not(feature = "cube"), allow(dead_code))]
-    pub(crate) fn words(self) -> [u32; 2] {
+    pub fn words(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 

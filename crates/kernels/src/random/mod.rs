@@ -4,5 +4,4 @@ mod key;
 pub(crate) mod philox;
 
 pub use key::RandomKey;
-#[cfg(feature = "cube")]
 pub(crate) use key::drop_threshold;

@@ -3,7 +3,9 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::philox::{Place, element, factor, within, words};
+use crate::gpu::philox::{
+    ElementIndex, dropout_factor, element_index, index_in_block, words_of_block,
+};
 
 /// Queries, and keys, of a tile.
 pub(super) const TILE: usize = 8;
@@ -90,7 +92,7 @@ pub(super) fn contexts<H: Int>(
         weight_sum = weight_sum * shrunk + weight;
         // All have read the scores.
         sync_cube();
-        let place = element((which * query_len + q) as u32, key_len as u32, k as u32);
+        let place = element_index((which * query_len + q) as u32, key_len as u32, k as u32);
         scores[unit] = weight * kept(&place, key_0, key_1, threshold, keep, head);
         sync_cube();
         add(&mut sums, shrunk, &scores, false, &values, d_v);
@@ -217,7 +219,7 @@ pub(super) fn gradients_of_queries<H: Int>(
         let k = first_key + column;
         let mut slope = f32::new(0.0);
         if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
-            let place = element((which * query_len + q) as u32, key_len as u32, k as u32);
+            let place = element_index((which * query_len + q) as u32, key_len as u32, k as u32);
             let weight = (dot(&queries, row, &keys, column, d_k) * scale - log_sum).exp();
             let product = dot(&grads, row, &values, column, d_v)
                 * kept(&place, key_0, key_1, threshold, keep, head);
@@ -291,7 +293,7 @@ pub(super) fn gradients_of_keys<H: Int>(
         let mut kept_weight = f32::new(0.0);
         if sees::<H>(hidden, which, q, k, heads, query_len, key_len) {
             let at = which * query_len + q;
-            let place = element(at as u32, key_len as u32, k as u32);
+            let place = element_index(at as u32, key_len as u32, k as u32);
             let kept = kept(&place, key_0, key_1, threshold, keep, head);
             let weight = (dot(&queries, row, &keys, column, d_k) * scale - by_query[at]).exp();
             let product = dot(&grads, row, &values, column, d_v) * kept;
@@ -448,7 +450,7 @@ fn along<H: Int>(hidden: &Tensor<H>, #[comptime] axis: usize, steps: usize) -> u
 /// Dropout's factor for the weight at `place` among all.
 #[cube]
 fn kept(
-    place: &Place,
+    index: &ElementIndex,
     key_0: u32,
     key_1: u32,
     threshold: u32,
@@ -456,8 +458,8 @@ fn kept(
     #[comptime] head: Head,
 ) -> f32 {
     if comptime!(head.drops) {
-        let words = words(place, key_0, key_1);
-        factor(&words, within(place), threshold, keep)
+        let words = words_of_block(index, key_0, key_1);
+        dropout_factor(&words, index_in_block(index), threshold, keep)
     } else {
         f32::new(1.0)
     }

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::rows::sums_of_units;
+use crate::gpu::sums_of_units;
 
 /// Each unit keeps the highest logit it saw and Σ e^(x − highest), so that one pass over the row is enough; then the
 /// units' pairs are joined two by two.

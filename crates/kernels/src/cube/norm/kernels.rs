@@ -2,8 +2,10 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::philox::{ELEMENTS, Words, element, factor, within, words};
-use crate::cube::rows::sums_of_units;
+use crate::gpu::philox::{
+    ELEMENTS_PER_BLOCK, Words, dropout_factor, element_index, index_in_block, words_of_block,
+};
+use crate::gpu::sums_of_units;
 
 /// What is normalised, for the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +38,8 @@ impl Rows {
     /// Features side by side that a unit takes at once: those that a block of Philox decides, where blocks do not
     /// reach over the ends of rows.
     fn step(self) -> usize {
-        if self.input == Kind::Dropped && self.width.is_multiple_of(ELEMENTS) {
-            ELEMENTS
+        if self.input == Kind::Dropped && self.width.is_multiple_of(ELEMENTS_PER_BLOCK) {
+            ELEMENTS_PER_BLOCK
         } else {
             1
         }
@@ -73,7 +75,8 @@ pub(super) fn norm_of_rows(
     let mut sum = f32::new(0.0);
     let mut place = UNIT_POS as usize * step;
     while place < width {
-        let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
+        let block =
+            words_of_block(&element_index(row as u32, width as u32, place as u32), key_0, key_1);
         #[unroll]
         for i in 0..step {
             let at = place + i;
@@ -165,7 +168,11 @@ pub(super) fn gradients_of_rows(
         let mut product = f32::new(0.0);
         let mut place = UNIT_POS as usize * step;
         while place < width {
-            let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
+            let block = words_of_block(
+                &element_index(row as u32, width as u32, place as u32),
+                key_0,
+                key_1,
+            );
             #[unroll]
             for i in 0..step {
                 let at = place + i;
@@ -185,7 +192,11 @@ pub(super) fn gradients_of_rows(
 
         let mut place = UNIT_POS as usize * step;
         while place < width {
-            let block = words(&element(row as u32, width as u32, place as u32), key_0, key_1);
+            let block = words_of_block(
+                &element_index(row as u32, width as u32, place as u32),
+                key_0,
+                key_1,
+            );
             #[unroll]
             for i in 0..step {
                 let at = place + i;
@@ -193,8 +204,8 @@ pub(super) fn gradients_of_rows(
                 let d = (g - sum - normalised[at] * product) * scale;
                 dxy[start + at] = d;
                 if comptime!(rows.input == Kind::Dropped) {
-                    let which = within(&element(row as u32, width as u32, at as u32));
-                    dxy[second + start + at] = d * factor(&block, which, threshold, keep);
+                    let which = index_in_block(&element_index(row as u32, width as u32, at as u32));
+                    dxy[second + start + at] = d * dropout_factor(&block, which, threshold, keep);
                 }
             }
             place += step * units;
@@ -232,8 +243,8 @@ fn input(
     } else if comptime!(rows.input == Kind::Sum) {
         x[at] + y[at]
     } else {
-        let which = within(&element(row as u32, width as u32, place as u32));
-        x[at] + y[at] * factor(block, which, threshold, keep)
+        let which = index_in_block(&element_index(row as u32, width as u32, place as u32));
+        x[at] + y[at] * dropout_factor(block, which, threshold, keep)
     }
 }
 

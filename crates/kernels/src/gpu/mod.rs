@@ -1,0 +1,14 @@
+//! What operations on GPUs are written with, in CubeCL: one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
+//!
+//! The kernels are written for the least that these offer: cubes of at most 256 units, 16 KiB of shared memory, no
+//! subgroups, and eight storage buffers for each launch (`maxStorageBuffersPerShaderStage` of WebGPU), of which CubeCL
+//! takes one for sizes and scalars. Every sum is taken in a fixed order, which does not depend on the device's scheduling.
+
+mod buffers;
+mod launch;
+pub mod philox;
+mod sums;
+
+pub use buffers::{SharedBuffer, empty, empty_like, shared_buffer, with_contiguous_rows};
+pub use launch::{cubes, units_per_cube};
+pub use sums::sums_of_units;

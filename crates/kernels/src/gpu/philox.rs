@@ -1,0 +1,83 @@
+//! Dropout on GPUs, drawn from Philox-4x32-10 (Salmon et al., 2011) with the bits that the CPU draws.
+//!
+//! A kernel finds the index of an element ([`element_index`]), draws the block that decides about it ([`words_of_block`])
+//! and takes the element's factor from the block ([`dropout_factor`]). The key's two words and the threshold are those of
+//! [`RandomKey::words`](crate::RandomKey::words) and [`DropoutMask::drop_threshold`](crate::DropoutMask::drop_threshold).
+
+// `#[cube]` gives each function a module of its name, which has no documentation.
+#![allow(missing_docs)]
+
+use cubecl::prelude::*;
+
+use crate::random::philox::{MULTIPLIERS, WEYL};
+
+/// Adjacent elements that one block of Philox decides about.
+pub const ELEMENTS_PER_BLOCK: usize = 8;
+
+/// The four words of one block. Each word decides about two elements, its low half about the first of them.
+#[derive(CubeType, Clone, Copy)]
+pub struct Words {
+    a: u32,
+    b: u32,
+    c: u32,
+    d: u32,
+}
+
+/// The index of an element among all that a mask decides about, in two words: it may be 2³² or more, and not every device
+/// has integers of 64 bits.
+#[derive(CubeType, Clone, Copy)]
+pub struct ElementIndex {
+    low: u32,
+    high: u32,
+}
+
+/// The index of element `column` of row `row` in a matrix with rows of `width` elements: row·width + column.
+#[cube]
+pub fn element_index(row: u32, width: u32, column: u32) -> ElementIndex {
+    let product = row * width;
+    let low = product + column;
+    let carry = select(low < product, 1u32, 0u32);
+    ElementIndex { low, high: u32::mul_hi(row, width) + carry }
+}
+
+/// The position of the element among those of its block, below [`ELEMENTS_PER_BLOCK`].
+#[cube]
+pub fn index_in_block(index: &ElementIndex) -> u32 {
+    index.low % ELEMENTS_PER_BLOCK as u32
+}
+
+/// The words of the block that decides about element `index`, under the key of the words `key_0` and `key_1`. The counter is the
+/// number of the block, index / [`ELEMENTS_PER_BLOCK`].
+#[cube]
+pub fn words_of_block(index: &ElementIndex, key_0: u32, key_1: u32) -> Words {
+    let (mut k0, mut k1) = (key_0, key_1);
+    let mut c0 = (index.low >> 3) | (index.high << 29);
+    let mut c1 = index.high >> 3;
+    let mut c2 = 0u32;
+    let mut c3 = 0u32;
+    #[unroll]
+    for _ in 0..10 {
+        let high_0 = u32::mul_hi(c0, comptime!(MULTIPLIERS[0]));
+        let low_0 = c0 * comptime!(MULTIPLIERS[0]);
+        let high_1 = u32::mul_hi(c2, comptime!(MULTIPLIERS[1]));
+        let low_1 = c2 * comptime!(MULTIPLIERS[1]);
+        c0 = high_1 ^ c1 ^ k0;
+        c1 = low_1;
+        c2 = high_0 ^ c3 ^ k1;
+        c3 = low_0;
+        k0 += comptime!(WEYL[0]);
+        k1 += comptime!(WEYL[1]);
+    }
+    Words { a: c0, b: c1, c: c2, d: c3 }
+}
+
+/// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 bits are below `threshold`, else
+/// `keep`.
+#[cube]
+pub fn dropout_factor(words: &Words, which: u32, threshold: u32, keep: f32) -> f32 {
+    let first = select(which < 2, words.a, words.b);
+    let second = select(which < 6, words.c, words.d);
+    let word = select(which < 4, first, second);
+    let half = select(which & 1 == 0, word & 0xffff, word >> 16);
+    select(half < threshold, 0.0, keep)
+}
