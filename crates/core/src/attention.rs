@@ -4,20 +4,21 @@ use burnformer_kernels::{masked_softmax, to_f32};
 use crate::dropout::Dropout;
 use crate::random::Mode;
 
-/// What attention gives: the mixed values and the weights that mixed them.
+/// The result of attention: the context vectors, and the weights with which the values were added up.
 #[derive(Clone, Debug)]
 pub struct Attended {
-    /// `[batch, heads, query_len, d_v]`.
+    /// The weighted sums of the values, `[batch, heads, query_len, d_v]`.
     pub context: Tensor<4>,
-    /// `[batch, heads, query_len, key_len]`; each row sums to 1, or to 0 where the query sees no key.
+    /// The attention weights, `[batch, heads, query_len, key_len]`. Each row sums to 1, or to 0 if all keys are
+    /// hidden from the query.
     pub weights: Tensor<4>,
 }
 
 /// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
 ///
-/// `mask` is boolean, `true` hides, and broadcasts to the scores. A query that sees no key gets
-/// weights 0 and context 0, with finite gradients. `dropout` acts on the weights. In 16 bits only the
-/// two products are: the weights have 32.
+/// `mask` is boolean, `true` hides, and it broadcasts to the scores. A query whose keys are all hidden gets weights 0
+/// and context 0, with finite gradients. `dropout` acts on the weights. If the tensors are in 16 bits, the two matrix
+/// products are computed in 16 bits; softmax and weights are float32.
 ///
 /// # Shapes
 /// - `query`: `[batch, heads, query_len, d_k]`
@@ -33,7 +34,7 @@ pub fn scaled_dot_product_attention(
 ) -> Attended {
     let [batch, heads, query_len, d_k] = query.dims();
     let key_len = key.dims()[2];
-    // Scaling the queries instead of the scores touches d_k numbers a position, not key_len.
+    // Scaling the queries is cheaper than scaling the scores: d_k numbers per position instead of key_len.
     let scores = to_f32((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
     let weights = match mask {
         None => softmax(scores, 3),

@@ -14,38 +14,39 @@ use crate::residual::ResidualNorm;
 use crate::transformer::{AttentionMaps, Memory};
 use crate::window::{SelfAttentionMask, Window};
 
-/// One layer of the decoder (paper §3.1): masked self-attention, attention to the encoder's
-/// output, the feed-forward network.
+/// One layer of the decoder (paper §3.1): masked self-attention, cross-attention to the encoder's output, and the
+/// feed-forward network.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
-    /// Attention over the target so far.
+    /// Self-attention over the target positions so far.
     pub self_attention: MultiHeadAttention,
-    /// Norm around the self-attention.
+    /// Layer normalisation of the self-attention.
     pub self_attention_norm: LayerNorm,
-    /// Attention over the encoded source.
+    /// Cross-attention over the encoded source.
     pub cross_attention: MultiHeadAttention,
-    /// Norm around the cross-attention.
+    /// Layer normalisation of the cross-attention.
     pub cross_attention_norm: LayerNorm,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForward,
-    /// Norm around the feed-forward network.
+    /// Layer normalisation of the feed-forward network.
     pub feed_forward_norm: LayerNorm,
     residual: ResidualNorm,
 }
 
-/// What one decoder layer remembers between steps.
+/// The keys and values that one decoder layer keeps between decoding steps.
 #[derive(Clone, Debug)]
 pub struct LayerCache {
-    /// Keys and values of the target so far, or of as much of it as the attention window reaches.
+    /// Keys and values of the target so far; with an attention window, only of the positions within it.
     pub target: KvCache,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
 
-/// Keys and values of everything decoded so far, so that each position is computed once.
+/// The key-value cache of decoding: keys and values of all positions decoded so far, so that each is computed once.
 ///
-/// A batch of `sentences` may carry several hypotheses each: rows are sentence-major, and the
-/// source's keys and values are held once a sentence, whatever the number of hypotheses.
+/// Each of the `sentences` may have several hypotheses. The rows of a sentence are next to each other, and every
+/// sentence has the same number of rows. Keys and values of the source are stored once per sentence, not once per
+/// hypothesis.
 #[derive(Clone, Debug)]
 pub struct DecoderCache {
     pub(crate) layers: Vec<LayerCache>,
@@ -54,7 +55,7 @@ pub struct DecoderCache {
 }
 
 impl DecoderCache {
-    /// Target positions decoded so far.
+    /// The number of target positions decoded so far.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -64,14 +65,16 @@ impl DecoderCache {
         self.len == 0
     }
 
-    /// Continues from the hypotheses `rows`: beam search's reordering.
+    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
     ///
-    /// The new rows must again be sentence-major, the same number for each sentence.
+    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
+    /// sentence.
     pub fn select_rows(&mut self, rows: &[usize]) {
         self.layers.iter_mut().for_each(|layer| layer.target.select(rows));
     }
 
-    /// Keeps the sentences `indices`; rows must be selected to match.
+    /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
+    /// rows.
     pub fn select_sentences(&mut self, indices: &[usize]) {
         let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
         let device = self.source_padding.device();
@@ -84,7 +87,8 @@ impl DecoderCache {
 }
 
 impl DecoderLayer {
-    /// A layer of three sub-layers that are at hand, each inside the wiring of `residual` with a norm of its own.
+    /// A layer made of three given sub-layers. Each gets the residual connection, dropout and norm position of
+    /// `residual`, with a layer normalisation of its own.
     pub fn new(
         [self_attention, cross_attention]: [MultiHeadAttention; 2],
         feed_forward: PositionWiseFeedForward,
@@ -104,7 +108,7 @@ impl DecoderLayer {
         }
     }
 
-    /// A layer of `config`.
+    /// A layer with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
         Self {
@@ -118,17 +122,17 @@ impl DecoderLayer {
         }
     }
 
-    /// A cache over the encoded source (`[sentences, source_len, d_model]`) with nothing decoded.
+    /// An empty cache for decoding from the encoded source `memory`, `[sentences, source_len, d_model]`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
         LayerCache { target: KvCache::new(), source: self.cross_attention.key_values(memory) }
     }
 
-    /// Continues the targets by the positions of `x` and adds them to `cache`. Training is the case of an empty cache
-    /// and a whole target. Pushes attention weights onto `maps` if there are any.
+    /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
+    /// empty and `x` is the whole target. Appends the attention weights to `maps` if it is given.
     ///
     /// # Shapes
-    /// - `x`: `[rows, new_len, d_model]` → the same, where every sentence has the same number of rows
-    /// - `mask`: what the new positions see of those in the cache and of each other, `[1, 1, new_len, past + new_len]`
+    /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of rows
+    /// - `mask`: `[1, 1, new_len, past + new_len]`, hides keys in the cache and among the new positions
     /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides
     pub fn forward(
         &self,
@@ -149,14 +153,14 @@ impl DecoderLayer {
                     let (past, mask) = (&cache.target, mask.clone());
                     self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
                 }
-                // Blocks are of a whole target, so there is no past.
+                // Blocks are used only for a whole target, so the cache holds no earlier positions.
                 SelfAttentionMask::Blocks(_) => {
                     self.self_attention.attend_self(x, new, mask, mode.fold(1), record)
                 }
             }
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
-            // The hypotheses of a sentence attend together, as further queries to one memory.
+            // All hypotheses of a sentence attend to the same source, so they become further queries of one row.
             let sentences = source_padding.dims()[0];
             let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
             let (memory, mask) = (cache.source.clone(), Some(source_padding.clone()));
@@ -175,31 +179,31 @@ impl DecoderLayer {
     }
 }
 
-/// The stack of decoder layers, closed by a norm when norms come first.
+/// The stack of decoder layers (paper §3.1). In a pre-norm model a last layer normalisation follows.
 #[derive(Module, Debug)]
 pub struct Decoder {
     /// The layers, in order.
     pub layers: Vec<DecoderLayer>,
-    /// The closing norm of a pre-norm stack.
+    /// The last layer normalisation of a pre-norm model.
     pub norm: Option<LayerNorm>,
     window: Option<usize>,
 }
 
 impl Decoder {
-    /// A stack of `layers`, closed by `norm` if there is one, in which a position sees earlier ones that are at most
-    /// `window` away, or all of them.
+    /// A stack of `layers`, followed by `norm` if it is given. A position sees the earlier positions that are at most
+    /// `window` away, or all earlier positions if `window` is `None`.
     pub fn new(layers: Vec<DecoderLayer>, norm: Option<LayerNorm>, window: Option<usize>) -> Self {
         Self { layers, norm, window }
     }
 
-    /// The decoder of `config`.
+    /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let layer = |n| DecoderLayer::from_config(config, key.fold(n), device);
         let layers = (0..config.decoder_layers as u64).map(layer).collect();
         Self::new(layers, closing_norm(config, device), config.attention_window)
     }
 
-    /// A cache over `memory` with nothing decoded: projects the source's keys and values, once.
+    /// An empty cache for decoding from `memory`. The keys and values of the source are computed here, once.
     pub fn start(&self, memory: &Memory) -> DecoderCache {
         let start = |layer: &DecoderLayer| layer.start(memory.states.clone());
         DecoderCache {
@@ -209,8 +213,11 @@ impl Decoder {
         }
     }
 
-    /// Decodes the embedded positions `x` (`[rows, new_len, d_model]` → the same) after those in
-    /// `cache`, adding them to it. Pushes attention weights onto `maps` if there are any.
+    /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it. Appends attention
+    /// weights to `maps` if it is given.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, new_len, d_model]` → the same shape
     pub fn forward(
         &self,
         mut x: Tensor<3>,
@@ -235,7 +242,7 @@ impl Decoder {
         }
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         for layer in &mut self.layers {
             layer.self_attention.pack();
@@ -244,7 +251,7 @@ impl Decoder {
         }
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         for layer in &mut self.layers {
             layer.self_attention.set_precision(precision);
@@ -253,9 +260,9 @@ impl Decoder {
         }
     }
 
-    /// What `new_len` positions see of the cache, which holds `past` positions or as many as the
-    /// window reaches, and of each other. A single one sees all there is. Weights to be recorded are
-    /// those of the whole mask.
+    /// The mask of `new_len` new positions over the cache and each other. The cache holds `past` positions, or
+    /// fewer if there is a window. A single new position sees everything in the cache and needs no mask. If weights are
+    /// recorded, the mask is a dense one.
     fn mask(
         &self,
         past: usize,

@@ -4,26 +4,29 @@ use burnformer_kernels::{DropoutMask, dropout};
 
 use crate::random::Mode;
 
-/// Dropout (paper §5.4): zeroes each element with probability `rate` and scales the rest by
-/// `1 / (1 - rate)`, drawing from the key in the [`Mode`] it is handed.
+/// Dropout (paper §5.4): sets each element to zero with probability `rate` and multiplies the others by
+/// `1 / (1 - rate)`. The random choice is a function of the key in the [`Mode`].
 #[derive(Module, Debug)]
 pub struct Dropout {
     rate: f64,
 }
 
 impl Dropout {
-    /// Dropout with probability `rate` in `[0, 1)`.
+    /// Dropout with probability `rate`.
+    ///
+    /// # Panics
+    /// If `rate` is not in `[0, 1)`.
     pub fn new(rate: f64) -> Self {
         assert!((0.0..1.0).contains(&rate), "dropout rate {rate} is not in [0, 1)");
         Self { rate }
     }
 
-    /// Drops elements of `x` (any shape) when training; returns `x` as it is otherwise.
+    /// Applies dropout to `x` (any shape) in training. At inference it returns `x` unchanged.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
         dropout(x, self.mask(mode))
     }
 
-    /// What is dropped under `mode`; nothing at inference or at rate 0.
+    /// The dropout mask under `mode`; `None` at inference or at rate 0.
     pub(crate) fn mask(&self, mode: Mode) -> Option<DropoutMask> {
         match mode {
             Mode::Training(key) if self.rate > 0.0 => Some(DropoutMask::new(key, self.rate)),

@@ -6,11 +6,10 @@ use crate::init;
 use crate::linear::packed_for;
 use crate::precision::Precision;
 
-/// Token embedding, scaled by √d_model, whose matrix can also serve as the output projection
-/// (paper §3.4).
+/// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection (paper §3.4).
 #[derive(Module, Debug)]
 pub struct TokenEmbedding {
-    /// `[vocab, d_model]`, starts as N(0, d_model^−½).
+    /// `[vocab, d_model]`; the initial values are normally distributed with standard deviation d_model^−½.
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
     packed: Option<PackedWeight>,
@@ -19,32 +18,26 @@ pub struct TokenEmbedding {
 }
 
 impl TokenEmbedding {
-    /// An embedding of `vocab` pieces in `d_model` features.
+    /// An embedding of `vocab` tokens with `d_model` features; its initial weights are a function of `key`.
     pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
         let weight = init::normal([vocab, d_model], std, key, device);
         Self { weight, packed: None, precision: Precision::Float32 }
     }
 
-    /// Pieces in the vocabulary.
+    /// The number of tokens in the vocabulary.
     pub fn vocab(&self) -> usize {
         self.weight.val().dims()[0]
     }
 
-    /// Rows of the matrix times √d_model.
-    ///
-    /// # Shapes
-    /// `ids`: `[batch, len]` → `[batch, len, d_model]`
+    /// Looks up the row of each id and multiplies it by √d_model.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = (weight.dims()[1] as f64).sqrt();
         embedding(weight, ids, scale)
     }
 
-    /// The tied output projection, x·Eᵀ.
-    ///
-    /// # Shapes
-    /// `x`: `[.., d_model]` → `[.., vocab]`
+    /// The tied output projection x·Eᵀ, where E is the embedding matrix (paper §3.4).
     pub fn logits<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let weight = self.weight.val();
         let fast = packed_for(&self.packed, &weight, self.precision);
@@ -52,26 +45,26 @@ impl TokenEmbedding {
             .unwrap_or_else(|| self.precision.linear(x, weight, None))
     }
 
-    /// Arranges the matrix for fast [`logits`](Self::logits), see
+    /// Packs the matrix for fast [`logits`](Self::logits), see
     /// [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         self.packed = PackedWeight::new(&self.weight.val());
     }
 
-    /// Multiplies [`logits`](Self::logits) in `precision` from now on, see
-    /// [`Transformer::set_precision`](crate::Transformer::set_precision). Rows are looked up in float32.
+    /// Sets the type of the matrix product in [`logits`](Self::logits), see
+    /// [`Transformer::set_precision`](crate::Transformer::set_precision). Looking up rows stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
     }
 }
 
-/// Token ids of a vocabulary of `vocab` pieces as a tensor on `device`, row after row.
+/// Makes a tensor of token ids on `device`; `ids` holds it row by row.
 ///
-/// They are checked here, on the host: a GPU, for which the host does not wait, reads whatever lies where a wrong id
-/// points.
+/// The ids are checked here, on the host, because a GPU does not report an id outside the vocabulary: it reads
+/// whatever is in memory at that place.
 ///
 /// # Panics
-/// If an id is not below `vocab`, or there are not as many as `shape` says.
+/// If an id is not below `vocab`, or if the number of ids is not that of `shape`.
 pub fn token_ids<const D: usize>(
     ids: &[u32],
     shape: [usize; D],

@@ -16,17 +16,18 @@ use crate::window::{SelfAttentionMask, Window};
 pub struct EncoderLayer {
     /// Attention over all positions of the source.
     pub self_attention: MultiHeadAttention,
-    /// Norm around the self-attention.
+    /// Layer normalisation of the self-attention.
     pub self_attention_norm: LayerNorm,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForward,
-    /// Norm around the feed-forward network.
+    /// Layer normalisation of the feed-forward network.
     pub feed_forward_norm: LayerNorm,
     residual: ResidualNorm,
 }
 
 impl EncoderLayer {
-    /// A layer of two sub-layers that are at hand, each inside the wiring of `residual` with a norm of its own.
+    /// A layer made of two given sub-layers. Each gets the residual connection, dropout and norm position of
+    /// `residual`, with a layer normalisation of its own.
     pub fn new(
         self_attention: MultiHeadAttention,
         feed_forward: PositionWiseFeedForward,
@@ -44,7 +45,7 @@ impl EncoderLayer {
         }
     }
 
-    /// A layer of `config`.
+    /// A layer with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
         Self {
@@ -56,11 +57,11 @@ impl EncoderLayer {
         }
     }
 
-    /// Runs both sub-layers over every position, which sees what `mask` leaves of the others. Pushes the attention
-    /// weights onto `record` if there is one.
+    /// Runs self-attention and the feed-forward network over every position. A position sees the positions that
+    /// `mask` does not hide. Appends the attention weights to `record` if it is given.
     ///
     /// # Shapes
-    /// `x`: `[batch, len, d_model]` → the same
+    /// `x`: `[batch, len, d_model]` → the same shape
     pub fn forward(
         &self,
         x: Tensor<3>,
@@ -78,37 +79,35 @@ impl EncoderLayer {
     }
 }
 
-/// The stack of encoder layers, closed by a norm when norms come first.
+/// The stack of encoder layers (paper §3.1). In a pre-norm model a last layer normalisation follows.
 #[derive(Module, Debug)]
 pub struct Encoder {
     /// The layers, in order.
     pub layers: Vec<EncoderLayer>,
-    /// The closing norm of a pre-norm stack.
+    /// The last layer normalisation of a pre-norm model.
     pub norm: Option<LayerNorm>,
     window: Option<usize>,
 }
 
 impl Encoder {
-    /// A stack of `layers`, closed by `norm` if there is one, in which a position sees others that are at most
-    /// `window` away, or all.
+    /// A stack of `layers`, followed by `norm` if it is given. A position sees the positions that are at most
+    /// `window` away, or all positions if `window` is `None`.
     pub fn new(layers: Vec<EncoderLayer>, norm: Option<LayerNorm>, window: Option<usize>) -> Self {
         Self { layers, norm, window }
     }
 
-    /// The encoder of `config`.
+    /// An encoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let layer = |n| EncoderLayer::from_config(config, key.fold(n), device);
         let layers = (0..config.encoder_layers as u64).map(layer).collect();
         Self::new(layers, closing_norm(config, device), config.attention_window)
     }
 
-    /// Encodes embedded positions.
+    /// Encodes the embedded positions `x`. Appends the attention weights of each layer to `record` if it is given.
     ///
     /// # Shapes
-    /// - `x`: `[batch, len, d_model]` → the same
+    /// - `x`: `[batch, len, d_model]` → the same shape
     /// - `padding`: `[batch, 1, 1, len]`, `true` hides
-    ///
-    /// Pushes each layer's attention weights onto `record` if there is one.
     pub fn forward(
         &self,
         mut x: Tensor<3>,
@@ -126,7 +125,7 @@ impl Encoder {
         }
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         for layer in &mut self.layers {
             layer.self_attention.pack();
@@ -134,7 +133,7 @@ impl Encoder {
         }
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         for layer in &mut self.layers {
             layer.self_attention.set_precision(precision);
@@ -142,7 +141,7 @@ impl Encoder {
         }
     }
 
-    /// What padding and window leave. Weights to be recorded are those of the whole mask.
+    /// The mask of padding and window together. If weights are recorded, it is a dense one.
     fn mask(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> SelfAttentionMask {
         let Some(radius) = self.window else {
             return SelfAttentionMask::Dense(Some(padding.clone()));
@@ -158,7 +157,7 @@ impl Encoder {
     }
 }
 
-/// The norm that ends a pre-norm stack.
+/// The last layer normalisation of a pre-norm stack; `None` in a post-norm model.
 pub(crate) fn closing_norm(config: &TransformerConfig, device: &Device) -> Option<LayerNorm> {
     match config.norm {
         NormPosition::Post => None,

@@ -9,13 +9,13 @@ use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
 
-/// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`, the same at
-/// every position, which makes it two convolutions with kernel size 1.
+/// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`. Every position uses the same
+/// weights.
 #[derive(Module, Debug)]
 pub struct PositionWiseFeedForward {
-    /// `d_model → d_ff`.
+    /// The first linear map, `d_model → d_ff`.
     pub inner: Linear,
-    /// `d_ff → d_model`.
+    /// The second linear map, `d_ff → d_model`.
     pub outer: Linear,
     dropout: Dropout,
     #[module(skip)]
@@ -23,7 +23,8 @@ pub struct PositionWiseFeedForward {
 }
 
 impl PositionWiseFeedForward {
-    /// A network of inner width `d_ff` over `d_model` features, without dropout.
+    /// A network over `d_model` features with inner width `d_ff`, without dropout; its initial weights are a function
+    /// of `key`.
     pub fn new(
         d_model: usize,
         d_ff: usize,
@@ -39,13 +40,13 @@ impl PositionWiseFeedForward {
         }
     }
 
-    /// The network of `config`'s `d_model`, `d_ff`, `activation` and `activation_dropout`.
+    /// A network with the `d_model`, `d_ff`, `activation` and `activation_dropout` of `config`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let &TransformerConfig { d_model, d_ff, activation, activation_dropout, .. } = config;
         Self::new(d_model, d_ff, activation, key, device).with_dropout(activation_dropout)
     }
 
-    /// Sets dropout of `rate` behind the activation; the paper has none.
+    /// Sets the rate of dropout after the activation function; the paper has no such dropout.
     pub fn with_dropout(self, rate: f64) -> Self {
         Self { dropout: Dropout::new(rate), ..self }
     }
@@ -53,7 +54,7 @@ impl PositionWiseFeedForward {
     /// Applies the network to every position.
     ///
     /// # Shapes
-    /// `[.., d_model]` → the same
+    /// `x`: `[.., d_model]` → the same shape
     pub fn forward<const D: usize>(&self, x: Tensor<D>, mode: Mode) -> Tensor<D> {
         let hidden = match self.activation {
             Activation::Relu => self.inner.forward_relu(x),
@@ -62,13 +63,13 @@ impl PositionWiseFeedForward {
         self.outer.forward(self.dropout.forward(hidden, mode))
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         self.inner.pack();
         self.outer.pack();
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         self.inner.set_precision(precision);
         self.outer.set_precision(precision);

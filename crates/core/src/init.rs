@@ -5,7 +5,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
 /// Xavier-uniform weights `[fan_out, fan_in]`: U(−a, a) with a = √(6 / (fan_in + fan_out))
-/// (Glorot and Bengio, 2010), the choice of the paper's own code.
+/// (Glorot and Bengio, 2010), which the paper's own code uses. They are a function of `key`.
 pub fn xavier_uniform(
     [fan_out, fan_in]: [usize; 2],
     key: RandomKey,
@@ -17,14 +17,14 @@ pub fn xavier_uniform(
     parameter(values.collect(), [fan_out, fan_in], device)
 }
 
-/// Weights of N(0, `std`²), as embeddings take them.
+/// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
     let values = key.normal(shape[0] * shape[1]);
     let values = values.into_iter().map(|z| z * std as f32);
     parameter(values.collect(), shape, device)
 }
 
-/// A vector of `length` elements, all of them `value`.
+/// A vector of `length` elements that are all `value`.
 pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
     parameter(vec![value; length], [length], device)
 }

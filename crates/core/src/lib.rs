@@ -1,11 +1,12 @@
 //! The Transformer of *Attention Is All You Need* (Vaswani et al., 2017) as Burn modules.
 //!
-//! This crate holds the layers, the masks, the model and its directory on disk. It knows nothing
-//! of text, of training loops or of search: a program that embeds it gets layers and nothing else.
-//! The trade-off taken: every type is one idea of the paper, configured by a plain struct and built
-//! on whatever [`Device`](burn::tensor::Device) the caller passes. No backend is named here, no state is hidden in a
-//! module (dropout takes its randomness as an argument, decoding its cache), and weights live in
-//! memory as they do in files, in PyTorch's `[out, in]` layout.
+//! This crate holds the layers, the masks, the model and its directory on disk. Text, training and search are in other
+//! crates.
+//!
+//! The design: every type is one idea of the paper, has a plain configuration, and is built on any
+//! [`Device`](burn::tensor::Device) that the caller passes. The crate names no backend. Modules hold no hidden state:
+//! dropout takes its random numbers as an argument, and decoding takes its cache. Weights have PyTorch's `[out, in]`
+//! layout in memory and in files.
 //!
 //! | paper | type |
 //! |---|---|
@@ -20,7 +21,7 @@
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::set_precision`] |
 //!
-//! What training, search and the model directory ask of a model are the traits [`Seq2Seq`] and [`Seq2SeqConfig`]; other
+//! Training, search and the model directory use a model through the traits [`Seq2Seq`] and [`Seq2SeqConfig`]. Other
 //! architectures implement them in crates of their own.
 //!
 //! # Example
@@ -94,7 +95,7 @@ pub use shared_embeddings::SharedEmbeddings;
 pub use transformer::{AttentionMaps, Memory, Transformer};
 pub use window::{SelfAttentionMask, Window, WindowBlocks, window_attention};
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

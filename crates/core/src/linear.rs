@@ -18,9 +18,9 @@ use crate::precision::Precision;
 /// ```
 #[derive(Module, Debug)]
 pub struct Linear {
-    /// `[out, in]`.
+    /// The weight matrix, `[out, in]`.
     pub weight: Param<Tensor<2>>,
-    /// `[out]`; absent for a map without bias.
+    /// The bias, `[out]`; `None` for a map without bias.
     pub bias: Option<Param<Tensor<1>>>,
     #[module(skip)]
     packed: Option<PackedWeight>,
@@ -29,7 +29,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Xavier-uniform weights and a zero bias.
+    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and a bias of zeros.
     pub fn new(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
@@ -39,7 +39,7 @@ impl Linear {
         }
     }
 
-    /// Xavier-uniform weights and no bias.
+    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and without bias.
     pub fn without_bias(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
@@ -49,7 +49,7 @@ impl Linear {
         }
     }
 
-    /// x·Wᵀ + b.
+    /// Computes x·Wᵀ + b.
     ///
     /// # Shapes
     /// `x`: `[.., in]` → `[.., out]`
@@ -60,7 +60,7 @@ impl Linear {
             .unwrap_or_else(|| self.precision.linear(x, weight, bias))
     }
 
-    /// max(0, x·Wᵀ + b) in one pass.
+    /// Computes max(0, x·Wᵀ + b) in one pass over the data.
     ///
     /// # Shapes
     /// `x`: `[.., in]` → `[.., out]`
@@ -71,18 +71,18 @@ impl Linear {
             .unwrap_or_else(|| self.precision.linear_relu(x, weight, bias))
     }
 
-    /// Arranges the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         self.packed = PackedWeight::new(&self.weight.val());
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of the matrix product, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
     }
 }
 
-/// The arrangement, if it is still that of `weight` and serves products in `precision`.
+/// The packed weight, if it still belongs to `weight` and can be used for products in `precision`.
 pub(crate) fn packed_for<'a>(
     packed: &'a Option<PackedWeight>,
     weight: &Tensor<2>,

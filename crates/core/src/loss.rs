@@ -1,17 +1,18 @@
 use burn::tensor::{Int, Tensor};
 use burnformer_kernels as kernels;
 
-/// Sums over the real target tokens of a batch; divide by the tokens of the whole update.
+/// Sums of the loss over the real target tokens of a batch. For a mean, divide by the number of tokens of the whole
+/// update.
 #[derive(Clone, Debug)]
 pub struct LossSums {
-    /// Σ (1−ε)·NLL + ε·(mean of −log p over the vocabulary), `[1]`; the quantity to minimise.
+    /// The label-smoothed loss Σ (1−ε)·NLL + ε·(mean of −log p over the vocabulary), `[1]`. Training minimises it.
     pub smoothed: Tensor<1>,
-    /// Σ −log p of the right token, `[1]`; e to its mean is the perplexity.
+    /// The negative log-likelihood Σ −log p of the right tokens, `[1]`. The exponential of its mean is the perplexity.
     pub nll: Tensor<1>,
 }
 
 /// Cross-entropy with label smoothing ε (paper §5.4; Szegedy et al., 2015), summed over the
-/// positions whose target is not `pad`. Gradients flow through the smoothed sum only.
+/// positions whose target is not `pad`. Only the smoothed sum has gradients.
 ///
 /// # Shapes
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids

@@ -4,20 +4,20 @@
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-/// Hides the padding of `ids`: `[batch, len]` → `[batch, 1, 1, len]`.
+/// Mask that hides the padding of `ids`: `[batch, len]` → `[batch, 1, 1, len]`.
 pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
     let [batch, len] = ids.dims();
     ids.clone().equal_scalar(pad as i64).reshape([batch, 1, 1, len])
 }
 
-/// Hides later positions: `[1, 1, query_len, past + query_len]`, where the first query stands at
-/// position `past`, after `past` keys that are already known.
+/// Mask that hides later positions, `[1, 1, query_len, past + query_len]`. The first query is at position `past`, after
+/// `past` keys that are already in the cache.
 pub fn look_ahead_mask(past: usize, query_len: usize, device: &Device) -> Tensor<4, Bool> {
     position_mask(past, query_len, device, |query, key| key > query)
 }
 
-/// Hides positions further than `window` away, |i − j| > window (paper §4, restricted
-/// self-attention): `[1, 1, query_len, past + query_len]`.
+/// Mask that hides positions further than `window` away, |i − j| > window (paper §4, restricted
+/// self-attention): `[1, 1, query_len, past + query_len]`. The first query is at position `past`.
 pub fn window_mask(
     past: usize,
     query_len: usize,

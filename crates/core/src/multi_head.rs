@@ -10,8 +10,8 @@ use crate::precision::Precision;
 use crate::random::Mode;
 use crate::window::{SelfAttentionMask, window_attention};
 
-/// Multi-head attention (paper §3.2.2): h attentions over projected queries, keys and values,
-/// concatenated and projected back. `d_k` and `d_v` are free of `d_model / heads`.
+/// Multi-head attention (paper §3.2.2): `heads` attentions over projected queries, keys and values,
+/// concatenated and projected back. `d_k` and `d_v` need not be `d_model / heads`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -26,13 +26,13 @@ use crate::window::{SelfAttentionMask, window_attention};
 /// ```
 #[derive(Module, Debug)]
 pub struct MultiHeadAttention {
-    /// `d_model → heads·d_k`.
+    /// Projection of the queries, `d_model → heads·d_k`.
     pub query: Linear,
-    /// `d_model → heads·d_k`.
+    /// Projection of the keys, `d_model → heads·d_k`.
     pub key: Linear,
-    /// `d_model → heads·d_v`.
+    /// Projection of the values, `d_model → heads·d_v`.
     pub value: Linear,
-    /// `heads·d_v → d_model`.
+    /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
     dropout: Dropout,
     heads: usize,
@@ -40,18 +40,18 @@ pub struct MultiHeadAttention {
     precision: Precision,
 }
 
-/// Projected keys and values, heads side by side, of the type in which attention multiplies: computed
-/// once, attended to by every later query.
+/// Projected keys and values, which are computed once and used by every later query. The heads are side by side in the
+/// last dimension. The number type is that of the matrix products.
 #[derive(Clone, Debug)]
 pub struct KeyValues {
-    /// `[batch, key_len, heads·d_k]`.
+    /// The keys, `[batch, key_len, heads·d_k]`.
     pub key: Tensor<3>,
-    /// `[batch, key_len, heads·d_v]`.
+    /// The values, `[batch, key_len, heads·d_v]`.
     pub value: Tensor<3>,
 }
 
 impl KeyValues {
-    /// The rows `indices` (`[rows]`) of the batch, in that order.
+    /// Selects the batch rows `indices` (`[rows]`), in that order.
     pub fn select(self, indices: &Tensor<1, Int>) -> Self {
         Self {
             key: self.key.select(0, indices.clone()),
@@ -59,19 +59,20 @@ impl KeyValues {
         }
     }
 
-    /// Positions held.
+    /// The number of positions, key_len.
     pub fn len(&self) -> usize {
         self.key.dims()[1]
     }
 
-    /// Whether no position is held.
+    /// Whether there is no position.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl MultiHeadAttention {
-    /// The paper's attention of `heads` heads over `d_model` features: `d_k = d_v = d_model / heads`, no dropout.
+    /// Attention with `heads` heads over `d_model` features and `d_k = d_v = d_model / heads`, as in the paper, without
+    /// dropout. The initial weights are a function of `key`.
     ///
     /// # Panics
     /// If `heads` does not divide `d_model`.
@@ -81,7 +82,8 @@ impl MultiHeadAttention {
         Self::with_widths(d_model, heads, [d_model / heads; 2], key, device)
     }
 
-    /// Attention whose heads have queries and keys of width `d_k` and values of width `d_v`, without dropout.
+    /// Attention whose heads have queries and keys of width `d_k` and values of width `d_v`, without dropout. The
+    /// initial weights are a function of `key`.
     pub fn with_widths(
         d_model: usize,
         heads: usize,
@@ -100,26 +102,26 @@ impl MultiHeadAttention {
         }
     }
 
-    /// Attention of `config`'s `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout`.
+    /// Attention with the `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout` of `config`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let &TransformerConfig { d_model, heads, d_k, d_v, attention_dropout, .. } = config;
         Self::with_widths(d_model, heads, [d_k, d_v], key, device).with_dropout(attention_dropout)
     }
 
-    /// Sets dropout of `rate` on the attention weights; the paper has none.
+    /// Sets the rate of dropout on the attention weights; the paper has no such dropout.
     pub fn with_dropout(self, rate: f64) -> Self {
         Self { dropout: Dropout::new(rate), ..self }
     }
 
-    /// Features of a position.
+    /// The number of features of a position.
     pub fn d_model(&self) -> usize {
         self.query.weight.dims()[1]
     }
 
-    /// Attends from `query` to `memory` (the same tensor for self-attention).
+    /// Attends from `query` to `memory`. In self-attention both are the same tensor.
     ///
     /// # Shapes
-    /// - `query`: `[batch, query_len, d_model]` → the same
+    /// - `query`: `[batch, query_len, d_model]` → the same shape
     /// - `memory`: `[batch, key_len, d_model]`
     /// - `mask`: `[batch or 1, 1, query_len or 1, key_len]`, `true` hides
     pub fn forward(
@@ -133,7 +135,8 @@ impl MultiHeadAttention {
         self.attend(query, memory, mask, mode, None)
     }
 
-    /// What [`forward`](Self::forward) gives, and the weights `[batch, heads, query_len, key_len]`.
+    /// Computes [`forward`](Self::forward) and returns also the attention weights,
+    /// `[batch, heads, query_len, key_len]`.
     pub fn forward_with_weights(
         &self,
         query: Tensor<3>,
@@ -153,8 +156,8 @@ impl MultiHeadAttention {
         KeyValues { key, value: self.precision.narrowed(self.value.forward(memory)) }
     }
 
-    /// Attends from `query` to keys and values that are already projected; pushes the weights onto
-    /// `record` if there is one.
+    /// Attends from `query` to keys and values that are already projected. Appends the attention weights to
+    /// `record` if it is given.
     pub fn attend(
         &self,
         query: Tensor<3>,
@@ -178,11 +181,11 @@ impl MultiHeadAttention {
         self.output.forward(context)
     }
 
-    /// Attends from every position of `x` (`[batch, len, d_model]`) to those of `memory`, which are as
-    /// many and of which it sees what `mask` leaves; pushes the weights onto `record` if there is one.
+    /// Self-attention: attends from every position of `x` (`[batch, len, d_model]`) to those positions of `memory`,
+    /// of the same length, that `mask` does not hide. Appends the attention weights to `record` if it is given.
     ///
     /// # Panics
-    /// If weights are to be recorded of attention in blocks, which has none for the pairs it leaves out.
+    /// If weights are to be recorded with a mask in blocks, which computes no weights outside of the window.
     pub fn attend_self(
         &self,
         x: Tensor<3>,
@@ -204,7 +207,7 @@ impl MultiHeadAttention {
         }
     }
 
-    /// [`attend`](Self::attend) to all that `history` holds.
+    /// Attends from `query` to all keys and values in the cache `history`. Otherwise like [`attend`](Self::attend).
     pub fn attend_history(
         &self,
         query: Tensor<3>,
@@ -222,7 +225,7 @@ impl MultiHeadAttention {
         self.output.forward(context)
     }
 
-    /// [`attend`](Self::attend) at inference for few queries, a step of decoding;
+    /// Attends from a few queries at inference, as a decoding step does. Otherwise like [`attend`](Self::attend);
     /// `mask`: `[batch or 1, 1, 1, key_len]`.
     pub fn attend_step(
         &self,
@@ -235,14 +238,14 @@ impl MultiHeadAttention {
         self.output.forward(context)
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
             .into_iter()
             .for_each(Linear::pack);
     }
 
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
@@ -250,7 +253,7 @@ impl MultiHeadAttention {
             .for_each(|linear| linear.set_precision(precision));
     }
 
-    /// The projected queries, of the type in which attention multiplies.
+    /// The projected queries, in the type of the matrix products.
     fn queries(&self, x: Tensor<3>) -> Tensor<3> {
         self.precision.narrowed(self.query.forward(x))
     }

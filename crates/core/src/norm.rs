@@ -4,21 +4,21 @@ use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout_norm};
 
 use crate::init;
 
-/// Layer normalisation (Ba et al., 2016) over the last axis, with gain `weight` and offset `bias`.
+/// Layer normalisation (Ba et al., 2016) over the last axis, with a trained gain `weight` and offset `bias`.
 #[derive(Module, Debug)]
 pub struct LayerNorm {
-    /// `[d_model]`, starts at one.
+    /// The gain, `[d_model]`; its initial value is one.
     pub weight: Param<Tensor<1>>,
-    /// `[d_model]`, starts at zero.
+    /// The offset, `[d_model]`; its initial value is zero.
     pub bias: Param<Tensor<1>>,
     epsilon: f64,
 }
 
 impl LayerNorm {
-    /// What is added to the variance unless a configuration says otherwise, the choice of PyTorch.
+    /// The default for the value that is added to the variance; PyTorch has the same default.
     pub const EPSILON: f64 = 1e-5;
 
-    /// A norm over `d_model` features; `epsilon` is added to the variance.
+    /// A layer normalisation over `d_model` features; `epsilon` is added to the variance.
     pub fn new(d_model: usize, epsilon: f64, device: &Device) -> Self {
         Self {
             weight: init::constant(1.0, d_model, device),
@@ -27,15 +27,15 @@ impl LayerNorm {
         }
     }
 
-    /// (x − mean) / √(variance + ε) of each row, times the gain plus the offset.
+    /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the offset.
     ///
     /// # Shapes
-    /// `[.., d_model]` → the same
+    /// `x`: `[.., d_model]` → the same shape
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         layer_norm(x, self.weight.val(), self.bias.val(), self.epsilon)
     }
 
-    /// `forward(x + dropout(y))` in one pass.
+    /// Computes `forward(x + dropout(y))` in one pass over the data.
     pub(crate) fn forward_sum<const D: usize>(
         &self,
         x: Tensor<D>,

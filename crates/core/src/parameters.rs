@@ -1,26 +1,26 @@
-//! Parameters by name: the path of fields from the model's root, joined by dots.
+//! Parameters by name. A name is the path of fields from the root of the model, joined by dots.
 
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor, TensorData};
 
-/// Named values that do not fit the model.
+/// Why named values cannot be loaded into a model.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
-    /// The model has a parameter that the values lack.
+    /// A parameter of the model has no value.
     #[error("parameter {name} is missing")]
     Missing {
         /// Name of the parameter.
         name: String,
     },
-    /// The values hold a name that the model does not have.
+    /// There is a value for a name that the model does not have.
     #[error("parameter {name} does not exist in this model")]
     Unknown {
-        /// The name found.
+        /// The unknown name.
         name: String,
     },
-    /// The shapes differ.
+    /// The shape of a value is not that of the parameter.
     #[error("parameter {name} has shape {found:?}, the model needs {expected:?}")]
     Shape {
         /// Name of the parameter.
@@ -32,7 +32,7 @@ pub enum LoadError {
     },
 }
 
-/// The fields to where a traversal stands, each with the kind and type of what holds it.
+/// The path of fields at the current point of a traversal, each with the kind and type of the module that holds it.
 #[derive(Default)]
 struct Path(Vec<(String, String)>);
 
@@ -45,8 +45,9 @@ impl Path {
         self.0.pop();
     }
 
-    /// The fields joined by dots. Which variant of an enum a module is, such as that of a model of any architecture,
-    /// is no part of a name, and embeddings belong to the model that holds [`SharedEmbeddings`](crate::SharedEmbeddings).
+    /// The fields joined by dots. The variant of an enum (such as `Model` of `burnformer-models`) is not part of the
+    /// name. Nor is the field that holds [`SharedEmbeddings`](crate::SharedEmbeddings): its matrices belong to the
+    /// model.
     fn name(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         for (name, container) in &self.0 {
@@ -61,7 +62,7 @@ impl Path {
     }
 }
 
-/// Collects one value a parameter: itself, or its gradient.
+/// Collects one value per parameter: the parameter itself or its gradient.
 struct Collector<'a> {
     path: Path,
     found: BTreeMap<String, TensorData>,
@@ -94,21 +95,21 @@ fn collect<M: Module>(module: &M, gradients: Option<&Gradients>) -> BTreeMap<Str
     collector.found
 }
 
-/// The values of `x` as they are now. What Burn's `into_data` gives of a tensor on a GPU is copied only when it is
-/// looked at, and by then an update in place may have changed it.
+/// Reads the values of `x` at once. On a GPU, the data that Burn's `into_data` returns is copied only when it is first
+/// looked at. By then an update in place may have changed the tensor.
 pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
     let data = x.into_data();
-    // Looks at it.
+    // Looking at the first byte makes Burn copy the data now.
     let _ = data.bytes().first();
     data
 }
 
-/// Every parameter's value, sorted by name.
+/// The values of all parameters, sorted by name.
 pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
     collect(module, None)
 }
 
-/// Name and number of elements of every parameter, in visiting order.
+/// Name and number of elements of every parameter, in the order of the fields.
 pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
     #[derive(Default)]
     struct Sizes(Path, Vec<(String, usize)>);
@@ -128,7 +129,7 @@ pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
     sizes.1
 }
 
-/// Every parameter's gradient, sorted by name; a parameter that took no part has none.
+/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss has no entry.
 pub fn named_gradients<M: Module>(
     module: &M,
     gradients: &Gradients,
@@ -136,7 +137,7 @@ pub fn named_gradients<M: Module>(
     collect(module, Some(gradients))
 }
 
-/// Replaces parameters by the values of their names.
+/// Replaces each parameter by the value with its name.
 struct Replacer {
     path: Path,
     values: BTreeMap<String, TensorData>,
@@ -177,10 +178,10 @@ impl ModuleMapper for Replacer {
     }
 }
 
-/// `module` with every parameter replaced by the value of its name.
+/// Replaces every parameter of `module` by the value with its name.
 ///
 /// # Errors
-/// A [`LoadError`] if a parameter is missing, unknown or of another shape.
+/// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
 pub fn with_parameters<M: Module>(
     module: M,
     values: BTreeMap<String, TensorData>,

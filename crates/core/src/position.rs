@@ -5,26 +5,27 @@ use burnformer_kernels::RandomKey;
 use crate::config::{Positions, TransformerConfig};
 use crate::init;
 
-/// Adds each position's vector to the embeddings (paper §3.5).
+/// Positional encoding: adds a vector for each position to the embeddings (paper §3.5).
 #[derive(Module, Debug)]
 pub struct PositionalEncoding {
-    /// `[max_positions, d_model]` when learned; absent for sinusoids.
+    /// The learned vectors, `[max_positions, d_model]`; `None` for sinusoids.
     pub weight: Option<Param<Tensor<2>>>,
 }
 
 impl PositionalEncoding {
-    /// Fixed sines and cosines ([`sinusoid`]), for any length and any even width.
+    /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
         Self { weight: None }
     }
 
-    /// A trained vector for each of `max_positions` places, which start as N(0, d_model^−1).
+    /// Learned positions: a trained vector for each of `max_positions` positions. The initial values are normally
+    /// distributed with standard deviation d_model^−½, a function of `key`.
     pub fn learned(max_positions: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
         Self { weight: Some(init::normal([max_positions, d_model], std, key, device)) }
     }
 
-    /// The encoding of `config`'s `positions`, `max_positions` and `d_model`.
+    /// The encoding with the `positions`, `max_positions` and `d_model` of `config`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         match config.positions {
             Positions::Sinusoidal => Self::sinusoidal(),
@@ -32,13 +33,13 @@ impl PositionalEncoding {
         }
     }
 
-    /// Adds the vectors of positions `start..start + len`.
+    /// Adds the vectors of the positions `start..start + len` to `x`.
     ///
     /// # Shapes
-    /// `x`: `[.., len, d_model]` → the same
+    /// `x`: `[.., len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If learned positions end before `start + len`; see [`limit`](Self::limit).
+    /// If there are fewer than `start + len` learned positions; see [`limit`](Self::limit).
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
         let [len, d_model] = [x.dims()[D - 2], x.dims()[D - 1]];
         let vectors = match &self.weight {
@@ -53,13 +54,13 @@ impl PositionalEncoding {
         x + vectors.unsqueeze()
     }
 
-    /// How many positions exist; `None` for sinusoids, which have no end.
+    /// The number of learned positions; `None` for sinusoids, which have no limit.
     pub fn limit(&self) -> Option<usize> {
         self.weight.as_ref().map(|weight| weight.dims()[0])
     }
 }
 
-/// One number of the sinusoidal encoding (paper §3.5), interleaved:
+/// One element of the sinusoidal encoding (paper §3.5), with sines and cosines interleaved:
 /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)).
 pub fn sinusoid(position: usize, feature: usize, d_model: usize) -> f64 {
     let angle = position as f64 * frequency(feature / 2, d_model);
@@ -70,7 +71,7 @@ fn frequency(pair: usize, d_model: usize) -> f64 {
     (-(2.0 * pair as f64) / d_model as f64 * 10_000f64.ln()).exp()
 }
 
-/// `[len, d_model]`, positions from `start`.
+/// The vectors of `len` positions from `start`, `[len, d_model]`.
 fn sinusoids(start: usize, len: usize, d_model: usize, device: &Device) -> Tensor<2> {
     let frequencies: Vec<f64> = (0..d_model / 2).map(|pair| frequency(pair, d_model)).collect();
     let mut values = Vec::with_capacity(len * d_model);

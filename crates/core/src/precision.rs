@@ -4,28 +4,29 @@ use burnformer_kernels::{self as kernels, to_f32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The type in which matrices are multiplied; everything else is float32 (Micikevicius et al., 2018).
+/// The number type of matrix products. Everything else is float32 (Micikevicius et al., 2018, *Mixed Precision
+/// Training*).
 ///
-/// Operands are rounded to it and products widened again, in the backward pass too: gradients of
-/// weights are float32 sums of what half-precision products gave.
+/// Operands are rounded to this type, and results are converted back to float32, also in the backward pass. Gradients
+/// of weights are therefore float32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 32 bits, 24 of them of significand: nothing is rounded.
+    /// 32 bits with a significand of 24 bits: nothing is rounded.
     #[default]
     Float32,
-    /// 16 bits, 8 of them of significand, with the exponents of float32.
+    /// 16 bits with a significand of 8 bits, and the range of float32.
     BFloat16,
-    /// 16 bits, 11 of them of significand, for magnitudes from 6e-8 to 65,504; the loss is scaled so that small
-    /// gradients survive.
+    /// 16 bits with a significand of 11 bits, for magnitudes from 6e-8 to 65,504. Training scales the loss, so that
+    /// small gradients do not become zero.
     Float16,
 }
 
 impl Precision {
-    /// All of them.
+    /// All three types.
     pub const ALL: [Self; 3] = [Self::Float32, Self::BFloat16, Self::Float16];
 
-    /// The name in configurations.
+    /// The name of the type in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float32 => "float32",
@@ -34,12 +35,12 @@ impl Precision {
         }
     }
 
-    /// Whether `device` computes in this type.
+    /// Whether `device` can compute in this type.
     pub fn is_supported_on(self, device: &Device) -> bool {
         self.half().is_none_or(|dtype| device.supports_dtype(dtype))
     }
 
-    /// The type as Burn names it.
+    /// The type as Burn's `FloatDType`.
     pub fn dtype(self) -> FloatDType {
         match self {
             Self::Float32 => FloatDType::F32,
@@ -48,12 +49,12 @@ impl Precision {
         }
     }
 
-    /// The type of 16 bits, if it is one.
+    /// The type, if it has 16 bits.
     fn half(self) -> Option<FloatDType> {
         (self != Self::Float32).then(|| self.dtype())
     }
 
-    /// An operand of a product in this precision.
+    /// Converts an operand of a matrix product to this type.
     pub(crate) fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
             None => x,
@@ -61,8 +62,10 @@ impl Precision {
         }
     }
 
-    /// `x·Wᵀ + b`, the product in this precision: `x` `[.., in]`, `weight` `[out, in]`, `bias` `[out]` →
-    /// float32 `[.., out]`.
+    /// Computes `x·Wᵀ + b` with the matrix product in this type.
+    ///
+    /// # Shapes
+    /// `x`: `[.., in]`, `weight`: `[out, in]`, `bias`: `[out]` → float32 `[.., out]`
     pub fn linear<const D: usize>(
         self,
         x: Tensor<D>,
@@ -79,7 +82,7 @@ impl Precision {
         }
     }
 
-    /// max(0, [`linear`](Self::linear)).
+    /// Computes max(0, `x·Wᵀ + b`), see [`linear`](Self::linear).
     pub(crate) fn linear_relu<const D: usize>(
         self,
         x: Tensor<D>,

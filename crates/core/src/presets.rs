@@ -1,10 +1,10 @@
-//! Configurations by name. Each lists only what differs from the one it starts from.
+//! Configurations by name. Each lists only the values that differ from the configuration that it starts from.
 
 use crate::activation::Activation;
 use crate::config::{EmbeddingSharing, NormPosition, Positions, TransformerConfig};
 
 impl TransformerConfig {
-    /// The paper's base model (Table 3, first row) over a joint vocabulary.
+    /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both languages.
     pub fn base(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -32,12 +32,12 @@ impl TransformerConfig {
         }
     }
 
-    /// The paper's big model (Table 3, last row).
+    /// The paper's big model (Table 3, last row) with one vocabulary of `vocab` tokens for both languages.
     pub fn big(vocab: usize) -> Self {
         Self { d_ff: 4096, dropout: 0.3, ..Self::base(vocab).with_width(1024, 16) }
     }
 
-    /// Three layers of 256: trains on a laptop's CPU in under an hour.
+    /// A model with 3 + 3 layers of width 256, for corpora of some hundred thousand sentence pairs.
     pub fn small(vocab: usize) -> Self {
         Self {
             d_ff: 1024,
@@ -47,7 +47,7 @@ impl TransformerConfig {
         }
     }
 
-    /// Two layers of 128: trains on a laptop's CPU in minutes.
+    /// A model with 2 + 2 layers of width 128, which learns a small corpus on a laptop's CPU in minutes.
     pub fn tiny(vocab: usize) -> Self {
         Self {
             d_ff: 512,
@@ -57,38 +57,39 @@ impl TransformerConfig {
         }
     }
 
-    /// Sets the width and the number of heads, with d_k = d_v = d_model / heads.
+    /// Sets the width `d_model` and the number of heads, with d_k = d_v = d_model / heads.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = d_model / heads.max(1);
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
 
-    /// Table 3, rows A: `heads` of 1, 4, 16 or 32 at constant cost.
+    /// Table 3, rows A: 1, 4, 16 or 32 `heads` at constant cost.
     pub fn table3_a(vocab: usize, heads: usize) -> Self {
         Self::base(vocab).with_width(512, heads)
     }
 
-    /// Table 3, rows B: keys of width 16 or 32.
+    /// Table 3, rows B: keys of width `d_k`, 16 or 32.
     pub fn table3_b(vocab: usize, d_k: usize) -> Self {
         Self { d_k, ..Self::base(vocab) }
     }
 
-    /// Table 3, rows C by their number of layers (2, 4, 8).
+    /// Table 3, rows C: 2, 4 or 8 `layers`.
     pub fn table3_c_depth(vocab: usize, layers: usize) -> Self {
         Self { encoder_layers: layers, decoder_layers: layers, ..Self::base(vocab) }
     }
 
-    /// Table 3, rows C by width: d_model 256 (d_k 32) or 1024 (d_k 128), eight heads.
+    /// Table 3, rows C: d_model 256 (d_k 32) or 1024 (d_k 128), with eight heads.
     pub fn table3_c_width(vocab: usize, d_model: usize) -> Self {
         Self::base(vocab).with_width(d_model, 8)
     }
 
-    /// Table 3, rows C by inner width: 1024 or 4096.
+    /// Table 3, rows C: feed-forward width `d_ff`, 1024 or 4096.
     pub fn table3_c_feed_forward(vocab: usize, d_ff: usize) -> Self {
         Self { d_ff, ..Self::base(vocab) }
     }
 
-    /// Table 3, rows D by dropout (0.0, 0.2); the rows on label smoothing differ in training only.
+    /// Table 3, rows D: `dropout` 0.0 or 0.2. The rows on label smoothing have the same model and differ in training
+    /// only.
     pub fn table3_d(vocab: usize, dropout: f64) -> Self {
         Self { dropout, ..Self::base(vocab) }
     }

@@ -1,23 +1,24 @@
 use burnformer_kernels::RandomKey;
 
-/// Whether a forward pass is part of training, and if so with which randomness.
+/// Whether a forward pass is part of training, and if so, the key of its random numbers.
 ///
-/// Dropout acts only under [`Mode::Training`]; each place folds its own number into the key.
+/// Dropout acts only under [`Mode::Training`]. Each part of the model derives a key of its own with
+/// [`fold`](Self::fold), so every dropout mask is a function of the seed, the update and the place in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// No dropout.
     Inference,
-    /// Dropout drawn from this key.
+    /// Dropout masks are a function of this key.
     Training(RandomKey),
 }
 
 impl Mode {
-    /// The mode of update `update` of a run with `seed`.
+    /// The mode of update number `update` in a run with the given `seed`.
     pub fn training(seed: u64, update: u64) -> Self {
         Self::Training(RandomKey::new(seed).fold(update))
     }
 
-    /// The mode handed to the part at `place`.
+    /// The mode for part number `place` of a module; parts with different numbers get unrelated random numbers.
     pub fn fold(self, place: u64) -> Self {
         match self {
             Self::Inference => Self::Inference,

@@ -7,9 +7,9 @@ use crate::dropout::Dropout;
 use crate::norm::LayerNorm;
 use crate::random::Mode;
 
-/// The wiring around every sub-layer (paper §3.1): residual connection, dropout, normalisation.
+/// Residual connection, dropout and layer normalisation around a sub-layer f (paper §3.1).
 ///
-/// `post`: `norm(x + dropout(f(x)))`, the paper's; `pre`: `x + dropout(f(norm(x)))`.
+/// Post-norm, as in the paper: `norm(x + dropout(f(x)))`. Pre-norm: `x + dropout(f(norm(x)))`.
 #[derive(Module, Debug)]
 pub struct ResidualNorm {
     dropout: Dropout,
@@ -18,15 +18,15 @@ pub struct ResidualNorm {
 }
 
 impl ResidualNorm {
-    /// Wiring with the given place of the norm and dropout rate.
+    /// A residual connection with the given position of the layer normalisation and rate of dropout.
     pub fn new(position: NormPosition, dropout: f64) -> Self {
         Self { dropout: Dropout::new(dropout), position }
     }
 
-    /// Runs `sublayer` inside the wiring.
+    /// Runs `sublayer` on `x` inside the residual connection, with the layer normalisation `norm`.
     ///
     /// # Shapes
-    /// `x`: `[.., d_model]` → the same
+    /// `x`: `[.., d_model]` → the same shape
     pub fn forward<const D: usize>(
         &self,
         x: Tensor<D>,

@@ -1,4 +1,4 @@
-//! What training, search and the model directory ask of an architecture.
+//! The traits of an architecture: what training, search and the model directory need from a model.
 
 use std::fmt::Debug;
 
@@ -12,66 +12,67 @@ use crate::precision::Precision;
 use crate::random::Mode;
 use crate::transformer::{AttentionMaps, Transformer};
 
-/// A configuration from which a sequence-to-sequence model is built.
+/// The configuration of a sequence-to-sequence model, from which the model is built.
 ///
-/// It is plain data: what it serialises to is the part `model` of a `config.json`
+/// It is plain data. Its serialised form is the object `model` in `config.json`
 /// ([`model_dir`](crate::model_dir)).
 pub trait Seq2SeqConfig: Clone + Debug + PartialEq + Serialize + Send + Sync + 'static {
-    /// What [`init`](Self::init) builds.
+    /// The model that [`init`](Self::init) builds.
     type Model: Seq2Seq;
 
     /// The name of the architecture in configurations and model directories.
     fn architecture(&self) -> &'static str;
 
-    /// Reads what such a configuration serialised to; `None` if it describes no `architecture` of this name.
+    /// Reads a configuration from its serialised `fields`. Returns `None` if `architecture` is not the name of this
+    /// architecture.
     fn from_json(
         architecture: &str,
         fields: serde_json::Value,
     ) -> Option<Result<Self, serde_json::Error>>;
 
-    /// Pieces in the source vocabulary.
+    /// Number of tokens in the source vocabulary.
     fn source_vocab(&self) -> usize;
 
-    /// Pieces in the target vocabulary.
+    /// Number of tokens in the target vocabulary.
     fn target_vocab(&self) -> usize;
 
-    /// Width of the embeddings; the schedule of the learning rate depends on it.
+    /// Width of the embeddings. The learning-rate schedule depends on it.
     fn d_model(&self) -> usize;
 
-    /// Id of padding.
+    /// Id of the padding token.
     fn pad(&self) -> u32;
 
-    /// Id that opens a target.
+    /// Id of the token that opens a target, `<s>`.
     fn bos(&self) -> u32;
 
-    /// Id that closes a sentence.
+    /// Id of the token that closes a sentence, `</s>`.
     fn eos(&self) -> u32;
 
-    /// Trained numbers in the model, without building it.
+    /// Number of trained values in the model, computed without building it.
     fn parameter_count(&self) -> usize;
 
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first field that describes no model.
+    /// A [`ConfigError`] that names the first field with an impossible value.
     fn validate(&self) -> Result<(), ConfigError>;
 
-    /// Builds the model on `device`, a function of `seed`. Pass `device.autodiff()` to train.
+    /// Builds the model on `device`; its initial weights are a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
     /// The error of [`validate`](Self::validate).
     fn init(&self, seed: u64, device: &Device) -> Result<Self::Model, ConfigError>;
 
-    /// Multiplications of the forward pass for one source position and for one target position, of sentences of
-    /// `source` and `target` tokens: matrix products and attention, without the logits.
+    /// Number of multiplications in the forward pass per source position and per target position, for sentences of
+    /// `source` and `target` tokens. Matrix products and attention are counted, the logits are not.
     fn multiplications(&self, source: usize, target: usize) -> [usize; 2];
 
-    /// Float32 values that training in `precision` keeps for the backward pass, of one source position and of one
-    /// target position in sentences of `source` and `target` tokens, without the logits.
+    /// Number of float32 values that training in `precision` keeps for the backward pass, per source position and per
+    /// target position, for sentences of `source` and `target` tokens. The logits are not counted.
     fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2];
 
-    /// Floating point operations of an update over `rows` sentences of `source` and `target` tokens, padding
-    /// counted: two for each multiplication of the forward pass, twice as many for the backward pass.
+    /// Number of floating-point operations of an update over `rows` sentences of `source` and `target` tokens, padding
+    /// included: two per multiplication of the forward pass, and twice as many for the backward pass.
     fn update_flops(&self, rows: usize, source: usize, target: usize) -> u64 {
         let [of_source, of_target] = self.multiplications(source, target);
         let logits = self.d_model() * self.target_vocab();
@@ -79,22 +80,23 @@ pub trait Seq2SeqConfig: Clone + Debug + PartialEq + Serialize + Send + Sync + '
     }
 }
 
-/// An encoder-decoder that is trained on pairs of sequences and decodes one token at a time.
+/// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time.
 pub trait Seq2Seq: Module + Debug + Send + Sync {
-    /// What decoding remembers between steps.
+    /// The state that decoding keeps between steps.
     type Cache: Seq2SeqCache;
 
-    /// What [`logits`](Self::logits) projects, of every target position, given the source and the target before it.
+    /// The states of all target positions, given the source and the earlier target tokens. [`logits`](Self::logits)
+    /// projects them to the vocabulary.
     ///
     /// # Shapes
     /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids → `[batch, target_len, d_model]`
     fn states(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>, mode: Mode)
     -> Tensor<3>;
 
-    /// Projects states to the vocabulary: `[batch, len, d_model]` → `[batch, len, target_vocab]`.
+    /// Projects states to the target vocabulary: `[batch, len, d_model]` → `[batch, len, target_vocab]`.
     fn logits(&self, states: Tensor<3>) -> Tensor<3>;
 
-    /// Logits of every target position, given the source and the target before it.
+    /// The logits of all target positions, given the source and the earlier target tokens.
     ///
     /// # Shapes
     /// `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids →
@@ -108,44 +110,46 @@ pub trait Seq2Seq: Module + Debug + Send + Sync {
         self.logits(self.states(source, target_input, mode))
     }
 
-    /// Encodes `source` (`[sentences, source_len]` ids) and stands before the first target token, with one row a
-    /// sentence.
+    /// Encodes `source` (`[sentences, source_len]` ids) and returns a cache before the first target token, with one
+    /// row per sentence.
     fn start(&self, source: Tensor<2, Int>) -> Self::Cache;
 
-    /// Continues each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one each) and gives the logits
+    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the logits
     /// after the last of them, `[rows, target_vocab]`.
     fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut Self::Cache) -> Tensor<2>;
 
-    /// The weights of every attention that the model has, over `source` and `target_input` (`[batch, len]` ids).
+    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch, len]` ids).
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps;
 
-    /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
+    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
     fn vocabularies(&self) -> [usize; 2];
 
-    /// The longest sequence that either side accepts; `None` where positions have no end.
+    /// The longest sequence that the model accepts on either side; `None` if there is no limit.
     fn max_positions(&self) -> Option<usize> {
         None
     }
 
-    /// Arranges the weights for fast inference where the backend has products for that. Outputs stay those of
-    /// the weights as they are when it is called.
+    /// Packs the weights for fast inference, if the backend has products for packed weights. To be called again if the
+    /// weights change.
     fn pack(&mut self);
 
-    /// Multiplies matrices in `precision` from now on.
+    /// Sets the number type of all following matrix products.
     fn set_precision(&mut self, precision: Precision);
 }
 
-/// What decoding remembers between steps.
+/// The state that decoding keeps between steps.
 ///
-/// A batch of sentences may carry several hypotheses each: rows are sentence-major, the same number for each
-/// sentence.
+/// Each sentence of a batch may have several hypotheses. The rows of a sentence are next to each other, and every
+/// sentence has the same number of rows.
 pub trait Seq2SeqCache: Clone + Debug + Send {
-    /// Continues from the hypotheses `rows`: beam search's reordering.
+    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
     ///
-    /// The new rows must again be sentence-major, the same number for each sentence.
+    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
+    /// sentence.
     fn select_rows(&mut self, rows: &[usize]);
 
-    /// Keeps the sentences `indices`; rows must be selected to match.
+    /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
+    /// rows.
     fn select_sentences(&mut self, indices: &[usize]);
 }
 
@@ -202,19 +206,19 @@ impl Seq2SeqConfig for TransformerConfig {
     fn multiplications(&self, source: usize, target: usize) -> [usize; 2] {
         let &Self { d_model, heads, d_k, d_v, d_ff, .. } = self;
         let width = heads * (d_k + d_v);
-        // Queries and output, or keys and values: two of the four projections.
+        // The projections of queries and output, or of keys and values: two of the four projections.
         let pair = d_model * width;
         let seen = |keys: usize| self.attention_window.map_or(keys, |r| keys.min(2 * r + 1));
         let feed_forward = 2 * d_model * d_ff;
         let encoder = 2 * pair + width * seen(source) + feed_forward;
         let decoder = 3 * pair + width * (seen(target) + source) + feed_forward;
-        // Each decoder layer projects keys and values of the source.
+        // Each decoder layer also projects keys and values of every source position.
         [self.encoder_layers * encoder + self.decoder_layers * pair, self.decoder_layers * decoder]
     }
 
-    /// Each attention keeps its input, queries, keys, values, context and weights, these three times in 16 bits: before
-    /// and after rounding, and as what hides some of them; each feed-forward network keeps its input and inner layer,
-    /// each residual connection its two sides.
+    /// Each attention keeps its input, queries, keys, values, context and weights. In 16 bits it keeps the weights
+    /// three times: before and after rounding, and masked. Each feed-forward network keeps its input and its inner
+    /// layer, and each residual connection its two inputs.
     fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2] {
         let times = if precision == Precision::Float32 { 1 } else { 3 };
         let attention =

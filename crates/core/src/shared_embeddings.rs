@@ -7,25 +7,26 @@ use crate::embedding::TokenEmbedding;
 use crate::linear::Linear;
 use crate::precision::Precision;
 
-/// The embeddings of source and target and the projection to the target's vocabulary, of which two or all three may
-/// be one matrix (paper §3.4).
+/// The embeddings of source and target and the output projection. Two or all three of them may be one matrix
+/// (paper §3.4).
 ///
-/// In the names of parameters its fields count as those of the model that holds it: `embedding.weight`, not
+/// In the names of parameters, these fields count as fields of the model that holds them: `embedding.weight`, not
 /// `embeddings.embedding.weight`.
 #[derive(Module, Debug)]
 pub struct SharedEmbeddings {
-    /// The one matrix of source, target and output, when all share.
+    /// The matrix of source, target and output, if all three share it.
     pub embedding: Option<TokenEmbedding>,
-    /// The source's own embedding.
+    /// The embedding of the source, if it has its own.
     pub source_embedding: Option<TokenEmbedding>,
-    /// The target's own embedding.
+    /// The embedding of the target, if it has its own.
     pub target_embedding: Option<TokenEmbedding>,
-    /// The output's own projection, without bias.
+    /// The output projection, without bias, if it has its own matrix.
     pub generator: Option<Linear>,
 }
 
 impl SharedEmbeddings {
-    /// Embeddings of `vocabularies`, source and target, in `d_model` features, shared as `sharing` says.
+    /// Embeddings for the source and target `vocabularies` with `d_model` features, shared according to `sharing`. The
+    /// initial weights are a function of `key`.
     pub fn new(
         [source_vocab, target_vocab]: [usize; 2],
         d_model: usize,
@@ -45,7 +46,7 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Pieces in the vocabularies of source and target.
+    /// Number of tokens in the vocabularies of source and target.
     pub fn vocabularies(&self) -> [usize; 2] {
         [self.of_source(), self.of_target()].map(TokenEmbedding::vocab)
     }
@@ -60,7 +61,7 @@ impl SharedEmbeddings {
         self.of_target().forward(ids)
     }
 
-    /// Projects states to the target's vocabulary: `[.., d_model]` → `[.., target_vocab]`.
+    /// Projects states to the target vocabulary: `[.., d_model]` → `[.., target_vocab]`.
     pub fn logits<const D: usize>(&self, states: Tensor<D>) -> Tensor<D> {
         match &self.generator {
             Some(generator) => generator.forward(states),
@@ -68,7 +69,7 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Arranges the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         match &mut self.generator {
             Some(generator) => generator.pack(),
@@ -76,7 +77,7 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Multiplies [`logits`](Self::logits) in `precision` from now on. Rows are looked up in float32.
+    /// Sets the number type of the matrix product in [`logits`](Self::logits). Looking up rows stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         match &mut self.generator {
             Some(generator) => generator.set_precision(precision),
@@ -101,7 +102,8 @@ impl SharedEmbeddings {
 }
 
 impl EmbeddingSharing {
-    /// Rows of all matrices together, over vocabularies of these sizes: times d_model, their parameters.
+    /// Number of rows of all matrices together, for vocabularies of these sizes. Times d_model it is the number of
+    /// parameters.
     pub fn rows(self, [source_vocab, target_vocab]: [usize; 2]) -> usize {
         match self {
             Self::All => target_vocab,

@@ -12,14 +12,14 @@ use crate::precision::Precision;
 use crate::random::Mode;
 use crate::shared_embeddings::SharedEmbeddings;
 
-/// The encoder-decoder Transformer (paper §3, Figure 1).
+/// The encoder–decoder Transformer (paper §3, Figure 1).
 #[derive(Module, Debug)]
 pub struct Transformer {
     /// Embeddings of source and target, and the output projection.
     pub embeddings: SharedEmbeddings,
-    /// Positions of the source.
+    /// Positional encoding of the source.
     pub source_position: PositionalEncoding,
-    /// Positions of the target.
+    /// Positional encoding of the target.
     pub target_position: PositionalEncoding,
     /// The encoder stack.
     pub encoder: Encoder,
@@ -29,23 +29,23 @@ pub struct Transformer {
     pad: u32,
 }
 
-/// The encoded source.
+/// The encoded source, to which the decoder attends.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// `[batch, source_len, d_model]`.
+    /// The output of the encoder, `[batch, source_len, d_model]`.
     pub states: Tensor<3>,
-    /// `[batch, 1, 1, source_len]`, `true` where the source is padding.
+    /// The padding mask of the source, `[batch, 1, 1, source_len]`; `true` where the source is padding.
     pub padding: Tensor<4, Bool>,
 }
 
 /// Attention weights of every layer, each `[batch, heads, query_len, key_len]`.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionMaps {
-    /// Source positions attending to the source.
+    /// Encoder self-attention: source positions attending to source positions.
     pub encoder_self: Vec<Tensor<4>>,
-    /// Target positions attending to the target.
+    /// Decoder self-attention: target positions attending to target positions.
     pub decoder_self: Vec<Tensor<4>>,
-    /// Target positions attending to the source.
+    /// Cross-attention: target positions attending to source positions.
     pub cross: Vec<Tensor<4>>,
 }
 
@@ -54,7 +54,7 @@ impl Transformer {
         let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
         let vocabularies = [source_vocab, target_vocab];
         Self {
-            // These take the places 0 to 3 of the key.
+            // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
             embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
             source_position: PositionalEncoding::from_config(config, key.fold(4), device),
             target_position: PositionalEncoding::from_config(config, key.fold(5), device),
@@ -65,7 +65,7 @@ impl Transformer {
         }
     }
 
-    /// Logits of every target position, given the source and the target before it.
+    /// The logits of all target positions, given the source and the earlier target tokens.
     ///
     /// # Shapes
     /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
@@ -80,22 +80,22 @@ impl Transformer {
         self.logits(self.decode(target_input, &memory, mode))
     }
 
-    /// Encodes source ids (`[batch, source_len]`).
+    /// Encodes the source ids, `[batch, source_len]`.
     pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> Memory {
         self.encode_recording(source, mode, None)
     }
 
-    /// Decodes whole targets (`[batch, target_len]` ids) → states `[batch, target_len, d_model]`.
+    /// Decodes whole targets: `[batch, target_len]` ids → states `[batch, target_len, d_model]`.
     pub fn decode(&self, target_input: Tensor<2, Int>, memory: &Memory, mode: Mode) -> Tensor<3> {
         self.decode_cached(target_input, &mut self.start_decoding(memory), mode, None)
     }
 
-    /// A cache for [`decode_step`](Self::decode_step) over `memory`.
+    /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
     pub fn start_decoding(&self, memory: &Memory) -> DecoderCache {
         self.decoder.start(memory)
     }
 
-    /// Continues each row of `cache` by `tokens` (`[rows, new_len]`, usually one each) and gives the
+    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the
     /// logits after the last of them, `[rows, target_vocab]`.
     pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<2> {
         let states = self.decode_cached(tokens, cache, Mode::Inference, None);
@@ -106,12 +106,12 @@ impl Transformer {
         logits.reshape([rows, vocab])
     }
 
-    /// Projects decoder states to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
+    /// Projects decoder states to the target vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, states: Tensor<3>) -> Tensor<3> {
         self.embeddings.logits(states)
     }
 
-    /// Attention weights of every layer and head over `source` and `target_input`.
+    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch, len]` ids).
     pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
         let mut maps = AttentionMaps::default();
         let memory = self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
@@ -120,22 +120,22 @@ impl Transformer {
         maps
     }
 
-    /// The longest sequence that either side accepts; `None` where positions have no end.
+    /// The longest sequence that the model accepts on either side; `None` if there is no limit.
     pub fn max_positions(&self) -> Option<usize> {
         self.source_position.limit()
     }
 
-    /// Arranges the weights for fast inference where the backend has products for that (`flex` with
-    /// AVX-512, AVX2 or NEON): a decoding step is then faster, and the weights take twice their memory. Elsewhere,
-    /// and for weights that change later, nothing changes.
+    /// Packs the weights for fast inference, if the backend has products for packed weights (`flex` with
+    /// AVX-512, AVX2 or NEON). Decoding steps become faster, and the weights take twice their memory. On other backends
+    /// this does nothing. If the weights change later, their packed copies are no longer used.
     pub fn pack(&mut self) {
         self.encoder.pack();
         self.decoder.pack();
         self.embeddings.pack();
     }
 
-    /// Multiplies matrices in `precision` from now on: the linear maps, the output projection, and both
-    /// products of attention. Weights, their gradients, norms, softmax, residual sums and the logits stay
+    /// Sets the number type of all following matrix products: linear maps, output projection, and both
+    /// products of attention. Weights, gradients, norms, softmax, residual connections and logits stay
     /// in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
     pub fn set_precision(&mut self, precision: Precision) {
         self.encoder.set_precision(precision);
@@ -169,7 +169,7 @@ impl Transformer {
         self.decoder.forward(x, cache, mode.fold(3), maps)
     }
 
-    /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
+    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
     pub fn vocabularies(&self) -> [usize; 2] {
         self.embeddings.vocabularies()
     }

@@ -1,4 +1,4 @@
-//! Restricted self-attention (paper §4) in blocks: time and memory grow as r·n·d, not n²·d.
+//! Restricted self-attention (paper §4), computed in blocks: time and memory grow as r·n·d and not as n²·d.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use crate::dropout::Dropout;
 use crate::mask::{look_ahead_mask, window_mask};
 use crate::random::Mode;
 
-/// Smallest block: below it, matrix products are too small to be worth their calls.
+/// Smallest size of a block. With smaller blocks, the overhead of a matrix product would exceed its work.
 const SMALLEST_BLOCK: usize = 16;
-/// Blocks from which a sequence is worked on in blocks; each block sees two or three of them.
+/// A sequence of at least this many blocks is computed in blocks. Each block sees two or three of them.
 const FEWEST_BLOCKS: usize = 4;
 
-/// What hides keys from queries in self-attention over `len` positions.
+/// The mask of self-attention over `len` positions.
 #[derive(Clone, Debug)]
 pub enum SelfAttentionMask {
-    /// A mask `[batch or 1, 1, len or 1, len]` in which `true` hides; `None` hides nothing.
+    /// A dense mask `[batch or 1, 1, len or 1, len]`, `true` hides; `None` hides nothing.
     Dense(Option<Tensor<4, Bool>>),
-    /// Keys outside of a window, which is worked on in blocks.
+    /// A window that is computed in blocks.
     Blocks(WindowBlocks),
 }
 
-/// What restricts self-attention to |i − j| ≤ r.
+/// The window of restricted self-attention: position i sees position j if |i − j| ≤ r.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The farthest distance seen, r.
+    /// The largest distance that a position sees, r.
     pub radius: usize,
-    /// Whether later positions are hidden too, as in the decoder.
+    /// Whether later positions are hidden too, which the decoder needs.
     pub causal: bool,
 }
 
 impl Window {
-    /// The mask of the window over `len` positions, of which `padding` (`[batch, 1, 1, len]`) hides some as keys: in
-    /// blocks where that pays, so for sequences that are long beside the window.
+    /// The mask of the window over `len` positions, in blocks if the sequence is long compared with the window.
+    /// `padding` (`[batch, 1, 1, len]`) hides further keys.
     pub fn mask(
         self,
         len: usize,
@@ -47,7 +47,7 @@ impl Window {
         }
     }
 
-    /// The whole mask, `[batch or 1, 1, len, len]`: the reference of the blocks.
+    /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the blocks with it.
     pub fn dense_mask(
         self,
         len: usize,
@@ -65,12 +65,12 @@ impl Window {
         }
     }
 
-    /// Positions in a block: at least r, so that a block sees no farther than its neighbours.
+    /// Positions per block: at least r, so that a block sees no farther than its neighbours.
     fn block(self) -> usize {
         self.radius.max(SMALLEST_BLOCK)
     }
 
-    /// Blocks that a block sees: the one before it, itself, and the one after it.
+    /// Number of blocks that a block sees: the one before it, itself, and, if not causal, the one after it.
     fn span(self) -> usize {
         if self.causal { 2 } else { 3 }
     }
@@ -80,17 +80,17 @@ impl Window {
     }
 }
 
-/// The mask of [`window_attention`]: made once a batch, used by every layer.
+/// The mask for [`window_attention`]. It is made once per batch and used by every layer.
 #[derive(Clone, Debug)]
 pub struct WindowBlocks {
     window: Window,
     len: usize,
-    /// `[batch or 1, blocks, block, span·block]`.
+    /// `[batch or 1, blocks, block, span·block]`, `true` hides.
     hidden: Tensor<4, Bool>,
 }
 
 impl WindowBlocks {
-    /// Blocks over `len` positions, of which `padding` (`[batch, 1, 1, len]`) hides some as keys.
+    /// Blocks over `len` positions. `padding` (`[batch, 1, 1, len]`) hides further keys.
     pub fn new(
         window: Window,
         len: usize,
@@ -103,7 +103,7 @@ impl WindowBlocks {
             Some(padding) => {
                 let [batch, _, _, _] = padding.dims();
                 let [_, blocks, block, keys] = near.dims();
-                // As numbers: what is padded at the ends is hidden by `near` in any case.
+                // The padding is converted to numbers. Positions beyond the ends are hidden by `near` in any case.
                 let padding = padding.clone().int().float().reshape([batch, len, 1]);
                 let span = window.span();
                 let padding = edged(filled(padding, blocks * block), block, span);
@@ -116,7 +116,7 @@ impl WindowBlocks {
         Self { window, len, hidden }
     }
 
-    /// The mask of `sentences`, `[sentences·blocks, 1, block, span·block]`.
+    /// The part of the mask for the given `sentences`, `[sentences·blocks, 1, block, span·block]`.
     fn hidden_of(&self, sentences: Range<usize>) -> Tensor<4, Bool> {
         let [masks, blocks, block, keys] = self.hidden.dims();
         let count = sentences.len();
@@ -128,13 +128,14 @@ impl WindowBlocks {
     }
 }
 
-/// What the window alone hides, `[1, blocks, block, span·block]`, keys outside the sequence among it.
+/// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends of the sequence are
+/// hidden.
 fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
     let (block, span) = (window.block(), window.span());
     let blocks = len.div_ceil(block);
     let mut hidden = Vec::with_capacity(blocks * block * span * block);
     for query in 0..blocks * block {
-        // The keys begin a block before the query's own.
+        // The first key is one block before the block of the query.
         let first = query / block * block;
         hidden.extend((first..first + span * block).map(|shifted| {
             let inside = shifted >= block && shifted - block < len;
@@ -145,17 +146,17 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 }
 
 /// Restricted multi-head self-attention: [`scaled_dot_product_attention`] of every position over
-/// those within the window, with the same result and r·n·d work and memory instead of n²·d.
+/// the positions within the window, with r·n·d work and memory instead of n²·d.
 ///
-/// The sequence is cut into blocks of r positions (16 at least), and each block attends to itself and
-/// its neighbours under the mask of the window. A query that sees no key gives 0.
+/// The sequence is divided into blocks of r positions (at least 16), and each block attends to itself and
+/// its neighbours under the mask of the window. A query whose keys are all hidden gives 0.
 ///
 /// # Shapes
 /// - `query`, `key`: `[batch, len, heads·d_k]`, `value`: `[batch, len, heads·d_v]`
 /// - → `[batch, len, heads·d_v]`
 ///
 /// # Panics
-/// If the sequence is not of the length that `blocks` were made for.
+/// If the length of the sequence is not that of `blocks`.
 ///
 /// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
 pub fn window_attention(
@@ -188,8 +189,8 @@ pub fn window_attention(
 }
 
 /// Attention of the blocks `query` (`[batch·blocks, block, heads·d_k]`) to keys and values with their
-/// edges, sentence by sentence: what each block sees is a view that overlaps its neighbours', and
-/// nothing is copied. (The gradient of such views would take a pass over the sequence for each.)
+/// edges, one sentence after another. The keys of a block are a view that overlaps those of its neighbours, so
+/// nothing is copied. (With gradients, each such view would need a pass over the sequence.)
 fn in_views(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -214,7 +215,7 @@ fn in_views(
     Tensor::cat((0..key.dims()[0]).map(context).collect(), 0)
 }
 
-/// `[batch, len, width]` → `[batch, full, width]`, zeros behind.
+/// Appends zeros: `[batch, len, width]` → `[batch, full, width]`.
 fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
     let [batch, len, width] = x.dims();
     match full - len {
@@ -226,7 +227,7 @@ fn filled(x: Tensor<3>, full: usize) -> Tensor<3> {
     }
 }
 
-/// `x` with a block of zeros before it and, for a `span` of 3, one after it.
+/// Adds a block of zeros before `x` and, for a `span` of 3, one after it.
 fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     let [batch, _, width] = x.dims();
     let edge = Tensor::zeros([batch, block, width], (&x.device(), x.dtype()));
@@ -235,7 +236,7 @@ fn edged(x: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     Tensor::cat(parts, 1)
 }
 
-/// Each block with the one before it and, for a `span` of 3, the one after it, of [`edged`] blocks:
+/// Joins each block of [`edged`] with the block before it and, for a `span` of 3, the block after it:
 /// `[batch, (blocks + span − 1)·block, width]` → `[batch·blocks, span·block, width]`.
 fn neighbours(edged: Tensor<3>, block: usize, span: usize) -> Tensor<3> {
     let [batch, len, width] = edged.dims();

@@ -3,15 +3,15 @@ use std::path::{Path, PathBuf};
 use crate::config::ConfigError;
 use crate::parameters::LoadError;
 
-/// A model directory that cannot be written or trusted.
+/// Why a model directory cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelDirError {
-    /// The file system refused.
+    /// The operating system reported an error on a file or folder.
     #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The folder does not exist.
@@ -20,7 +20,7 @@ pub enum ModelDirError {
         /// The folder.
         dir: PathBuf,
     },
-    /// The folder is no model directory, or its writing was cut short.
+    /// The folder has no manifest: it is not a model directory, or writing it was interrupted.
     #[error(
         "{}: holds no manifest.json, so it is no finished model directory; \
          a run's are its best/, last/ and average/", dir.display()
@@ -29,19 +29,19 @@ pub enum ModelDirError {
         /// The folder.
         dir: PathBuf,
     },
-    /// A listed file does not exist.
+    /// A file that the manifest lists does not exist.
     #[error("{}: missing, but listed in manifest.json; copy the whole directory anew", path.display())]
     Missing {
-        /// The file.
+        /// The missing file.
         path: PathBuf,
     },
-    /// A folder, pipe or device in the place of a file.
+    /// A folder, pipe or device stands where a file is expected.
     #[error("{}: is not a file; copy the whole directory anew", path.display())]
     NotAFile {
-        /// What is no file.
+        /// The path that is not a regular file.
         path: PathBuf,
     },
-    /// The manifest lists, or a link leads to, a file that is not in the directory.
+    /// The manifest lists a file outside of the directory, directly or through a link.
     #[error(
         "{}: manifest.json lists {name:?}, which leaves the folder; \
          a model directory holds its own files, so put a copy there or get the model from a source you trust",
@@ -50,34 +50,34 @@ pub enum ModelDirError {
     Outside {
         /// The directory.
         dir: PathBuf,
-        /// The name listed.
+        /// The name in the manifest.
         name: String,
     },
-    /// A JSON file is not what it should be.
+    /// A JSON file does not have the expected content.
     #[error("{}: {message}; the file is damaged, copy it anew", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What the parser said, with line and column.
+        /// The message of the parser, with line and column.
         message: String,
     },
-    /// The directory was written in another format.
+    /// The directory was written in another version of the format.
     #[error("{}: format version {found}, this program reads version 1", path.display())]
     Version {
         /// The file.
         path: PathBuf,
-        /// The version found.
+        /// The version in the file.
         found: u64,
     },
-    /// The directory holds another kind of model.
+    /// The directory holds a model of another architecture.
     #[error("{}: architecture \"{found}\" is unknown to this program", path.display())]
     Architecture {
         /// The file.
         path: PathBuf,
-        /// The architecture found.
+        /// The architecture in the file.
         found: String,
     },
-    /// The configuration describes no model.
+    /// The configuration does not describe a model.
     #[error("{}: {source}", path.display())]
     Config {
         /// The file.
@@ -85,15 +85,15 @@ pub enum ModelDirError {
         /// What is wrong.
         source: ConfigError,
     },
-    /// The weights do not fit the configuration.
+    /// The weights do not match the configuration.
     #[error("{}: {source}; weights and config.json belong to different models", path.display())]
     Parameters {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What does not match.
         source: LoadError,
     },
-    /// The configuration describes a model of another size than the weights.
+    /// The configuration describes a model with another number of parameters than there are weights.
     #[error(
         "{}: describes {expected} parameters, model.safetensors holds {found}; \
          weights and config.json belong to different models", path.display()
@@ -101,12 +101,12 @@ pub enum ModelDirError {
     Size {
         /// `config.json`.
         path: PathBuf,
-        /// Parameters that the configuration describes.
+        /// Number of parameters that the configuration describes.
         expected: usize,
-        /// Parameters in the weights.
+        /// Number of parameters in the weights file.
         found: usize,
     },
-    /// The file is no safetensors file of float32 values.
+    /// The file is not a safetensors file of float32 values.
     #[error("{}: {message}; the file is damaged, copy it anew", path.display())]
     Tensors {
         /// The file.
@@ -114,12 +114,12 @@ pub enum ModelDirError {
         /// What is wrong.
         message: String,
     },
-    /// The file's size or hash is not the manifest's.
+    /// The size or the hash of the file differs from the manifest.
     #[error("{}: {what} differs from manifest.json; the file was changed or truncated, copy the whole directory anew", path.display())]
     Tampered {
         /// The file.
         path: PathBuf,
-        /// `size` or `hash`.
+        /// What differs: `size` or `hash`.
         what: &'static str,
     },
     /// The manifest does not list a file that is needed.

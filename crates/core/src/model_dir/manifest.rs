@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::error::ModelDirError;
 
 const MANIFEST: &str = "manifest.json";
-/// Most bytes of a manifest, which lists a handful of files.
+/// Largest accepted manifest in bytes; a manifest lists only a few files.
 const MANIFEST_LIMIT: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -23,10 +23,10 @@ struct Entry {
     sha256: String,
 }
 
-/// Writes `manifest.json` over all files in `dir`: the last step of saving.
+/// Writes `manifest.json` with the size and hash of every file in `dir`. This is the last step of saving.
 ///
 /// # Errors
-/// [`ModelDirError::Io`] if a file cannot be read or the manifest not be written.
+/// [`ModelDirError::Io`] if a file cannot be read or the manifest cannot be written.
 pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|e| ModelDirError::io(dir, e))? {
@@ -41,7 +41,7 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
     write_atomically(&dir.join(MANIFEST), &json)
 }
 
-/// Checks every file that the manifest of `dir` lists.
+/// Checks size and hash of every file that the manifest of `dir` lists.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside `dir`.
@@ -50,8 +50,8 @@ pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
     manifest.files.iter().try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
 }
 
-/// The bytes of `dir/name`, checked against the manifest; `None` if that does not list it, even if
-/// there is such a file: nobody vouches for its content.
+/// Reads the bytes of `dir/name` and checks them against the manifest. Returns `None` if the manifest does not list the
+/// file, even if it exists, because its content cannot be checked.
 ///
 /// # Errors
 /// A [`ModelDirError`] if the file is missing, changed, truncated or outside `dir`.
@@ -60,7 +60,7 @@ pub fn read(dir: &Path, name: &str) -> Result<Option<Vec<u8>>, ModelDirError> {
     manifest.files.get(name).map(|entry| checked(dir, name, entry)).transpose()
 }
 
-/// The bytes of `dir/name`, which the manifest must list.
+/// Reads the bytes of `dir/name`, which the manifest must list, and checks them.
 pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirError> {
     read(dir, name)?.ok_or_else(|| ModelDirError::Unlisted { path: dir.join(name) })
 }
@@ -68,7 +68,7 @@ pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirEr
 fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
     let path = dir.join(name);
     check_inside(dir, name, &path)?;
-    // The size is compared before anything of that size is allocated.
+    // The size is compared first, so that no memory is allocated for a file of the wrong size.
     let (file, size) = open_file(&path)?;
     if size != entry.bytes {
         return Err(ModelDirError::Tampered { path, what: "size" });
@@ -80,12 +80,12 @@ fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirErr
     Ok(bytes)
 }
 
-/// A file of a model directory lies in it: under a plain name, and not by way of a link.
+/// A file of a model directory must be inside it: it has a plain name and is not reached through a link.
 fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError> {
     let mut parts = Path::new(name).components();
     let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
     let outside = || ModelDirError::Outside { dir: dir.into(), name: name.into() };
-    // `a/.` has one component and is still no plain name.
+    // `a/.` has one component but is not a plain name.
     if !plain || name.contains(['/', '\\']) {
         return Err(outside());
     }
@@ -95,7 +95,7 @@ fn check_inside(dir: &Path, name: &str, path: &Path) -> Result<(), ModelDirError
     if real.starts_with(home) { Ok(()) } else { Err(outside()) }
 }
 
-/// Opens a regular file. Anything else (a pipe, a device) could block or never end.
+/// Opens a regular file. Reading anything else (a pipe, a device) could block or never end.
 fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
     let metadata = fs::metadata(path).map_err(|e| ModelDirError::io(path, e))?;
     if !metadata.is_file() {
@@ -105,7 +105,7 @@ fn open_file(path: &Path) -> Result<(File, u64), ModelDirError> {
     Ok((file, metadata.len()))
 }
 
-/// What `file` holds, of at most `size` bytes.
+/// Reads `file`, but at most `size` bytes.
 fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirError> {
     let mut bytes = Vec::new();
     let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
@@ -148,7 +148,7 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), ModelDir
         fs::rename(&temporary, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
-            // Not every file system lets a folder be flushed, and Windows none.
+            // Some file systems, and all of Windows, cannot flush a folder.
             Err(error) if cfg!(windows) || error.kind() == std::io::ErrorKind::InvalidInput => {
                 Ok(())
             }

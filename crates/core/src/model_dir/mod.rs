@@ -1,13 +1,13 @@
-//! The model directory: a model on disk, readable from any language.
+//! The model directory: a model on disk that programs in any language can read.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
 //! | `config.json` | format version, architecture (`arch`), every field of its configuration (`model`) |
 //! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`] |
 //! | `manifest.json` | size and SHA-256 of every other file, written last |
 //!
-//! Whoever adds files of their own (tokenisers, search settings) does so between
-//! [`save`] and [`seal`]. Nothing is executed on loading, and every hash is checked.
+//! A program that adds files of its own (tokenisers, search settings) writes them after
+//! [`save`] and before [`seal`]. Loading checks every hash and executes nothing.
 
 mod error;
 mod manifest;
@@ -28,7 +28,7 @@ use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
 use manifest::{read_checked, write_atomically};
 
-/// Version of the layout that this crate writes and reads.
+/// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
@@ -40,7 +40,7 @@ struct ConfigFile<'a, C> {
     model: &'a C,
 }
 
-/// Writes `config.json` and `model.safetensors` into `dir`, which is made if need be.
+/// Writes `config.json` and `model.safetensors` into `dir`, which is created if it does not exist.
 ///
 /// The directory is complete only after [`seal`].
 ///
@@ -59,7 +59,7 @@ pub fn save<C: Seq2SeqConfig, M: Module>(
     write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
 }
 
-/// Reads the configuration in `dir`, which is that of an architecture that `C` describes.
+/// Reads the configuration in `dir`. Its architecture must be one that `C` describes.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -85,7 +85,7 @@ pub fn load_config<C: Seq2SeqConfig>(dir: &Path) -> Result<C, ModelDirError> {
     }
 }
 
-/// Loads the model in `dir`, which is of an architecture that `C` describes, onto `device`.
+/// Loads configuration and model from `dir` onto `device`. The architecture must be one that `C` describes.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
@@ -102,7 +102,7 @@ pub fn load<C: Seq2SeqConfig>(dir: &Path, device: &Device) -> Result<(C, C::Mode
     Ok((config, model))
 }
 
-/// Compares sizes before a model of the size that the configuration claims is allocated.
+/// Compares the number of parameters before memory for the model in the configuration is allocated.
 fn check_size(
     path: &Path,
     config: &impl Seq2SeqConfig,
@@ -116,7 +116,7 @@ fn check_size(
     }
 }
 
-/// Name and shape of every tensor in `dir`'s weights, which are those of a model that `C` describes.
+/// Reads name and shape of every tensor of the model in `dir`. Its architecture must be one that `C` describes.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.

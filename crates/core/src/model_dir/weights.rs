@@ -31,10 +31,10 @@ fn little_endian(data: &TensorData) -> Vec<u8> {
     data.iter::<f32>().flat_map(f32::to_le_bytes).collect()
 }
 
-/// Reads the float32 tensors in `bytes`, the content of the safetensors file `path`.
+/// Reads float32 tensors from `bytes`, the content of the safetensors file `path`; the path is used in error messages.
 ///
 /// # Errors
-/// [`ModelDirError::Tensors`] if the header is hostile or damaged, or a tensor is not float32.
+/// [`ModelDirError::Tensors`] if the header is damaged or makes impossible claims, or if a tensor is not float32.
 pub fn read_tensors(
     path: &Path,
     bytes: &[u8],
