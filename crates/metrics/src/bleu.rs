@@ -10,17 +10,18 @@ use crate::signature::{case, yes_no};
 use crate::tokenize::BleuTokenizer;
 use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
 
-/// What becomes of an order without a match (Chen and Cherry, 2014, number the methods).
+/// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014) number the methods.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Smoothing {
-    /// The NIST way: the k-th order without a match counts 1/2^k matches. sacreBLEU's default; their method 3.
+    /// The k-th order without a match counts 1/2^k matches (NIST; Chen and Cherry's method 3). This is sacreBLEU's
+    /// default.
     #[default]
     Exp,
-    /// Such an order counts this many matches; their method 1.
+    /// An order without a match counts this many matches (Chen and Cherry's method 1).
     Floor(f64),
-    /// Orders above 1 count this many more matches and n-grams; their method 2.
+    /// Orders above 1 count this many additional matches and n-grams (Chen and Cherry's method 2).
     AddK(f64),
-    /// Such an order makes the score 0.
+    /// An order without a match makes the score 0.
     None,
 }
 
@@ -43,7 +44,7 @@ impl Smoothing {
 impl FromStr for Smoothing {
     type Err = MetricError;
 
-    /// sacreBLEU's names `exp`, `floor`, `add-k`, `none`, with its default values.
+    /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's defaults.
     fn from_str(name: &str) -> Result<Self, MetricError> {
         match name {
             "exp" => Ok(Self::Exp),
@@ -55,18 +56,18 @@ impl FromStr for Smoothing {
     }
 }
 
-/// BLEU with its options; [`Default`] is what papers mean by sacreBLEU.
+/// BLEU with its options. [`Default`] has sacreBLEU's defaults, which papers report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bleu {
     /// How texts are split into words.
     pub tokenizer: BleuTokenizer,
-    /// Compare lower-cased texts?
+    /// Whether texts are lower-cased before they are compared.
     pub lowercase: bool,
-    /// What becomes of orders without a match.
+    /// How n-gram orders without a match are counted.
     pub smoothing: Smoothing,
-    /// Leave out orders that the hypotheses are too short for? Meant for single sentences.
+    /// Whether orders for which the hypotheses are too short are left out. Meant for single sentences.
     pub effective_order: bool,
-    /// Longest n-grams to count.
+    /// The longest n-grams that are counted.
     pub max_order: usize,
 }
 
@@ -95,7 +96,7 @@ impl Bleu {
         Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
     }
 
-    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order), or short sentences get next to nothing.
+    /// BLEU of one sentence. Set [`effective_order`](Self::effective_order); without it, short sentences score near 0.
     ///
     /// # Errors
     /// Those of [`Metric::statistics`].
@@ -107,7 +108,7 @@ impl Bleu {
         Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
     }
 
-    /// The score of summed statistics.
+    /// The score of statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> BleuScore {
         let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
         let (counts, totals) = whole[2..].split_at(self.max_order);
@@ -145,7 +146,7 @@ impl Metric for Bleu {
         if self.max_order == 0 { Err(MetricError::ZeroOrder { metric: "BLEU" }) } else { Ok(()) }
     }
 
-    /// Hypothesis length, closest reference length, matches by order, n-grams by order.
+    /// Hypothesis length, closest reference length, matches per order, n-grams per order.
     fn width(&self) -> usize {
         2 + 2 * self.max_order
     }
@@ -165,7 +166,7 @@ impl Metric for Bleu {
     }
 }
 
-/// [`Bleu::segment`] over texts whose words stand between spaces.
+/// [`Bleu::segment`] for texts whose words are separated by spaces.
 pub(crate) fn segment_statistics(
     hypothesis: &str,
     references: &[String],
@@ -186,7 +187,7 @@ pub(crate) fn segment_statistics(
     lengths.into_iter().chain(matches).chain(totals).map(|value| value as f64).collect()
 }
 
-/// The reference length nearest to the hypothesis; of two as near, the shorter.
+/// The reference length that is nearest to the hypothesis length. If two are equally near, it is the shorter one.
 fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
     let lengths = references.iter().map(Vec::len);
     lengths.min_by_key(|&len| (hypothesis.abs_diff(len), len)).unwrap_or(0)

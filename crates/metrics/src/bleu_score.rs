@@ -4,29 +4,30 @@ use std::fmt;
 
 use crate::Smoothing;
 
-/// BLEU with everything it is made of.
+/// A BLEU score with the values from which it was computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BleuScore {
     /// BLEU on a scale of 100.
     pub score: f64,
-    /// Precisions in percent by order, smoothed.
+    /// Smoothed precisions in percent, one per n-gram order.
     pub precisions: Vec<f64>,
-    /// Matched n-grams by order, before smoothing (sacreBLEU shows them with the addend of `add-k`).
+    /// Matched n-grams per order, before smoothing. With `add-k` smoothing the addend is included, as in sacreBLEU.
     pub counts: Vec<u64>,
-    /// N-grams of the hypotheses by order, before smoothing.
+    /// N-grams of the hypotheses per order, before smoothing.
     pub totals: Vec<u64>,
-    /// Brevity penalty.
+    /// The brevity penalty, see [`brevity_penalty`].
     pub bp: f64,
-    /// Hypothesis length over reference length, 0 without a reference length.
+    /// Length of the hypotheses divided by the length of the references; 0 if the references are empty.
     pub ratio: f64,
-    /// Words of the hypotheses.
+    /// Number of words in the hypotheses.
     pub sys_len: u64,
-    /// Words of the references, for each segment those of the reference closest in length.
+    /// Number of words in the references. For each segment, the reference that is closest in length counts.
     pub ref_len: u64,
 }
 
 impl BleuScore {
-    /// BLEU from counts by order and the two lengths `[hypotheses, references]`, after `BLEU.compute_bleu` of sacreBLEU.
+    /// Computes BLEU from counts per order and the two lengths `[hypotheses, references]`, like `BLEU.compute_bleu`
+    /// of sacreBLEU.
     pub fn from_counts(
         counts: &[u64],
         totals: &[u64],
@@ -56,7 +57,7 @@ impl BleuScore {
         }
     }
 
-    /// What sacreBLEU prints behind the score: `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
+    /// The details that sacreBLEU prints after the score: `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn verbose(&self) -> String {
         let precisions: Vec<_> =
             self.precisions.iter().map(|precision| format!("{precision:.1}")).collect();
@@ -72,13 +73,14 @@ impl BleuScore {
 }
 
 impl fmt::Display for BleuScore {
-    /// sacreBLEU's line without a signature, with two decimals or with the formatter's precision.
+    /// Writes sacreBLEU's line without a signature, with two decimals or with the precision of the formatter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BLEU = {:.*} {}", f.precision().unwrap_or(2), self.score, self.verbose())
     }
 }
 
-/// 1 for hypotheses at least as long as the references, else exp(1 − r/c); 0 for nothing at all.
+/// The brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references, else exp(1 − r/c) with the
+/// reference length r and the hypothesis length c. It is 0 if there are no words.
 pub fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     match (sys_len, ref_len) {
         (sys, reference) if sys >= reference => 1.0,
@@ -87,7 +89,7 @@ pub fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     }
 }
 
-/// Smoothed precisions in percent, and the last order of which the hypotheses have n-grams.
+/// Smoothed precisions in percent, and the last order for which the hypotheses have n-grams.
 fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>, usize) {
     let mut precisions = vec![0.0; counts.len()];
     let mut last_order = 0;
@@ -112,7 +114,7 @@ fn precisions(counts: &[u64], totals: &[u64], smoothing: Smoothing) -> (Vec<f64>
     (precisions, last_order)
 }
 
-// sacreBLEU floors the logarithm of 0, so that the exponential of the mean is 0.
+// sacreBLEU uses a very low value for the logarithm of 0, so that the exponential of the mean is 0.
 fn geometric_mean(precisions: &[f64]) -> f64 {
     let logs = precisions
         .iter()

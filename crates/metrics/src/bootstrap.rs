@@ -1,14 +1,14 @@
-//! Bootstrap intervals of one system (Koehn, 2004), with the resamples that sacreBLEU draws.
+//! Bootstrap confidence intervals of one system (Koehn, 2004), with the same resamples as sacreBLEU.
 
 use crate::numpy_rng::NumpyRng;
 use crate::{Confidence, MetricError, Statistics};
 
-/// How many resamples, from which seed. [`Default`] is sacreBLEU's 1000 from 12345.
+/// Number of resamples and seed of a resampling test. [`Default`] is sacreBLEU's: 1000 resamples, seed 12345.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// How often the corpus is drawn anew.
+    /// How many times the corpus is resampled.
     pub samples: usize,
-    /// Seed of the generator.
+    /// Seed of the random number generator.
     pub seed: u64,
 }
 
@@ -18,7 +18,8 @@ impl Default for Bootstrap {
     }
 }
 
-/// The scores of resampled corpora: as many segments as there are, drawn with replacement, scored by their summed statistics.
+/// The scores of resampled corpora. A resample has as many segments as the corpus, chosen with replacement, and is
+/// scored by its summed statistics.
 ///
 /// # Errors
 /// [`NoSamples`](MetricError::NoSamples), [`EmptyCorpus`](MetricError::EmptyCorpus).
@@ -40,7 +41,8 @@ pub fn resampled(
     Ok((0..bootstrap.samples).map(|_| draw()).collect())
 }
 
-/// Mean and 95 % interval of resampled scores: half the distance of the two scores that leave out 1/40 on either side.
+/// Mean and 95 % confidence interval of resampled scores. The interval is half the distance between the two scores that
+/// leave out 1/40 of the scores on either side.
 pub fn confidence(mut scores: Vec<f64>) -> Confidence {
     scores.sort_by(f64::total_cmp);
     let lower = scores.len() / 40;

@@ -1,4 +1,4 @@
-//! chrF (Popović, 2015) and chrF++ (Popović, 2017), as sacreBLEU computes them.
+//! chrF (Popović, 2015) and chrF++ (Popović, 2017), computed as in sacreBLEU.
 
 use std::fmt;
 
@@ -7,20 +7,21 @@ use crate::ngram::{self, Counts, Interner};
 use crate::signature::{case, yes_no};
 use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
 
-/// chrF with its options; [`Default`] is chrF2, [`Chrf::plus_plus`] is chrF2++.
+/// chrF with its options. [`Default`] is chrF2; [`Chrf::plus_plus`] is chrF2++.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chrf {
-    /// Longest character n-grams.
+    /// The longest character n-grams that are counted.
     pub char_order: usize,
-    /// Longest word n-grams: 0 for chrF, 2 for chrF++.
+    /// The longest word n-grams that are counted: 0 for chrF, 2 for chrF++.
     pub word_order: usize,
-    /// How much more recall weighs than precision.
+    /// β of the F-score: how many times as much recall weighs as precision.
     pub beta: u32,
-    /// Compare lower-cased texts?
+    /// Whether texts are lower-cased before they are compared.
     pub lowercase: bool,
-    /// Let character n-grams reach across spaces?
+    /// Whether character n-grams include spaces.
     pub whitespace: bool,
-    /// Average F-scores of all orders, as chrF++.py does, instead of precision and recall of those that occur?
+    /// Whether the F-scores of all orders are averaged, as chrF++.py does. Otherwise precision and recall are
+    /// averaged over the orders that occur.
     pub eps_smoothing: bool,
 }
 
@@ -42,7 +43,7 @@ impl Default for Chrf {
 pub struct ChrfScore {
     /// chrF on a scale of 100.
     pub score: f64,
-    /// `chrF2`, `chrF2++`, … after β and the word order.
+    /// The name with β and the word order: `chrF2`, `chrF2++`, …
     pub name: String,
 }
 
@@ -66,7 +67,8 @@ impl Chrf {
         Self { word_order: 2, ..Self::default() }
     }
 
-    /// chrF of a corpus; `references[r][i]` is reference `r` of line `i`. Of several references, each line takes the best.
+    /// chrF of a corpus; `references[r][i]` is reference `r` of line `i`. With several references, the best one of
+    /// each line counts.
     ///
     /// # Errors
     /// Those of [`Metric::statistics`].
@@ -90,7 +92,7 @@ impl Chrf {
         Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
     }
 
-    /// The score of summed statistics.
+    /// The score of statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> ChrfScore {
         ChrfScore { score: self.value(statistics), name: self.name() }
     }
@@ -107,7 +109,7 @@ impl Chrf {
         }
     }
 
-    /// Counts of every order, characters first, against one reference.
+    /// The counts of every order, characters before words, compared with one reference.
     fn compare(&self, hypothesis: &Grams<'_>, reference: &Grams<'_>) -> Vec<f64> {
         let chars = orders(&hypothesis.chars, &reference.chars, self.char_order);
         let words = orders(&hypothesis.words, &reference.words, self.word_order);
@@ -144,7 +146,7 @@ fn orders(hypothesis: &Counted<'_>, reference: &Counted<'_>, max_order: usize) -
     let matches = ngram::matches(&hypothesis.counts, &reference.counts, max_order);
     let order = |(i, matches): (usize, u64)| {
         let reference = ngram::total(reference.len, i + 1);
-        // An order that the reference is too short for says nothing against the hypothesis.
+        // If the reference is too short for an order, that order does not count against the hypothesis.
         let hypothesis = if reference > 0 { ngram::total(hypothesis.len, i + 1) } else { 0 };
         Order {
             hypothesis: hypothesis as f64,
@@ -155,7 +157,8 @@ fn orders(hypothesis: &Counted<'_>, reference: &Counted<'_>, max_order: usize) -
     matches.into_iter().enumerate().map(order).collect()
 }
 
-/// A word and the ASCII punctuation at its end or else at its beginning: `(hi)` gives `(hi` and `)`, as chrF++.py does.
+/// Splits ASCII punctuation off the end of a word, or else off its beginning: `(hi)` gives `(hi` and `)`, as in
+/// chrF++.py.
 fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
     let cut = match (word.chars().next(), word.chars().next_back()) {
         (Some(first), _) if first.len_utf8() == word.len() => word.len(),
@@ -167,7 +170,7 @@ fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
     [head, tail].into_iter().filter(|part| !part.is_empty())
 }
 
-/// F-score, on a scale of 100, of counts by order.
+/// The F-score, on a scale of 100, of counts per order.
 fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
     const EPS: f64 = 1e-16;
     let factor = f64::from(beta).powi(2);

@@ -1,9 +1,9 @@
-//! The measure of *Attention Is All You Need*: BLEU over Moses' words with compounds split at hyphens.
+//! The BLEU of *Attention Is All You Need*: tokenised by Moses, with compounds split at hyphens.
 //!
-//! **Its scores are not comparable with sacreBLEU's**, nor with those of anyone who tokenises otherwise: splitting compounds
-//! adds words that match. It exists to set a run beside the paper's Table 2, which is measured in the way of tensor2tensor's
-//! `get_ende_bleu.sh`: `tokenizer.perl`, then `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then `multi-bleu.perl`
-//! (cased, no smoothing).
+//! **Its scores are not comparable with sacreBLEU's**, nor with those of any other tokenisation: splitting compounds
+//! adds words that match. It exists to compare a run with the paper's Table 2, which was computed by tensor2tensor's
+//! `get_ende_bleu.sh`: `tokenizer.perl`, then `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g` on both sides, then
+//! `multi-bleu.perl` (cased, no smoothing).
 
 use crate::bleu::segment_statistics;
 use crate::metric::corpus_sums;
@@ -15,7 +15,7 @@ const MAX_ORDER: usize = 4;
 /// Tokenised BLEU with compound splitting. Not comparable with [`Bleu`](crate::Bleu).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompoundBleu {
-    /// Whose tokenisation rules to follow: those of the target language.
+    /// The language whose tokenisation rules are used: that of the translations.
     pub language: MosesLanguage,
 }
 
@@ -32,7 +32,7 @@ impl CompoundBleu {
         Ok(score(&corpus_sums(self, hypotheses, &References::new(references))?))
     }
 
-    /// Moses' words of a line, compounds split.
+    /// The words of a line as Moses tokenises it, with compounds split.
     pub fn words(&self, line: &str) -> String {
         split_compounds(&moses_tokenize(line, self.language))
     }
@@ -44,8 +44,8 @@ fn score(statistics: &[f64]) -> BleuScore {
     BleuScore::from_counts(counts, totals, [whole[0], whole[1]], Smoothing::None, false)
 }
 
-/// `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right side of one hyphen cannot be the left side of the next,
-/// so of `a-b-c` only the first is split, as in the original.
+/// Splits compounds at hyphens: `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right side of one hyphen
+/// cannot be the left side of the next one. Only the first hyphen of `a-b-c` is therefore split, as in the original.
 pub fn split_compounds(line: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut out = String::with_capacity(line.len() * 2);
@@ -69,7 +69,7 @@ impl Metric for CompoundBleu {
         "compoundBLEU".into()
     }
 
-    /// Says `comparable:no`.
+    /// The signature contains `comparable:no`.
     fn signature(&self, references: ReferenceCount) -> Signature {
         let mut signature = Signature::new(references);
         signature.push("case", "c", "mixed");
@@ -80,7 +80,7 @@ impl Metric for CompoundBleu {
         signature
     }
 
-    /// As [`Bleu`](crate::Bleu)'s.
+    /// The width of the statistics of [`Bleu`](crate::Bleu).
     fn width(&self) -> usize {
         2 + 2 * MAX_ORDER
     }

@@ -1,13 +1,13 @@
-//! What can be wrong with the input of a metric.
+//! The errors of metrics: what can be wrong with their input.
 
-/// Every way in which a score can be refused. Line numbers count from 1.
+/// Why a score cannot be computed. Line numbers start at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricError {
-    /// There is not a single hypothesis.
+    /// There is no hypothesis.
     #[error("there are no hypotheses to score; is the file empty?")]
     EmptyCorpus,
-    /// There is not a single stream of references.
+    /// There is no stream of references.
     #[error("there are no references; give at least one reference text")]
     NoReferences,
     /// A stream of references has another number of lines than the hypotheses.
@@ -15,11 +15,11 @@ pub enum MetricError {
         "{hypotheses} hypotheses, but reference {stream} has {references} lines; every line needs its counterpart"
     )]
     UnequalLengths {
-        /// Which stream of references, from 1.
+        /// Number of the stream of references, from 1.
         stream: usize,
-        /// Lines in the hypotheses.
+        /// Number of lines in the hypotheses.
         hypotheses: usize,
-        /// Lines in that stream.
+        /// Number of lines in that stream.
         references: usize,
     },
     /// All references of one line are missing.
@@ -32,20 +32,20 @@ pub enum MetricError {
         /// How many streams of references there are.
         streams: usize,
     },
-    /// Two systems to compare translated different numbers of lines.
+    /// Two systems that are compared have different numbers of lines.
     #[error(
         "the baseline has {baseline} lines, the system {system}; a paired test needs the same lines"
     )]
     UnequalSystems {
-        /// Lines of the baseline.
+        /// Number of lines of the baseline.
         baseline: usize,
-        /// Lines of the other system.
+        /// Number of lines of the other system.
         system: usize,
     },
-    /// A resampling test was asked for without samples.
+    /// A resampling test has zero samples.
     #[error("a resampling test needs at least one sample, 0 were asked for")]
     NoSamples,
-    /// A line is too long for a metric whose memory grows with the square of it.
+    /// A line is too long for a metric whose memory grows with the square of its length.
     #[error(
         "line {line}: {metric} compares every word with every other, and {hypothesis} words against \
          {reference} words would fill the memory; split the line or leave it out"
@@ -55,33 +55,33 @@ pub enum MetricError {
         metric: &'static str,
         /// The line, from 1.
         line: usize,
-        /// Words of the hypothesis.
+        /// Number of words in the hypothesis.
         hypothesis: usize,
-        /// Words of the reference.
+        /// Number of words in the reference.
         reference: usize,
     },
-    /// A metric counts no n-grams at all.
+    /// The highest n-gram order is 0, so the metric counts nothing.
     #[error("{metric} needs an n-gram order of at least 1")]
     ZeroOrder {
         /// The metric's name.
         metric: &'static str,
     },
-    /// A tokeniser that does not exist.
+    /// The tokeniser does not exist.
     #[error("unknown tokeniser `{name}`; known are 13a, intl, char, zh and none")]
     UnknownTokenizer {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
     },
-    /// A smoothing method that does not exist.
+    /// The smoothing method does not exist.
     #[error("unknown smoothing `{name}`; known are exp, floor, add-k and none")]
     UnknownSmoothing {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
     },
-    /// A language for which there are no tokenisation rules.
+    /// There are no tokenisation rules for the language.
     #[error("no Moses tokenisation for language `{name}`; known are de and en")]
     UnknownLanguage {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
     },
 }

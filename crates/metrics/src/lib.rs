@@ -1,8 +1,8 @@
-//! BLEU, chrF and TER over plain text, equal to sacreBLEU 2.6.0.
+//! BLEU, chrF and TER of plain text, equal to those of sacreBLEU 2.6.0.
 //!
-//! Scores agree with sacreBLEU's to the last digits it prints, down to its tokenisers' quirks and the resamples behind its
-//! confidence intervals: a number from here stands beside published ones. The trade-off is fidelity over elegance: where a
-//! regular expression or a code-point range of sacreBLEU is odd, the oddity is kept and a comment says so. Signatures carry
+//! Scores agree with sacreBLEU's to the last digit that it prints. This includes the oddities of its tokenisers and the
+//! resamples of its confidence intervals, so scores can be compared with published ones. Where a
+//! regular expression or a code-point range of sacreBLEU is odd, it is kept, and a comment says so. Signatures have
 //! sacreBLEU's fields; only `version` names this crate.
 //!
 //! ```
@@ -22,12 +22,13 @@
 //! # Ok::<(), burnformer_metrics::MetricError>(())
 //! ```
 //!
-//! What is where: [`Bleu`], [`Chrf`], [`Ter`] hold options and score; [`Metric`] is what they share, through sums of
-//! [`Statistics`]; [`Bootstrap`] gives intervals, [`paired_bootstrap`] and [`approximate_randomization`] compare two systems;
-//! [`CompoundBleu`] is the measure of *Attention Is All You Need*, not comparable with the rest.
+//! The main types: [`Bleu`], [`Chrf`] and [`Ter`] hold options and compute scores. [`Metric`] is their common trait,
+//! which works on sums of [`Statistics`]. [`Bootstrap`] gives confidence intervals. [`paired_bootstrap`] and
+//! [`approximate_randomization`] compare two systems. [`CompoundBleu`] is the measure of *Attention Is All You Need*,
+//! which is not comparable with the others.
 //!
-//! Left out on purpose: downloading test sets, tokenisers that need a dictionary or a model (`ja-mecab`, `ko-mecab`, `spm`,
-//! `flores`), threads.
+//! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model (`ja-mecab`, `ko-mecab`,
+//! `spm`, `flores`); threads.
 
 mod bleu;
 mod bleu_score;
@@ -63,7 +64,7 @@ pub use ter::{Ter, TerScore};
 pub use tokenize::BleuTokenizer;
 pub use tokenize::moses::{MosesLanguage, moses_tokenize};
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,35 +1,36 @@
-//! What BLEU, chrF and TER have in common.
+//! The common trait of BLEU, chrF and TER.
 
 use crate::bootstrap::{self, Bootstrap};
 use crate::{MetricError, ReferenceCount, References, Score, Signature, Statistics};
 
-/// A metric over plain text. A program holds `Box<dyn Metric>`; code that knows its metric calls the richer
-/// `corpus_score` of [`Bleu`](crate::Bleu), [`Chrf`](crate::Chrf) or [`Ter`](crate::Ter). Only this crate's metrics
-/// implement it, as only they can make a [`Signature`].
+/// A metric of plain text, which a program can hold as `Box<dyn Metric>`. A program that uses one particular metric
+/// gets more details from `corpus_score` of [`Bleu`](crate::Bleu), [`Chrf`](crate::Chrf) or [`Ter`](crate::Ter). Only
+/// metrics of this crate implement the trait, because only they can make a [`Signature`].
 pub trait Metric: Send + Sync {
-    /// The name that stands before a score.
+    /// The name that is printed before a score.
     fn name(&self) -> String;
 
-    /// Is more better? Not so for TER.
+    /// Whether a higher score is better. This is not so for TER.
     fn higher_is_better(&self) -> bool {
         true
     }
 
-    /// The signature for so many references.
+    /// The signature of a score with this number of references.
     fn signature(&self, references: ReferenceCount) -> Signature;
 
-    /// Are the options usable at all?
+    /// Checks the options.
     ///
     /// # Errors
-    /// [`ZeroOrder`](MetricError::ZeroOrder) where no n-grams would be counted.
+    /// [`ZeroOrder`](MetricError::ZeroOrder) if no n-grams would be counted.
     fn validate(&self) -> Result<(), MetricError> {
         Ok(())
     }
 
-    /// Can one line be scored within memory?
+    /// Checks that one line can be scored without too much memory.
     ///
     /// # Errors
-    /// [`TooManyWords`](MetricError::TooManyWords) by TER, whose memory grows with the square of a line.
+    /// [`TooManyWords`](MetricError::TooManyWords) from TER, whose memory grows with the square of the length of a
+    /// line.
     fn check_segment(
         &self,
         _line: usize,
@@ -39,21 +40,21 @@ pub trait Metric: Send + Sync {
         Ok(())
     }
 
-    /// How many numbers [`segment`](Self::segment) gives.
+    /// The length of the list that [`segment`](Self::segment) returns.
     fn width(&self) -> usize;
 
-    /// The sufficient statistics of one segment against its references, of which there is at least one.
+    /// The sufficient statistics of one segment, compared with its references. There must be at least one reference.
     fn segment(&self, hypothesis: &str, references: &[&str]) -> Vec<f64>;
 
-    /// The score, on a scale of 100, of summed statistics.
+    /// The score, on a scale of 100, of statistics that were summed over segments.
     fn value(&self, statistics: &[f64]) -> f64;
 
-    /// What is printed behind a score of summed statistics.
+    /// The details that are printed after a score.
     fn verbose(&self, _statistics: &[f64]) -> String {
         String::new()
     }
 
-    /// The sufficient statistics of a corpus; resampling tests start here.
+    /// The sufficient statistics of a corpus, one row per segment. Resampling tests need them.
     ///
     /// # Errors
     /// Those of [`References::check`], [`Metric::validate`] and [`Metric::check_segment`].
@@ -85,7 +86,7 @@ pub trait Metric: Send + Sync {
         Ok(self.score_with(&statistics.sum(), self.signature(references.count())))
     }
 
-    /// Scores a corpus and resamples it for an interval (sacreBLEU's `--confidence`).
+    /// Scores a corpus and resamples it for a confidence interval (sacreBLEU's `--confidence`).
     ///
     /// # Errors
     /// Those of [`Metric::statistics`], and [`NoSamples`](MetricError::NoSamples).
@@ -103,7 +104,7 @@ pub trait Metric: Send + Sync {
         Ok(Score { confidence, ..self.score_with(&statistics.sum(), signature) })
     }
 
-    /// A score of summed statistics, ready to print.
+    /// The score, ready to print, of statistics that were summed over segments.
     fn score_with(&self, sums: &[f64], signature: Signature) -> Score {
         Score {
             name: self.name(),
@@ -115,7 +116,7 @@ pub trait Metric: Send + Sync {
     }
 }
 
-/// Borrows every string, for the methods of [`Metric`].
+/// Borrows every string as `&str`, which the methods of [`Metric`] take.
 pub fn as_strs<S: AsRef<str>>(texts: &[S]) -> Vec<&str> {
     texts.iter().map(AsRef::as_ref).collect()
 }

@@ -1,9 +1,10 @@
-//! Counting n-grams of whole numbers: words by their number in a sentence, characters by their code point.
+//! Counts n-grams of whole numbers. A number stands for a word, or is the code point of a character.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Multiplicative hashing as in rustc: texts to score are no hostile keys, and counting is mostly hashing.
+/// Multiplicative hashing as in rustc. Texts to be scored are not hostile, and hashing takes most of the time of
+/// counting.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct FastHasher(u64);
 
@@ -28,7 +29,7 @@ impl Hasher for FastHasher {
         self.mix(value as u64);
     }
 
-    // The table takes its buckets from the low bits, the product is best mixed in the high ones.
+    // The table chooses its buckets by the low bits, but the product is mixed best in the high bits.
     fn finish(&self) -> u64 {
         self.0.rotate_left(26)
     }
@@ -36,10 +37,10 @@ impl Hasher for FastHasher {
 
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
-/// How often each n-gram occurs, all orders in one table.
+/// The number of occurrences of each n-gram, with all orders in one table.
 pub(crate) type Counts<'a> = FastMap<&'a [u32], u64>;
 
-/// Gives every different word of a segment and its references a number.
+/// Assigns a number to every distinct word of a segment and its references.
 #[derive(Debug, Default)]
 pub(crate) struct Interner<'a>(FastMap<&'a str, u32>);
 
@@ -56,7 +57,7 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// How many n-grams of this order a sequence has.
+/// The number of n-grams of this order in a sequence of length `len`.
 pub(crate) fn total(len: usize, order: usize) -> u64 {
     (len + 1).saturating_sub(order) as u64
 }
@@ -73,7 +74,7 @@ pub(crate) fn count(tokens: &[u32], max_order: usize) -> Counts<'_> {
     counts
 }
 
-/// For every n-gram the greater of both counts, left in the first table.
+/// Sets the count of every n-gram in the first table to the larger of both counts.
 pub(crate) fn merge_max<'a>(counts: &mut Counts<'a>, other: &Counts<'a>) {
     for (ngram, &count) in other {
         let entry = counts.entry(ngram).or_default();
@@ -81,7 +82,7 @@ pub(crate) fn merge_max<'a>(counts: &mut Counts<'a>, other: &Counts<'a>) {
     }
 }
 
-/// Clipped matches by order: for every n-gram the smaller of both counts.
+/// Clipped matches per order: for every n-gram the smaller of both counts.
 pub(crate) fn matches(
     hypothesis: &Counts<'_>,
     reference: &Counts<'_>,

@@ -1,7 +1,7 @@
-//! NumPy's default generator, so that resamples are those that sacreBLEU draws.
+//! NumPy's default random number generator, so that resamples are those of sacreBLEU.
 //!
-//! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through `SeedSequence`, and `choice` and
-//! `integers` draw from its halved output. NumPy keeps these streams stable across releases.
+//! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through `SeedSequence`.
+//! `choice` and `integers` use the halves of its 64-bit outputs. NumPy keeps these streams stable across releases.
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
@@ -10,7 +10,7 @@ const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 pub(crate) struct NumpyRng {
     state: u128,
     increment: u128,
-    /// The high half of the last 64 bits, if only the low half was used.
+    /// The high half of the last 64 bits, if only the low half has been used.
     half: Option<u32>,
 }
 
@@ -44,7 +44,8 @@ impl NumpyRng {
         word as u32
     }
 
-    /// A whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers` draw it for bounds up to 2^32.
+    /// A random whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers` compute it for bounds
+    /// up to 2^32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "nothing is below {bound}");
         if bound == 1 {
@@ -60,7 +61,7 @@ impl NumpyRng {
     }
 }
 
-/// `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest first.
+/// Random bits like those of `Generator.integers(2, dtype=bool)`: the bits of 32-bit words, lowest first.
 #[derive(Debug, Clone)]
 pub(crate) struct NumpyBits {
     rng: NumpyRng,

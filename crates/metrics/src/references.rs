@@ -2,10 +2,10 @@
 
 use crate::MetricError;
 
-/// How many references the lines have; `nrefs` in a [`Signature`](crate::Signature).
+/// The number of references per line; the field `nrefs` of a [`Signature`](crate::Signature).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceCount {
-    /// Every line has this many.
+    /// Every line has this number of references.
     Fixed(usize),
     /// Some lines lack some references.
     Variable,
@@ -26,7 +26,8 @@ impl std::fmt::Display for ReferenceCount {
     }
 }
 
-/// The references of every line, borrowed. sacreBLEU's "streams" (one text per reference) turned on their side.
+/// The references of every line, borrowed. sacreBLEU has one text ("stream") per reference; here they are grouped by
+/// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct References<'a> {
     streams: Vec<usize>,
@@ -34,12 +35,12 @@ pub struct References<'a> {
 }
 
 impl<'a> References<'a> {
-    /// From whole texts: `streams[r][i]` is reference `r` of line `i`.
+    /// Groups whole texts by line: `streams[r][i]` is reference `r` of line `i`.
     pub fn new<S: AsRef<str>>(streams: &'a [Vec<S>]) -> Self {
         Self::gather(streams, |line| Some(line.as_ref()))
     }
 
-    /// From texts in which single lines may be missing (`None`), as sacreBLEU's library allows.
+    /// Groups texts in which single lines may be missing (`None`), as sacreBLEU's library allows.
     pub fn with_gaps<S: AsRef<str>>(streams: &'a [Vec<Option<S>>]) -> Self {
         Self::gather(streams, |line| line.as_ref().map(AsRef::as_ref))
     }
@@ -66,7 +67,7 @@ impl<'a> References<'a> {
         &self.lines[index]
     }
 
-    /// How many references the lines have.
+    /// The number of references per line.
     pub fn count(&self) -> ReferenceCount {
         let first = self.lines.first().map_or(0, Vec::len);
         if self.lines.iter().all(|line| line.len() == first) {
@@ -76,12 +77,13 @@ impl<'a> References<'a> {
         }
     }
 
-    /// Do these references fit so many hypotheses?
+    /// Checks that the references fit this number of hypotheses.
     ///
     /// # Errors
     /// [`EmptyCorpus`](MetricError::EmptyCorpus), [`NoReferences`](MetricError::NoReferences),
-    /// [`UnequalLengths`](MetricError::UnequalLengths), [`MissingReference`](MetricError::MissingReference). sacreBLEU's
-    /// library cuts the longer side off instead, its command line refuses as here.
+    /// [`UnequalLengths`](MetricError::UnequalLengths), [`MissingReference`](MetricError::MissingReference). For
+    /// texts of unequal length, sacreBLEU's library cuts the longer one off; its command line refuses them, as this
+    /// function does.
     pub fn check(&self, hypotheses: usize) -> Result<(), MetricError> {
         if hypotheses == 0 {
             return Err(MetricError::EmptyCorpus);

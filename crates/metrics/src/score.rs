@@ -1,4 +1,4 @@
-//! A score as every metric reports it, in sacreBLEU's two output formats.
+//! The score that every metric returns, in sacreBLEU's two output formats.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::Signature;
 
-/// Mean and half-width of the 95 % interval of resampled scores.
+/// Mean and 95 % confidence interval of resampled scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Confidence {
     /// Mean of the resampled scores.
@@ -15,18 +15,18 @@ pub struct Confidence {
     pub interval: f64,
 }
 
-/// A score of any metric, with what is needed to print it.
+/// The score of any metric, with everything that is needed to print it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// The metric's name as sacreBLEU prints it: `BLEU`, `chrF2`, `chrF2++`, `TER`.
     pub name: String,
     /// The score on a scale of 100.
     pub value: f64,
-    /// What stands behind the score: precisions and lengths for BLEU, nothing for others.
+    /// Details that are printed after the score: precisions and lengths for BLEU, nothing for other metrics.
     pub verbose: String,
-    /// How it was computed.
+    /// How the score was computed.
     pub signature: Signature,
-    /// Resampled mean and interval, if asked for.
+    /// Mean and interval of resampled scores, if the corpus was resampled.
     pub confidence: Option<Confidence>,
 }
 
@@ -37,12 +37,12 @@ impl Score {
         self.line(&self.signature.to_string(), width)
     }
 
-    /// The same line with abbreviated keys (sacreBLEU's `--short`).
+    /// sacreBLEU's text line with abbreviated keys and `width` decimals (sacreBLEU's `--short`).
     pub fn short_text(&self, width: usize) -> String {
         self.line(&self.signature.short(), width)
     }
 
-    /// The score alone, with its interval if there is one (sacreBLEU's `--score-only`).
+    /// Only the score, with its confidence interval if there is one (sacreBLEU's `--score-only`).
     pub fn score_only(&self, width: usize) -> String {
         match self.shown_confidence() {
             Some(c) => format!("{:.width$} ({})", self.value, confidence_text(c, width)),
@@ -50,7 +50,8 @@ impl Score {
         }
     }
 
-    /// sacreBLEU's `--format json` object: the same keys in the same order, numbers rounded to `width` decimals.
+    /// The object that sacreBLEU prints for `--format json`, with its keys in its order and numbers rounded to
+    /// `width` decimals.
     pub fn json(&self, width: usize) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), self.name.clone().into());
@@ -80,7 +81,7 @@ impl Score {
 }
 
 impl fmt::Display for Score {
-    /// The text line with two decimals, or with the formatter's precision.
+    /// Writes the text line with two decimals, or with the precision of the formatter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(f.precision().unwrap_or(2)))
     }

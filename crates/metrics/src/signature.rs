@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::ReferenceCount;
 
-/// What stands as `version` in every signature.
+/// The value of `version` in every signature.
 pub const VERSION: &str = concat!("burnformer-", env!("CARGO_PKG_VERSION"));
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +14,9 @@ struct Field {
     value: String,
 }
 
-/// A reproducibility signature, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`: the fields of sacreBLEU 2.6.0 in
-/// its order; only `version` names this crate instead.
+/// The signature of a score, which says how it was computed:
+/// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order are those of sacreBLEU 2.6.0; only
+/// `version` names this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     fields: Vec<Field>,
@@ -37,19 +38,19 @@ impl Signature {
         self.fields.push(Field { key, short, value: value.into() });
     }
 
-    /// Says that `count` bootstrap resamples (`bs`) were drawn with this seed.
+    /// Adds the number of bootstrap resamples (`bs`) and their seed.
     #[must_use]
     pub fn with_bootstrap(self, count: usize, seed: u64) -> Self {
         self.with_sampling("bs", count, seed)
     }
 
-    /// Says that `count` trials of approximate randomisation (`ar`) were drawn with this seed.
+    /// Adds the number of trials of approximate randomisation (`ar`) and their seed.
     #[must_use]
     pub fn with_randomization(self, count: usize, seed: u64) -> Self {
         self.with_sampling("ar", count, seed)
     }
 
-    // sacreBLEU puts both between the number of references and the metric's own fields.
+    // sacreBLEU writes both after the number of references and before the metric's own fields.
     fn with_sampling(mut self, key: &'static str, count: usize, seed: u64) -> Self {
         let trials = Field { key, short: key, value: count.to_string() };
         let seed = Field { key: "seed", short: "rs", value: seed.to_string() };
@@ -63,12 +64,12 @@ impl Signature {
         own.chain(std::iter::once(("version", VERSION)))
     }
 
-    /// The value of one field.
+    /// The value of the field `key`; `None` if there is no such field.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fields().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// The form with abbreviated keys, `#:1|c:mixed|e:no|tok:13a|s:exp|v:…` (sacreBLEU's `--short`).
+    /// The signature with abbreviated keys, `#:1|c:mixed|e:no|tok:13a|s:exp|v:…` (sacreBLEU's `--short`).
     pub fn short(&self) -> String {
         let own = self.fields.iter().map(|field| format!("{}:{}|", field.short, field.value));
         format!("{}v:{VERSION}", own.collect::<String>())
@@ -85,12 +86,12 @@ impl fmt::Display for Signature {
     }
 }
 
-/// `yes` or `no`, as signatures write switches.
+/// `yes` or `no`, the values of switches in signatures.
 pub(crate) fn yes_no(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// `lc` or `mixed`, as signatures write case.
+/// `lc` or `mixed`, the values of the field `case`.
 pub(crate) fn case(lowercase: bool) -> &'static str {
     if lowercase { "lc" } else { "mixed" }
 }

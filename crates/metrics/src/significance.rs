@@ -1,28 +1,30 @@
-//! Is one system better than another, or was it luck? Two paired tests over the same lines, as in sacreBLEU.
+//! Two paired significance tests: whether one system is better than another on the same lines, or the difference is
+//! due to chance. Both equal sacreBLEU's.
 
 use crate::bootstrap::{self, Bootstrap};
 use crate::numpy_rng::{NumpyBits, NumpyRng};
 use crate::{Confidence, Metric, MetricError, Statistics};
 
-/// Trials of [`approximate_randomization`] unless told otherwise: sacreBLEU's 10,000 from seed 12345.
+/// Default trials of [`approximate_randomization`]: 10,000 with seed 12345, as in sacreBLEU.
 pub const RANDOMIZATION: Bootstrap = Bootstrap { samples: 10_000, seed: 12345 };
 
-/// What a paired test found.
+/// The result of a paired significance test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedResult {
     /// The baseline's score.
     pub baseline: f64,
     /// The system's score.
     pub system: f64,
-    /// How likely so great a difference is by chance.
+    /// The probability of at least this difference if both systems were equally good.
     pub p_value: f64,
-    /// The baseline's resampled mean and interval, where the test resamples.
+    /// Mean and confidence interval of the baseline, if the test resamples.
     pub baseline_confidence: Option<Confidence>,
-    /// The same of the system.
+    /// Mean and confidence interval of the system, if the test resamples.
     pub system_confidence: Option<Confidence>,
 }
 
-/// Paired bootstrap resampling (Koehn, 2004): both systems are scored on the same resamples (sacreBLEU's `--paired-bs`).
+/// Paired bootstrap resampling (Koehn, 2004): both systems are scored on the same resamples (sacreBLEU's
+/// `--paired-bs`).
 ///
 /// # Errors
 /// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
@@ -50,11 +52,12 @@ pub fn paired_bootstrap(
     })
 }
 
-/// Approximate randomisation (Riezler and Maxwell, 2005): each trial swaps the two systems' outputs of random lines
-/// (sacreBLEU's `--paired-ar`).
+/// Approximate randomisation (Riezler and Maxwell, 2005): each trial exchanges the outputs of the two systems on
+/// random lines (sacreBLEU's `--paired-ar`).
 ///
 /// # Errors
-/// As [`paired_bootstrap`].
+/// [`UnequalSystems`](MetricError::UnequalSystems), [`NoSamples`](MetricError::NoSamples),
+/// [`EmptyCorpus`](MetricError::EmptyCorpus).
 pub fn approximate_randomization(
     metric: &dyn Metric,
     baseline: &Statistics,
@@ -93,7 +96,7 @@ fn check(
     }
 }
 
-/// The sums of two systems whose lines come from one or the other, each line used once.
+/// The sums of two systems after exchanging random lines; each line is used once.
 fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> [Vec<f64>; 2] {
     let mut sums = [baseline.sum_of([]), system.sum_of([])];
     for segment in 0..baseline.len() {
@@ -104,7 +107,8 @@ fn swapped(baseline: &Statistics, system: &Statistics, bits: &mut NumpyBits) -> 
     sums
 }
 
-/// The share of trials that differ by more than the real difference, one added to both counts so that it is never 0.
+/// The share of trials whose difference is larger than the real one. Both counts are increased by one, so it is never
+/// 0.
 fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
     let trials = differences.len();
     let greater = differences.filter(|&difference| difference > real).count();

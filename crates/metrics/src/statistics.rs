@@ -1,6 +1,6 @@
-//! Sufficient statistics: a few numbers a segment, whose sums give the score of any set of segments.
+//! Sufficient statistics: a few numbers per segment, whose sums give the score of any set of segments.
 
-/// One row of numbers for each segment. What a row holds is the metric's affair.
+/// Sufficient statistics with one row of numbers per segment. Each metric defines what its rows hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistics {
     width: usize,
@@ -8,7 +8,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// No segments yet, `width` numbers each.
+    /// An empty table for rows of `width` numbers.
     pub(crate) fn new(width: usize, segments: usize) -> Self {
         Self { width, values: Vec::with_capacity(width * segments) }
     }
@@ -24,22 +24,22 @@ impl Statistics {
         self.values.len() / self.width
     }
 
-    /// Are there no segments?
+    /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The numbers of one segment.
+    /// The numbers of one segment, counted from 0.
     pub fn row(&self, segment: usize) -> &[f64] {
         &self.values[segment * self.width..][..self.width]
     }
 
-    /// The sums over all segments, in order.
+    /// The sums over all segments, added in their order.
     pub fn sum(&self) -> Vec<f64> {
         self.sum_of(0..self.len())
     }
 
-    /// The sums over some segments, each as often as it is named.
+    /// The sums over the given segments. A segment that is given several times counts several times.
     pub fn sum_of(&self, segments: impl IntoIterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.width];
         for segment in segments {
@@ -48,7 +48,7 @@ impl Statistics {
         sums
     }
 
-    /// Adds one segment's numbers to running sums.
+    /// Adds the numbers of one segment to `sums`.
     pub(crate) fn add_row(&self, segment: usize, sums: &mut [f64]) {
         for (sum, value) in sums.iter_mut().zip(self.row(segment)) {
             *sum += value;

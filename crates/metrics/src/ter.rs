@@ -1,6 +1,7 @@
-//! TER (Snover et al., 2006): edits over reference words, where moving a phrase is one edit.
+//! TER (Snover et al., 2006): the number of edits divided by the number of reference words, where moving a phrase is
+//! one edit.
 //!
-//! The search for phrases to move is Tercom's heuristic with the limits that sacreBLEU has taken over, so that scores agree
+//! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over, so that scores agree
 //! with both.
 
 mod alignment;
@@ -14,30 +15,32 @@ use crate::ngram::Interner;
 use crate::signature::{case, yes_no};
 use crate::{Metric, MetricError, ReferenceCount, References, Signature, text, tokenize::tercom};
 
-/// Most cells of the matrix of edit distances, of five bytes each: lines of some 7,000 words.
+/// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines of about 7,000
+/// words.
 const MOST_CELLS: usize = 50_000_000;
 
-/// TER with its options; lower is better. [`Default`] is sacreBLEU's: lower-cased, words between spaces.
+/// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words, separated by spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ter {
-    /// Split off punctuation and undo XML escapes?
+    /// Whether punctuation is split off and XML escapes are undone.
     pub normalized: bool,
-    /// Remove punctuation?
+    /// Whether punctuation is removed.
     pub no_punct: bool,
-    /// Treat Chinese and Japanese characters as words (with `normalized`) and remove their punctuation (with `no_punct`)?
+    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation is removed (with
+    /// `no_punct`).
     pub asian_support: bool,
-    /// Keep case?
+    /// Whether case is kept.
     pub case_sensitive: bool,
 }
 
 /// A TER score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TerScore {
-    /// TER on a scale of 100; may pass 100.
+    /// TER on a scale of 100; it can exceed 100.
     pub score: f64,
-    /// Edits of all lines, each against its nearest reference.
+    /// Number of edits in all lines. Each line is compared with its nearest reference.
     pub num_edits: u64,
-    /// Reference words of all lines, averaged over the references of each.
+    /// Number of reference words in all lines, averaged over the references of each line.
     pub ref_length: f64,
 }
 
@@ -76,14 +79,14 @@ impl Ter {
         tercom::tokenize(text::trim_end(line), self)
     }
 
-    // sacreBLEU sends references through the tokeniser twice, which shows where they are normalised (`3's.` becomes `3's .`,
+    // sacreBLEU tokenises references twice, which changes the result where they are normalised (`3's.` becomes `3's .`,
     // and then `3 's .`).
     fn reference_words(&self, line: &str) -> String {
         let words = self.words(line);
         if self.normalized { self.words(&words) } else { words }
     }
 
-    /// The score of summed statistics.
+    /// The score of statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> TerScore {
         TerScore {
             score: self.value(statistics),
@@ -120,7 +123,7 @@ impl Metric for Ter {
     ) -> Result<(), MetricError> {
         let fits = |a: usize, b: usize| a.saturating_add(1).saturating_mul(b + 1) <= MOST_CELLS;
         for reference in references {
-            // A word has at least a byte.
+            // A word has at least one byte.
             if fits(hypothesis.len(), reference.len()) {
                 continue;
             }
@@ -139,7 +142,7 @@ impl Metric for Ter {
         Ok(())
     }
 
-    /// Edits, average reference length.
+    /// The number of edits and the average reference length.
     fn width(&self) -> usize {
         2
     }

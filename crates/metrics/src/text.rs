@@ -1,4 +1,4 @@
-//! Python's idea of white space, and helpers that the tokenisers share.
+//! White space as Python defines it, and helpers that the tokenisers share.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -17,22 +17,22 @@ pub(crate) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Unicode category P.
+/// Whether `c` is in the Unicode category P.
 pub(crate) fn is_punctuation(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Punctuation
 }
 
-/// Unicode category S.
+/// Whether `c` is in the Unicode category S.
 pub(crate) fn is_symbol(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Symbol
 }
 
-/// Unicode category N.
+/// Whether `c` is in the Unicode category N.
 pub(crate) fn is_number(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Number
 }
 
-/// Puts a space on both sides of every character that `apart` picks.
+/// Puts a space on both sides of every character for which `apart` is true.
 pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for c in text.chars() {
@@ -45,8 +45,8 @@ pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Rewrites neighbouring characters as a regular expression of two one-character groups would: from left to right, without
-/// overlap. `matches` picks a pair, `write` puts its replacement.
+/// Replaces pairs of neighbouring characters from left to right, without overlap, like a regular expression of two
+/// one-character groups. `matches` chooses a pair, `write` writes its replacement.
 pub(crate) fn replace_pairs(
     text: &str,
     matches: impl Fn(char, char) -> bool,

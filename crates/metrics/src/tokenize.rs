@@ -1,4 +1,4 @@
-//! Tokenisers: each turns a line into words with spaces between.
+//! Tokenisers: each turns a line into words that are separated by spaces.
 
 pub(crate) mod international;
 pub(crate) mod moses;
@@ -13,28 +13,28 @@ use std::str::FromStr;
 
 use crate::MetricError;
 
-/// How BLEU splits texts into words, by sacreBLEU's names.
+/// How BLEU divides texts into words, with sacreBLEU's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum BleuTokenizer {
-    /// `13a`: that of mteval-v13a.pl, which WMT uses; the default.
+    /// `13a`, the default: the tokeniser of mteval-v13a.pl, which WMT uses.
     #[default]
     V13a,
-    /// `intl`: mteval-v14.pl's international one, by Unicode's punctuation and symbols.
+    /// `intl`: the international tokeniser of mteval-v14.pl, which uses Unicode's punctuation and symbols.
     International,
     /// `char`: every character is a word.
     Char,
-    /// `zh`: every Chinese character is a word, the rest as 13a.
+    /// `zh`: every Chinese character is a word, and the rest is tokenised as by `13a`.
     Chinese,
-    /// `none`: words stand between spaces already.
+    /// `none`: words are separated by spaces already.
     None,
 }
 
 impl BleuTokenizer {
-    /// All of them.
+    /// All tokenisers.
     pub const ALL: [Self; 5] =
         [Self::V13a, Self::International, Self::Char, Self::Chinese, Self::None];
 
-    /// sacreBLEU's name, as in signatures.
+    /// sacreBLEU's name of the tokeniser, as in signatures.
     pub fn name(self) -> &'static str {
         match self {
             Self::V13a => "13a",
@@ -45,7 +45,7 @@ impl BleuTokenizer {
         }
     }
 
-    /// The line with spaces between words. `none` leaves it as it is, runs of spaces included.
+    /// Puts spaces between words. `none` does not change the line, not even repeated spaces.
     pub fn tokenize(self, line: &str) -> Cow<'_, str> {
         match self {
             Self::V13a => Cow::Owned(mteval::tokenize_13a(line)),
@@ -72,7 +72,7 @@ impl FromStr for BleuTokenizer {
     }
 }
 
-/// A space between every two characters.
+/// Puts a space between every two characters.
 fn spaced(line: &str) -> String {
     let mut out = String::with_capacity(line.len() * 2);
     for (i, c) in line.chars().enumerate() {
@@ -96,7 +96,7 @@ fn squeeze(line: &str) -> String {
     out
 }
 
-/// Undoes the four XML escapes, in mteval's order (so `&amp;lt;` becomes `<`).
+/// Undoes the four XML escapes in mteval's order, so that `&amp;lt;` becomes `<`.
 fn unescape(line: &str) -> Cow<'_, str> {
     if !line.contains('&') {
         return Cow::Borrowed(line);

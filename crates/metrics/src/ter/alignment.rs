@@ -1,21 +1,21 @@
-//! Which hypothesis word stands for which reference word.
+//! The alignment between hypothesis words and reference words.
 
 use super::edit_distance::Edit;
 
-/// An alignment, with the words on each side that are wrong.
+/// An alignment, and the words on each side that are wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Alignment {
-    /// For each reference word the number of hypothesis words up to and including its counterpart: for an inserted word,
-    /// those that stand before it.
+    /// For each reference word, the number of hypothesis words up to and including its counterpart. For an inserted
+    /// word it is the number of hypothesis words before it.
     pub(super) upto: Vec<usize>,
-    /// For each reference word: is it substituted or missing?
+    /// For each reference word, whether it is substituted or missing.
     pub(super) reference_wrong: Vec<bool>,
-    /// For each hypothesis word: is it substituted or superfluous?
+    /// For each hypothesis word, whether it is substituted or superfluous.
     pub(super) hypothesis_wrong: Vec<bool>,
 }
 
 impl Alignment {
-    /// Reads the edits that rewrite the hypothesis into the reference.
+    /// Makes the alignment from the edits that turn the hypothesis into the reference.
     pub(super) fn of(trace: &[Edit]) -> Self {
         let mut alignment =
             Self { upto: Vec::new(), reference_wrong: Vec::new(), hypothesis_wrong: Vec::new() };

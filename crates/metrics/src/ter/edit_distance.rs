@@ -1,11 +1,11 @@
-//! Edit distance near the diagonal, over a hypothesis that changes little by little.
+//! Edit distance near the diagonal, for a hypothesis that changes little by little.
 
 use super::alignment::Alignment;
 
 const BEAM_WIDTH: usize = 25;
 const UNREACHED: u32 = u32::MAX / 2;
 
-/// One step of rewriting the hypothesis into the reference.
+/// One edit when the hypothesis is turned into the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
     Keep,
@@ -14,12 +14,12 @@ pub(super) enum Edit {
     Insert,
 }
 
-/// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one hypothesis; others that
-/// differ in a stretch of words are measured against it.
+/// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one hypothesis.
+/// Hypotheses that differ from it in one range of words are computed with its help.
 pub(super) struct EditDistance<'a> {
     reference: &'a [u32],
     hypothesis: Vec<u32>,
-    /// Reference words a hypothesis word, the slope of the diagonal.
+    /// The number of reference words per hypothesis word, which is the slope of the diagonal.
     slope: f64,
     beam: usize,
     costs: Vec<u32>,
@@ -31,7 +31,7 @@ impl<'a> EditDistance<'a> {
     pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
         let (rows, width) = (hypothesis.len() + 1, reference.len() + 1);
         let slope = if rows > 1 { reference.len() as f64 / hypothesis.len() as f64 } else { 1.0 };
-        // Where lengths differ so much that neighbouring rows would not meet, the beam widens.
+        // If the lengths differ so much that the ranges of neighbouring rows would not overlap, the beam is made wider.
         let wide = (slope / 2.0 + BEAM_WIDTH as f64).ceil() as usize;
         let mut distance = Self {
             reference,
@@ -58,7 +58,7 @@ impl<'a> EditDistance<'a> {
         *self.costs.last().expect("the matrix has at least one cell")
     }
 
-    /// Takes another hypothesis of the same length.
+    /// Replaces the hypothesis by another one of the same length.
     pub(super) fn replace(&mut self, hypothesis: &[u32]) {
         assert_eq!(
             hypothesis.len(),
@@ -85,7 +85,7 @@ impl<'a> EditDistance<'a> {
         }
     }
 
-    /// The columns of a row that the beam reaches; the last row always reaches the end.
+    /// The columns of a row within the beam. The last row always includes the last column.
     fn columns(&self, row: usize) -> std::ops::Range<usize> {
         let diagonal = (row as f64 * self.slope).floor() as usize;
         let end = self.reference.len() + 1;
@@ -93,9 +93,10 @@ impl<'a> EditDistance<'a> {
         diagonal.saturating_sub(self.beam)..if last { end } else { end.min(diagonal + self.beam) }
     }
 
-    /// The distance of another hypothesis of the same length that differs at most in `changed`.
+    /// The distance of another hypothesis of the same length, which differs only within `changed`.
     ///
-    /// Rows before the stretch are those of the matrix; once a row behind it equals the matrix's, so do all that follow.
+    /// Rows before that range are those of the matrix. Once a row after the range equals that of the matrix, all
+    /// following rows do too.
     pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: std::ops::Range<usize>) -> u32 {
         let width = self.reference.len() + 1;
         let [mut above, mut costs] = std::mem::take(&mut self.scratch);
@@ -117,7 +118,7 @@ impl<'a> EditDistance<'a> {
         cost
     }
 
-    /// Which words the cheapest rewriting puts together.
+    /// The alignment of the edits with the lowest cost.
     pub(super) fn alignment(&self) -> Alignment {
         let width = self.reference.len() + 1;
         let (mut row, mut column) = (self.hypothesis.len(), self.reference.len());
@@ -133,8 +134,8 @@ impl<'a> EditDistance<'a> {
     }
 }
 
-/// Cost and last edit of a cell. Of equal costs Tercom prefers keeping or substituting, then (seen from here) deleting, then
-/// inserting.
+/// Cost and last edit of a cell. If costs are equal, Tercom prefers keeping or substituting, then deleting (in the
+/// terms of this function), then inserting.
 fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (u32, Edit) {
     if j == 0 {
         return (above[0] + 1, Edit::Delete);

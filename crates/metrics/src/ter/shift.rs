@@ -1,14 +1,14 @@
-//! Tercom's greedy search for phrases to move.
+//! Tercom's greedy search for phrases to move ("shifts").
 
 use super::alignment::Alignment;
 use super::edit_distance::EditDistance;
 
 const MAX_SHIFT_SIZE: usize = 10;
 const MAX_SHIFT_DISTANCE: usize = 50;
-/// sacreBLEU's own limit on the shifts tried for a sentence.
+/// sacreBLEU's limit on the number of shifts that are tried for one sentence.
 const MAX_CANDIDATES: usize = 1000;
 
-/// A phrase of the hypothesis that also stands in the reference.
+/// A phrase of the hypothesis that also occurs in the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Phrase {
     hypothesis: usize,
@@ -16,7 +16,7 @@ struct Phrase {
     len: usize,
 }
 
-/// Edits that turn the hypothesis into the reference; moving a phrase is one.
+/// The number of edits that turn the hypothesis into the reference. Moving a phrase is one edit.
 pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     if reference.is_empty() {
         return hypothesis.len();
@@ -30,7 +30,7 @@ pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     shifts + distance.cost() as usize
 }
 
-/// The hypothesis after the shift that saves most, if one saves anything and the tries are not used up.
+/// The hypothesis after the shift that saves most edits, if one saves any and the limit on tries is not reached.
 fn best_shift(
     distance: &mut EditDistance<'_>,
     reference: &[u32],
@@ -60,15 +60,15 @@ fn best_shift(
     Some(shifted)
 }
 
-/// Edits saved, length, and the negated places: of two shifts Tercom takes the one that saves more, else the longer, else
-/// the one that starts and lands further to the left.
+/// Edits saved, length, and the negated positions. Of two shifts Tercom takes the one that saves more, then the
+/// longer one, then the one that starts and ends further left.
 type Rank = (i64, usize, i64, i64);
 
 fn rank(saved: i64, phrase: &Phrase, target: usize) -> Rank {
     (saved, phrase.len, -(phrase.hypothesis as i64), -(target as i64))
 }
 
-/// Common phrases of up to ten words whose places are not too far apart.
+/// Common phrases of up to ten words whose positions are not too far apart.
 fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Item = Phrase> + 'a {
     let places = (0..hypothesis.len()).flat_map(|h| {
         let near =
@@ -86,7 +86,8 @@ fn phrases<'a>(hypothesis: &'a [u32], reference: &'a [u32]) -> impl Iterator<Ite
     })
 }
 
-/// Only phrases that are wrong where they are and missing where they belong move, and never into themselves.
+/// Whether the phrase may move: it must be wrong at its position and missing in the reference, and must not move into
+/// itself.
 fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     let misplaced = alignment.hypothesis_wrong[phrase.hypothesis..][..phrase.len].contains(&true);
     let missing = alignment.reference_wrong[phrase.reference..][..phrase.len].contains(&true);
@@ -95,7 +96,8 @@ fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     misplaced && missing && !inside
 }
 
-/// Places to insert the phrase at: before its counterpart and behind each of the counterpart's words, each once.
+/// The positions at which the phrase can be inserted: before its counterpart, and after each word of the counterpart,
+/// without repetitions.
 fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
     let counterpart = &alignment.upto[phrase.reference..][..phrase.len];
     let before = if phrase.reference == 0 { 0 } else { alignment.upto[phrase.reference - 1] };
@@ -107,7 +109,7 @@ fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize
     })
 }
 
-/// Writes the words with the phrase moved to `target`, and returns the stretch that changed.
+/// Writes the words with the phrase moved to `target`, and returns the range that changed.
 fn shift(words: &[u32], phrase: &Phrase, target: usize, out: &mut [u32]) -> std::ops::Range<usize> {
     let Phrase { hypothesis: start, len, .. } = *phrase;
     out.copy_from_slice(words);
@@ -116,7 +118,7 @@ fn shift(words: &[u32], phrase: &Phrase, target: usize, out: &mut [u32]) -> std:
     } else if target > start + len {
         start..target
     } else {
-        // A target inside the phrase counts from its beginning, over the words behind it.
+        // A target inside the phrase is counted from the beginning of the phrase, over the words after it.
         start..(target + len).min(words.len())
     };
     if target < start {

@@ -1,7 +1,9 @@
-//! The tokeniser of Moses for German and English, after `tokenizer.perl` with its normal options (`-l de`, `-l en`).
+//! The tokeniser of Moses for German and English, following `tokenizer.perl` with its normal options (`-l de`,
+//! `-l en`).
 //!
-//! Left out: protected patterns, aggressive hyphen splitting (`-a`), the Penn variant, languages other than these two. Every
-//! step is the Perl script's, character properties those of this build's Unicode version; [`MULTI_DOT`] takes the place of its words `DOTMULTI`.
+//! Deliberately absent: protected patterns, aggressive hyphen splitting (`-a`), the Penn variant, and languages other
+//! than these two. Every step is that of the Perl script; character properties are those of this build's Unicode
+//! version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,16 +13,16 @@ use crate::MetricError;
 use crate::text::{is_number, pad_chars, replace_pairs};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Stands for each dot of `..` or more while single periods are split off. A code point that is no character and never
-/// stands in a text.
+/// Replaces each dot of `..` or more dots while single periods are split off. It is a code point that is not a
+/// character and does not occur in texts.
 const MULTI_DOT: char = '\u{fdd0}';
 
 /// A language with tokenisation rules of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MosesLanguage {
-    /// `de`
+    /// German, `de`.
     German,
-    /// `en`
+    /// English, `en`.
     English,
 }
 
@@ -52,7 +54,7 @@ impl FromStr for MosesLanguage {
     }
 }
 
-/// The line in Moses' words with spaces between, special characters as XML escapes.
+/// Tokenises a line as Moses does: words separated by spaces, special characters as XML escapes.
 pub fn moses_tokenize(line: &str, language: MosesLanguage) -> String {
     let line = pad_chars(&clean(line), |c| !is_alnum(c) && !is_common(c));
     let line = split_commas(&join_dots(&line));
@@ -61,7 +63,7 @@ pub fn moses_tokenize(line: &str, language: MosesLanguage) -> String {
     escape(&restore_dots(&split_last_apostrophe(&line)))
 }
 
-/// Single spaces, no control characters, nothing around.
+/// Replaces runs of spaces by one, and removes control characters and spaces at both ends.
 fn clean(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split(char::is_whitespace) {
@@ -85,12 +87,12 @@ fn is_alnum(c: char) -> bool {
     c.is_alphabetic() || c.general_category() == GeneralCategory::DecimalNumber
 }
 
-/// What later steps decide about.
+/// Characters about which later steps decide.
 fn is_common(c: char) -> bool {
     matches!(c, ' ' | '.' | '\'' | '`' | ',' | '-')
 }
 
-/// Runs of two dots or more become words of their own.
+/// Makes words of runs of two dots or more.
 fn join_dots(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -111,7 +113,7 @@ fn restore_dots(line: &str) -> String {
     line.replace(MULTI_DOT, ".")
 }
 
-/// Commas are words of their own, except between digits.
+/// Makes words of commas, except between digits.
 fn split_commas(line: &str) -> String {
     let line = replace_pairs(
         line,
@@ -129,7 +131,8 @@ fn split_commas(line: &str) -> String {
     }
 }
 
-/// English contractions split before the apostrophe (`do n't` is Penn's; Moses writes `don 't`); in German it stands alone.
+/// Splits English contractions before the apostrophe (Moses writes `don 't`; `do n't` is Penn's form). In German the
+/// apostrophe becomes a word.
 fn split_apostrophes(line: &str, language: MosesLanguage) -> String {
     match language {
         MosesLanguage::German => pad_chars(line, |c| c == '\''),
@@ -146,7 +149,7 @@ fn split_contractions(line: &str) -> String {
     around_apostrophes(&line, |a, b| is_number(a) && b == 's', " '")
 }
 
-/// Replaces apostrophes whose two neighbours match, from left to right without overlap.
+/// Replaces apostrophes whose two neighbours satisfy `matches`, from left to right without overlap.
 fn around_apostrophes(line: &str, matches: impl Fn(char, char) -> bool, with: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut out = String::with_capacity(line.len() * 2);
@@ -165,9 +168,9 @@ fn around_apostrophes(line: &str, matches: impl Fn(char, char) -> bool, with: &s
     out
 }
 
-/// Splits the period off words, unless they are abbreviations or the sentence goes on in lower case.
+/// Splits the period off a word, unless the word is an abbreviation or the sentence continues in lower case.
 fn split_periods(line: &str, language: MosesLanguage) -> String {
-    // As Perl splits: neighbouring spaces enclose an empty word, except at the end.
+    // As in Perl, there is an empty word between two neighbouring spaces, except at the end.
     let words: Vec<&str> = line.trim_end_matches(' ').split(' ').collect();
     let split = words.iter().enumerate().map(|(i, word)| match word.strip_suffix('.') {
         Some(stem)
@@ -181,7 +184,7 @@ fn split_periods(line: &str, language: MosesLanguage) -> String {
 }
 
 fn ends_sentence(stem: &str, next: Option<&str>, language: MosesLanguage) -> bool {
-    // A last word is hardly an abbreviation.
+    // The last word of a line is unlikely to be an abbreviation.
     let Some(next) = next else { return true };
     let initials = stem.contains('.') && stem.contains(char::is_alphabetic);
     let goes_on = match moses_prefixes::breaking(stem, language) {
@@ -192,7 +195,7 @@ fn ends_sentence(stem: &str, next: Option<&str>, language: MosesLanguage) -> boo
     !(initials || goes_on || next.starts_with(char::is_lowercase))
 }
 
-/// `.'` at the end of a sentence.
+/// Splits `.'` off the end of a sentence.
 fn split_last_apostrophe(line: &str) -> String {
     line.strip_suffix(".'").map_or_else(|| line.to_owned(), |head| format!("{head} . '"))
 }

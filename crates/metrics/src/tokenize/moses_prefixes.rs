@@ -1,19 +1,20 @@
-//! Words whose period does not end a sentence: Moses' `nonbreaking_prefix.de` and `.en`, in the edition of sacremoses (MIT).
+//! Words whose period does not end a sentence: Moses' `nonbreaking_prefix.de` and `.en`, in the edition of sacremoses
+//! (MIT).
 
 use super::moses::MosesLanguage;
 
-/// Does a period behind a word end the sentence?
+/// Whether a period after a word ends the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaking {
-    /// No, the word is an abbreviation.
+    /// It does not: the word is an abbreviation.
     Never,
-    /// Not before a number (`No. 5`).
+    /// It does, unless a number follows (`No. 5`).
     UnlessNumber,
-    /// Yes.
+    /// It does.
     Always,
 }
 
-/// Titles and the like, in both lists.
+/// Titles and similar words that are in both lists.
 const COMMON: &str = "
     Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Ens Gen Gov Hon Hosp Insp Lt
     MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc
@@ -35,7 +36,7 @@ const ENGLISH: &str = "Drs Hr v rev Rs Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov D
 
 const ENGLISH_BEFORE_NUMBERS: &str = "No Art pp";
 
-/// What a period behind `word` means.
+/// Whether a period after `word` ends the sentence.
 pub(super) fn breaking(word: &str, language: MosesLanguage) -> Breaking {
     let never = match language {
         MosesLanguage::German => {
@@ -62,7 +63,7 @@ fn is_letter(word: &str) -> bool {
     matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z'])
 }
 
-/// 1 to 99: German writes ordinals with a period.
+/// Whether the word is a number from 1 to 99: German writes ordinals with a period.
 fn is_ordinal(word: &str) -> bool {
     matches!(word.as_bytes(), [b'1'..=b'9'] | [b'1'..=b'9', b'0'..=b'9'])
 }

@@ -1,11 +1,11 @@
 //! The tokeniser of mteval-v13a.pl.
 //!
-//! Its rules are about ASCII alone, so they run over bytes: the bytes of other characters are "no digit" and "no period" like
-//! the characters themselves.
+//! Its rules concern only ASCII characters, so they work on bytes. The bytes of other characters count as "not a
+//! digit" and "not a period", like the characters themselves.
 
 use super::{squeeze, unescape};
 
-/// `13a`: entities and line ends undone, then [`split_punctuation`].
+/// Tokenises as `13a`: undoes entities and line ends, then calls [`split_punctuation`].
 pub(crate) fn tokenize_13a(line: &str) -> String {
     let line = unescape_13a(line);
     split_punctuation(&format!(" {line} "))
@@ -16,12 +16,12 @@ fn unescape_13a(line: &str) -> String {
     unescape(&plain).into_owned()
 }
 
-/// The rules for Western languages, which 13a and zh share: four substitutions, then single spaces.
+/// The rules for Western languages, which 13a and zh share: four substitutions, then repeated spaces are removed.
 pub(crate) fn split_punctuation(line: &str) -> String {
     squeeze(&points_and_dashes_spaced(&pad_ascii(line)))
 }
 
-/// The last three of the four substitutions, with all the spaces left in.
+/// The last three of the four substitutions, without removing repeated spaces.
 pub(crate) fn points_and_dashes_spaced(line: &str) -> String {
     let bytes = points_after_non_digits(line.as_bytes());
     let bytes = points_before_non_digits(&bytes);

@@ -4,7 +4,7 @@ use super::{mteval, squeeze, unescape};
 use crate::Ter;
 use crate::text::pad_chars;
 
-/// The words that TER compares.
+/// Divides a line into the words that TER compares.
 pub(crate) fn tokenize(line: &str, options: &Ter) -> String {
     let mut line = if options.case_sensitive { line.to_owned() } else { line.to_lowercase() };
     if options.normalized {
@@ -21,7 +21,7 @@ pub(crate) fn tokenize(line: &str, options: &Ter) -> String {
     squeeze(&line)
 }
 
-/// As 13a, with possessives split off and other line ends.
+/// Like 13a, but splits off possessives and treats line ends differently.
 fn normalize(line: &str) -> String {
     let line = line.replace("\n-", "").replace('\n', " ");
     let line = mteval::pad_ascii(&format!(" {} ", unescape(&line)));
