@@ -5,13 +5,13 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
-/// Why a picture was not made.
+/// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// The file's name says no format.
+    /// The name of the file has no extension of a known format.
     #[error("{}: a picture's name ends in .png or .svg", path.display())]
     Format {
-        /// The name given.
+        /// The given path.
         path: PathBuf,
     },
     /// The file cannot be written.
@@ -19,7 +19,7 @@ pub enum ViewError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: std::io::Error,
     },
     /// There is nothing to show.
@@ -33,17 +33,17 @@ pub enum ViewError {
     Drawing(String),
 }
 
-/// How a picture is written.
+/// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Pixels.
+    /// PNG: pixels.
     Png,
-    /// Lines and text, for any size.
+    /// SVG: lines and text, for any size.
     Svg,
 }
 
 impl Format {
-    /// The format that a file's name ends in.
+    /// The format for the extension of a file name.
     ///
     /// # Errors
     /// [`ViewError::Format`] if it is neither `.png` nor `.svg`.
@@ -60,36 +60,36 @@ impl Format {
 pub(crate) type Area<B> = DrawingArea<B, Shift>;
 pub(crate) type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
-/// What can be drawn on any of plotters' backends. All sizes are multiplied by `scale`.
+/// Anything that can be drawn on a backend of plotters. All sizes are multiplied by `scale`.
 pub trait Draw {
-    /// Width and height at scale 1; what is missing if there is nothing to draw.
+    /// Width and height at scale 1. An error if there is nothing to draw.
     fn size(&self) -> Result<(u32, u32), ViewError>;
 
-    /// Draws onto a white area of that size.
+    /// Draws onto a white area of the size [`size`](Self::size) times `scale`.
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B>;
 }
 
-/// Widest PNG that is drawn at double size, in pixels.
+/// Largest width, in pixels, of a PNG that is drawn at double size.
 const DOUBLED: u32 = 2000;
 
-/// Everything that becomes a PNG or an SVG.
+/// A picture that can be saved as PNG or SVG.
 pub trait Picture {
-    /// The picture as an SVG document.
+    /// Returns the picture as an SVG document.
     ///
     /// # Errors
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
     fn to_svg(&self) -> Result<String, ViewError>;
 
-    /// The picture as a PNG file's bytes, at double size (for print) unless that gets very large.
+    /// Returns the bytes of a PNG file, at double size for print unless that would be very large.
     ///
     /// # Errors
-    /// As [`to_svg`](Self::to_svg).
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`].
     fn to_png(&self) -> Result<Vec<u8>, ViewError>;
 
-    /// Writes the picture to `path`, in the format that its name ends in.
+    /// Writes the picture to `path`, in the format of its extension.
     ///
     /// # Errors
-    /// As [`to_svg`](Self::to_svg); [`ViewError::Format`]; [`ViewError::Unwritable`].
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`]; [`ViewError::Format`]; [`ViewError::Unwritable`].
     fn save(&self, path: &Path) -> Result<(), ViewError> {
         let bytes = match Format::of(path)? {
             Format::Png => self.to_png()?,
@@ -145,7 +145,7 @@ fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, ViewError> 
     Ok(bytes)
 }
 
-/// The embedded font by the name that SVG viewers know.
+/// The name of the font in SVG documents, which every viewer knows.
 const FONT: &str = "sans-serif";
 
 fn register() {
@@ -157,7 +157,7 @@ fn register() {
     });
 }
 
-/// Text of `size` units.
+/// The style of text with a height of `size` units.
 pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }

@@ -9,21 +9,21 @@ use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::ticks::{self, Marked};
 pub(crate) use look::Look;
 
-/// How an axis counts.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// Equal steps are equal differences.
+    /// Linear: equal distances are equal differences.
     Linear,
-    /// Equal steps are equal ratios, marked at powers of this base; values must be positive.
+    /// Logarithmic: equal distances are equal ratios. Marks are at powers of this base. Values must be positive.
     Log(f64),
 }
 
-/// One axis of a chart. Its range is what the points need.
+/// One axis of a chart. Its range is that of the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it counts, with its unit.
+    /// The quantity on the axis, with its unit.
     pub label: String,
-    /// How it counts.
+    /// The scale of the axis.
     pub scale: Scale,
 }
 
@@ -43,7 +43,7 @@ impl Axis {
         Self { label: label.into(), scale: Scale::Log(2.0) }
     }
 
-    /// The place of `value` on the axis; `None` if it has none.
+    /// The position of `value` on the axis; `None` if it has none.
     fn place(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => Some(value).filter(|v| v.is_finite()),
@@ -51,7 +51,7 @@ impl Axis {
         }
     }
 
-    /// Lowest and highest place of `places`, widened where they are one.
+    /// Lowest and highest of `places`; a range of length zero is widened.
     fn range(&self, places: impl Iterator<Item = f64>) -> (f64, f64) {
         let ends = places.fold(None, |ends, p| match ends {
             None => Some((p, p)),
@@ -64,7 +64,7 @@ impl Axis {
         }
     }
 
-    /// The places from `low` to `high`, with marks.
+    /// The range from `low` to `high` with its marks.
     fn marked(&self, (low, high): (f64, f64)) -> Marked {
         match self.scale {
             Scale::Linear => Marked::linear(low..high, ticks::linear(low, high, 6)),
@@ -76,61 +76,61 @@ impl Axis {
     }
 }
 
-/// A named line of points, in the order they are joined. Points without a place (a diverged loss,
+/// A named line of points, in the order in which they are joined. Points that have no position on the axes (NaN, or
 /// zero on a logarithmic axis) are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What the legend calls it; series of one name look the same in every chart of a figure.
+    /// The name in the legend. Series with the same name look the same in every chart of a figure.
     pub name: String,
-    /// `(x, y)`.
+    /// The points `(x, y)`.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Series {
-    /// A series called `name`.
+    /// A series with this name and these points.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points }
     }
 }
 
-/// Lines over one pair of axes.
+/// A chart: lines over one pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// The title of the chart.
     pub title: String,
-    /// The axis to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
 }
 
-/// Charts side by side under one legend.
+/// Several charts side by side with one legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The charts, row by row.
     pub charts: Vec<Chart>,
-    /// Charts in a row.
+    /// Number of charts per row.
     pub columns: usize,
 }
 
-/// A chart among others, and one alone.
+/// The size of a chart in a figure of several, and the size of one alone.
 const CHART: (u32, u32) = (480, 320);
 const SINGLE: (u32, u32) = (720, 440);
 const LEGEND_LINE: u32 = 24;
 const TITLE_SIZE: f64 = 15.0;
 const LABEL_SIZE: f64 = 12.0;
-/// Most markers on a line.
+/// Largest number of markers on a line.
 const MARKERS: usize = 10;
 
 impl Figure {
-    /// A figure of one chart.
+    /// A figure with one chart.
     pub fn of(chart: Chart) -> Self {
         Self { charts: vec![chart], columns: 1 }
     }
 
-    /// The names of all series, in the order they first appear: the place of a name decides its look.
+    /// The names of all series in the order of first appearance. The index of a name decides how its series look.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.charts.iter().flat_map(|chart| &chart.series) {
@@ -155,7 +155,7 @@ impl Figure {
         self.chart_size().0 * self.grid().1 as u32
     }
 
-    /// Names in a line of the legend.
+    /// Number of names per line of the legend.
     fn legend_columns(&self) -> usize {
         let longest = self.names().iter().map(|name| name.chars().count()).max().unwrap_or(0);
         ((self.width() as usize - 40) / (60 + 8 * longest)).max(1)
@@ -185,7 +185,7 @@ impl Figure {
     }
 }
 
-/// The range with `share` of it added at both ends, so that no marker is cut.
+/// The range, widened at both ends by `share` of its length, so that no marker is cut off.
 fn roomy((low, high): (f64, f64), share: f64) -> (f64, f64) {
     let room = share * (high - low);
     (low - room, high + room)
@@ -217,7 +217,7 @@ impl Draw for Figure {
 }
 
 impl Chart {
-    /// The places of a series' points that have one.
+    /// The positions of those points of a series that have one.
     fn places<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
         series.points.iter().filter_map(|&(x, y)| self.x.place(x).zip(self.y.place(y)))
     }
@@ -245,7 +245,7 @@ impl Chart {
             .draw()?;
         for series in &self.series {
             let look = Look::of(names.iter().position(|name| *name == series.name).unwrap_or(0));
-            // In pixels, so that dashes are even whatever the axes.
+            // In pixels, so that dashes have the same length whatever the axes are.
             let plot = chart.plotting_area();
             let points = self.places(series).map(|place| plot.map_coordinate(&place));
             let points: Vec<(i32, i32)> = points.collect();

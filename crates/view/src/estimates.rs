@@ -5,29 +5,29 @@ use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::chart::Look;
 use crate::ticks;
 
-/// Estimates with their intervals, a line each: what meta-analyses call a forest plot.
+/// Estimates with their intervals, one row each. Meta-analyses call it a forest plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimates {
-    /// What it shows.
+    /// The title of the picture.
     pub title: String,
-    /// What is estimated, with its unit.
+    /// The quantity that is estimated, with its unit.
     pub x: String,
-    /// Who estimates, as the legend calls them.
+    /// The names of the series of estimates, for the legend.
     pub names: Vec<String>,
-    /// The lines, from the top.
+    /// The rows, from top to bottom.
     pub rows: Vec<EstimateRow>,
 }
 
-/// One line of [`Estimates`].
+/// One row of [`Estimates`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct EstimateRow {
-    /// What stands to the left.
+    /// The text to the left of the row.
     pub label: String,
-    /// An estimate for each name, where there is one.
+    /// One estimate per name; `None` if there is none.
     pub points: Vec<Option<Estimate>>,
 }
 
-/// A value and how sure it is.
+/// A value with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The value.
@@ -42,7 +42,7 @@ const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 68.0;
 const BELOW: f64 = 52.0;
 const ROW: f64 = 26.0;
-/// Between the marks of one line.
+/// Vertical distance between the marks of one row.
 const APART: f64 = 7.0;
 
 impl Estimates {
@@ -50,7 +50,7 @@ impl Estimates {
         self.rows.iter().flat_map(|row| row.points.iter().flatten().copied())
     }
 
-    /// The ends of the axis: all intervals, and a little room.
+    /// The range of the axis: all intervals and a margin.
     fn range(&self) -> (f64, f64) {
         let low = self.all().map(|e| e.value - e.half_width).fold(f64::INFINITY, f64::min);
         let high = self.all().map(|e| e.value + e.half_width).fold(f64::NEG_INFINITY, f64::max);
@@ -62,7 +62,7 @@ impl Estimates {
         ABOVE + BELOW + ROW * self.rows.len() as f64
     }
 
-    /// Pixels from the left of `value`.
+    /// The horizontal position of `value` in pixels.
     fn place(&self, value: f64, scale: f64) -> i32 {
         let (low, high) = self.range();
         let width = f64::from(WIDTH) - LABELS - RIGHT;
@@ -75,7 +75,7 @@ impl Estimates {
         let centered = |size| text(size, scale).pos(Pos::new(HPos::Center, VPos::Top));
         for mark in ticks::linear(low, high, 8) {
             let x = self.place(mark, scale);
-            // Zero is where nothing changes.
+            // Zero means no change, so its line is darker.
             let style = BLACK.mix(if mark.abs() < 1e-9 { 0.6 } else { 0.12 }).stroke_width(1);
             area.draw(&PathElement::new(vec![(x, top), (x, bottom)], style))?;
             let at = (x, bottom + pixels(6.0, scale));

@@ -4,18 +4,18 @@ use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::palette::diverging;
 use crate::ticks::{self, Marked};
 
-/// A matrix of signed values as colours: blue below 0, white at 0, vermilion above.
+/// A matrix of signed values as colours: blue below 0, white at 0, vermilion (orange-red) above.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// What it shows.
+    /// The title of the picture.
     pub title: String,
-    /// What columns count.
+    /// The quantity on the columns.
     pub x: String,
-    /// What rows count, the first row at the bottom.
+    /// The quantity on the rows; the first row is at the bottom.
     pub y: String,
-    /// The rows, of one length.
+    /// The rows, all of the same length.
     pub rows: Vec<Vec<f64>>,
-    /// The value of the darkest colour; its negative is the darkest blue.
+    /// The value with the darkest vermilion; its negative has the darkest blue.
     pub limit: f64,
 }
 
@@ -59,7 +59,7 @@ impl HeatMap {
         Ok(())
     }
 
-    /// The bar that says which colour is which value.
+    /// Draws the colour bar, which shows the value of each colour.
     fn draw_bar<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         const STEPS: i32 = 100;
         let (top, height, left, width) = (60.0, 260.0, 10.0, 16.0);

@@ -1,12 +1,12 @@
 //! Pictures of a Transformer at work: attention maps and curves, as HTML, PNG, SVG and text.
 //!
-//! Plain numbers go in, documents come out: this crate knows no model, no tokeniser and no Burn, so
-//! that any program can draw what it measured. The trade-off taken: one look for everything, chosen
-//! for print and for colour-blind readers (Okabe and Ito's palette, and dashes and markers beside the
-//! colours), and one embedded font (DejaVu Sans, see `fonts/LICENSE`) instead of a search for the
-//! system's, so that a picture has the same bytes on every machine.
+//! The crate takes plain numbers and returns documents. It depends on no model, no tokeniser and no Burn, so
+//! that any program can draw what it measured. Everything has one look, chosen
+//! for print and for colour-blind readers: Okabe and Ito's palette, with dashes and markers in addition to
+//! colours. The font is embedded (DejaVu Sans, see `fonts/LICENSE`) and not searched for on the
+//! system, so that a picture has the same bytes on every machine.
 //!
-//! | to show | take |
+//! | to show | use |
 //! |---|---|
 //! | attention in a browser | [`page`] |
 //! | attention in print | [`HeadGrid`] |
@@ -24,11 +24,11 @@
 //! let chart = Chart {
 //!     title: "Halving".into(),
 //!     x: Axis::linear("steps"),
-//!     y: Axis::log("what is left"),
+//!     y: Axis::log("remaining"),
 //!     series: vec![Series::new("exact", halving)],
 //! };
 //! let svg = Figure::of(chart).to_svg()?;
-//! assert!(svg.starts_with("<svg") && svg.contains("what is left"));
+//! assert!(svg.starts_with("<svg") && svg.contains("remaining"));
 //! # Ok::<(), burnformer_view::ViewError>(())
 //! ```
 
@@ -46,7 +46,7 @@ pub use chart::{Axis, Chart, Figure, Scale, Series};
 pub use estimates::{Estimate, EstimateRow, Estimates};
 pub use heat::HeatMap;
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,7 +1,7 @@
 use plotters::style::RGBColor;
 
-/// Okabe and Ito's colours (2008), which the common kinds of colour blindness tell apart; yellow is
-/// left out, since it is hard to see on white.
+/// The colours of Okabe and Ito (2008), which people with the common kinds of colour blindness can tell apart. Yellow
+/// is left out because it is hard to see on white.
 pub(crate) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -12,11 +12,11 @@ pub(crate) const SERIES: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// From white over sky blue to a dark blue: lightness falls steadily, so it survives a grey printer.
+/// From white through sky blue to dark blue. Lightness falls steadily, so the order is visible in grey too.
 const SEQUENTIAL: [RGBColor; 3] =
     [RGBColor(255, 255, 255), RGBColor(86, 180, 233), RGBColor(8, 40, 88)];
 
-/// From dark blue over white to dark vermilion.
+/// From dark blue through white to dark vermilion.
 const DIVERGING: [RGBColor; 5] = [
     RGBColor(0, 60, 110),
     RGBColor(86, 180, 233),
@@ -30,12 +30,12 @@ pub(crate) fn sequential(weight: f64) -> RGBColor {
     interpolate(&SEQUENTIAL, weight)
 }
 
-/// The colour of a value from −1 (blue) over 0 (white) to 1 (vermilion).
+/// The colour of a value from −1 (blue) through 0 (white) to 1 (vermilion).
 pub(crate) fn diverging(value: f64) -> RGBColor {
     interpolate(&DIVERGING, (value + 1.0) / 2.0)
 }
 
-/// The colour at `place` (0 to 1) of evenly spaced `stops`.
+/// The colour at `place`, from 0 to 1, between evenly spaced `stops`.
 fn interpolate(stops: &[RGBColor], place: f64) -> RGBColor {
     let place = if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 };
     let place = place * (stops.len() - 1) as f64;

@@ -1,11 +1,11 @@
-//! Where an axis is marked, and how its numbers are written.
+//! The marks of an axis and how their numbers are written.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 
-/// A range of places with its marks; on a logarithmic one a place is the logarithm of its value.
+/// A range of an axis with its marks. On a logarithmic axis, positions are logarithms of values.
 pub(crate) struct Marked {
     range: Range<f64>,
     marks: Vec<f64>,
@@ -13,12 +13,12 @@ pub(crate) struct Marked {
 }
 
 impl Marked {
-    /// Places that are values.
+    /// A range whose positions are the values themselves.
     pub(crate) fn linear(range: Range<f64>, marks: Vec<f64>) -> Self {
         Self { range, marks, logarithmic: false }
     }
 
-    /// Places that are natural logarithms of values.
+    /// A range whose positions are the natural logarithms of values.
     pub(crate) fn logarithmic(range: Range<f64>, marks: Vec<f64>) -> Self {
         Self { range, marks, logarithmic: true }
     }
@@ -47,7 +47,7 @@ impl ValueFormatter<f64> for Marked {
     }
 }
 
-/// Round numbers (1, 2 or 5 times a power of ten apart) from `low` to `high`, about `count` of them.
+/// About `count` round numbers from `low` to `high`; their distance is 1, 2 or 5 times a power of ten.
 pub(crate) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
     let raw = (high - low) / count.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -58,8 +58,7 @@ pub(crate) fn linear(low: f64, high: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// Powers of `base` from `low` to `high`; where they are fewer than three, also their doubles and
-/// fivefolds.
+/// Powers of `base` from `low` to `high`. If there are fewer than three, also two and five times these powers.
 pub(crate) fn logarithmic(low: f64, high: f64, base: f64) -> Vec<f64> {
     let first = (low.ln() / base.ln() - 1e-9).floor() as i32;
     let last = (high.ln() / base.ln() + 1e-9).ceil() as i32;
@@ -72,7 +71,7 @@ pub(crate) fn logarithmic(low: f64, high: f64, base: f64) -> Vec<f64> {
     multiples.filter(inside).collect()
 }
 
-/// A number as short as it can be said: `2000`, `0.25`, `7e-5`.
+/// A number in its shortest form: `2000`, `0.25`, `7e-5`.
 pub(crate) fn label(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e6).contains(&size) {

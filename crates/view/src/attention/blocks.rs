@@ -2,11 +2,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Matrix;
 
-/// Shades and the weight from which each stands.
+/// The characters, each with the smallest weight for which it is used.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
-/// `weights` in shades for a terminal: a row for each of `queries` under the `keys`, which are written
-/// downwards. Ends with a line that explains the shades.
+/// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column per key of
+/// `keys`, which are written downwards. The last line explains the characters.
 pub fn blocks(queries: &[String], keys: &[String], weights: &Matrix) -> String {
     let margin = queries.iter().map(|query| query.width()).max().unwrap_or(0);
     let mut text = heads(keys, margin);
@@ -20,7 +20,7 @@ pub fn blocks(queries: &[String], keys: &[String], weights: &Matrix) -> String {
     text + &format!("{} {}\n", " ".repeat(margin), legend.join("  "))
 }
 
-/// The keys, one character a line, each over its two columns.
+/// The keys, one character per line, each above its two columns.
 fn heads(keys: &[String], margin: usize) -> String {
     let height = keys.iter().map(|key| key.chars().count()).max().unwrap_or(0);
     let keys: Vec<Vec<char>> = keys.iter().map(|key| key.chars().collect()).collect();

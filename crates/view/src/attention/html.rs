@@ -6,7 +6,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What the page's script reads.
+/// The data for the script of the page.
 #[derive(Serialize)]
 struct Data<'a> {
     sentences: Vec<PageSentence<'a>>,
@@ -26,22 +26,23 @@ struct PagePanel<'a> {
     title: &'static str,
     queries: &'a [String],
     keys: &'a [String],
-    /// `[layer][head]`, each row by row in thousandths: a page a third as long as one of floats.
+    /// `[layer][head]`, each row by row in thousandths, which makes the page a third as long as with floats.
     layers: Vec<Vec<Vec<u16>>>,
 }
 
-/// One HTML page over `sentences` that needs nothing else: no network, no other file.
+/// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses neither the
+/// network nor other files.
 ///
-/// The reader chooses sentence, kind, layer and head (or the mean of heads), and reads weights by
-/// pointing or with the arrow keys. The choice stands in the address, after `#`, as
+/// The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by
+/// pointing at them or with the arrow keys. The address of the page contains the choice after `#`, as
 /// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
     let data = Data { sentences: sentences.iter().map(PageSentence::from).collect() };
     let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
-    // Inside a script element only `<` could end it: JSON has its own way to write that.
+    // Only `<` could end the script element, so it is written as a JSON escape.
     let data = data.replace('<', "\\u003c");
     let (title, style, script) = (escaped(title), STYLE.to_string(), SCRIPT.to_string());
-    // The data comes last, so that nothing in it is taken for a placeholder.
+    // The data is filled in last, so that no text in it is taken for a placeholder.
     let parts = [("title", title), ("style", style), ("script", script), ("data", data)];
     let put = |page: String, (name, part): (&str, String)| {
         page.replace(&format!("{{{{{name}}}}}"), &part)

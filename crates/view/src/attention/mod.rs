@@ -1,4 +1,4 @@
-//! Attention weights beside the text they belong to.
+//! Attention weights together with the tokens that they belong to.
 
 mod blocks;
 mod html;
@@ -11,7 +11,7 @@ pub use blocks::blocks;
 pub use html::page;
 pub use picture::HeadGrid;
 
-/// The weights of one head: a row for each query, a column for each key.
+/// The attention weights of one head: one row per query, one column per key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     columns: usize,
@@ -19,7 +19,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of `values`, row by row.
+    /// A matrix with the given number of columns; `values` holds it row by row.
     ///
     /// # Panics
     /// If the values do not fill whole rows.
@@ -34,7 +34,7 @@ impl Matrix {
         self.values.chunks_exact(self.columns.max(1))
     }
 
-    /// The mean of matrices of one size; empty if there are none.
+    /// The mean of matrices of the same size; an empty matrix if there are none.
     pub fn mean(all: &[Self]) -> Self {
         let Some(first) = all.first() else { return Self::new(0, Vec::new()) };
         let mut values = vec![0.0; first.values.len()];
@@ -46,7 +46,7 @@ impl Matrix {
     }
 }
 
-/// As a list of rows.
+/// Serialised as a list of rows.
 impl Serialize for Matrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.rows().len()))?;
@@ -55,20 +55,20 @@ impl Serialize for Matrix {
     }
 }
 
-/// Which positions look at which.
+/// The kind of attention: which positions attend to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PanelKind {
-    /// The source at itself.
+    /// Encoder self-attention: source positions attend to source positions.
     Encoder,
-    /// The target at what is written of it.
+    /// Decoder self-attention: target positions attend to the target positions so far.
     Decoder,
-    /// The target at the source.
+    /// Cross-attention: target positions attend to source positions.
     Cross,
 }
 
 impl PanelKind {
-    /// Its name in addresses, JSON and options.
+    /// The name of the kind in addresses, JSON and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::Encoder => "encoder",
@@ -77,7 +77,7 @@ impl PanelKind {
         }
     }
 
-    /// Its name for readers.
+    /// The name of the kind for readers.
     pub fn title(self) -> &'static str {
         match self {
             Self::Encoder => "Encoder self-attention",
@@ -90,18 +90,19 @@ impl PanelKind {
 /// One kind of attention in every layer and head.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
-    /// Which positions look at which.
+    /// Which positions attend to which.
     pub kind: PanelKind,
-    /// The tokens that look, a row each.
+    /// The tokens that attend, one per row.
     pub queries: Vec<String>,
-    /// The tokens looked at, a column each.
+    /// The tokens that are attended to, one per column.
     pub keys: Vec<String>,
-    /// `[layer][head]`.
+    /// The weights, `[layer][head]`.
     pub layers: Vec<Vec<Matrix>>,
 }
 
 impl Panel {
-    /// The weights of `head`, or the mean of all heads, in `layer` (both from 0), if they exist.
+    /// The weights of `head` in `layer` (both counted from 0), or the mean of all heads if `head` is `None`. Returns
+    /// `None` if there is no such layer or head.
     pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<Matrix> {
         let heads = self.layers.get(layer)?;
         match head {
@@ -111,16 +112,16 @@ impl Panel {
     }
 }
 
-/// A sentence pair and what a model looks at in it.
+/// A sentence pair with the attention weights of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sentence {
     /// The source text.
     pub source: String,
-    /// Its translation.
+    /// The translation.
     pub target: String,
-    /// Aligned words, `[source, target]`, indices of words separated by white space.
+    /// Aligned words as pairs `(source, target)` of word indices, counted from 0; words are separated by white space.
     pub alignment: Vec<(usize, usize)>,
-    /// The kinds of attention that the model has.
+    /// The weights for each kind of attention that the model has.
     pub panels: Vec<Panel>,
 }
 

@@ -5,13 +5,13 @@ use super::{Matrix, Panel};
 use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::palette::sequential;
 
-/// Heads of one kind of attention side by side: a row for each layer, a column for each head.
+/// A picture of attention heads: one row per layer, one column per head.
 #[derive(Clone, Debug)]
 pub struct HeadGrid {
     title: String,
     queries: Vec<String>,
     keys: Vec<String>,
-    /// Each row of the grid: titles and weights.
+    /// Each row of the grid, with the title and the weights of each map.
     rows: Vec<Vec<(String, Matrix)>>,
 }
 
@@ -28,7 +28,7 @@ impl HeadGrid {
         Self::of(panel, heads.into_iter().collect())
     }
 
-    /// One head (from 0), or the mean of all, of `layer` (from 0).
+    /// One head of `layer` (both counted from 0), or the mean of all heads.
     pub fn head(panel: &Panel, layer: usize, head: Option<usize>) -> Self {
         let name = match head {
             Some(head) => format!("layer {}, head {}", layer + 1, head + 1),
@@ -61,13 +61,13 @@ fn named(layer: usize, heads: &[Matrix]) -> Vec<(String, Matrix)> {
     heads.iter().enumerate().map(|(head, matrix)| (name(head), matrix.clone())).collect()
 }
 
-/// Characters of a label that are shown.
+/// Number of characters of a label that are shown.
 const LONGEST: usize = 16;
 const TOP: f64 = 46.0;
-/// Room for a map's title.
+/// Height of the space for the title of a map.
 const HEADING: f64 = 24.0;
 const GAP: f64 = 14.0;
-/// Narrowest map, so that its title fits.
+/// Smallest width of a map, so that its title fits.
 const NARROWEST: f64 = 110.0;
 
 struct Layout {
@@ -79,7 +79,7 @@ struct Layout {
 }
 
 impl HeadGrid {
-    /// Distance between the left edges of maps and between their tops.
+    /// Horizontal and vertical distance between neighbouring maps.
     fn pitch(&self, layout: &Layout) -> (f64, f64) {
         let width = (layout.cell * self.keys.len() as f64).max(NARROWEST);
         (width + GAP, HEADING + layout.cell * self.queries.len() as f64 + GAP)
@@ -110,12 +110,12 @@ impl HeadGrid {
         area.draw(&Rectangle::new([at(0.0, 0.0), at(width, height)], frame))
     }
 
-    /// Writes the queries beside the maps whose first row begins at `top`.
+    /// Writes the queries beside the maps, whose first row begins at `top`.
     fn draw_queries<B: DrawingBackend>(&self, area: &Area<B>, top: f64, scale: f64) -> Drawn<B> {
         let Layout { cell, font, left, .. } = self.layout();
         let style = text(font, scale).pos(Pos::new(HPos::Right, VPos::Center));
         for (place, query) in self.queries.iter().enumerate() {
-            // The text's own middle lies above that of its lower-case letters.
+            // The middle of a text is above the middle of its lower-case letters.
             let y = top + cell * (place as f64 + 0.5) + 0.15 * font;
             let at = (pixels(left - 6.0, scale), pixels(y, scale));
             area.draw(&Text::new(shortened(query), at, style.clone()))?;
@@ -123,7 +123,7 @@ impl HeadGrid {
         Ok(())
     }
 
-    /// Writes the keys, upwards, below the map that begins at `left`.
+    /// Writes the keys upwards below the map that begins at `left`.
     fn draw_keys<B: DrawingBackend>(
         &self,
         area: &Area<B>,

@@ -4,8 +4,8 @@ use plotters::prelude::*;
 use crate::canvas::{Area, Drawn, pixels};
 use crate::palette::SERIES;
 
-/// How one series is told from the others: by colour, by dashes and by markers, each enough alone
-/// for the first few.
+/// How a series differs from the others: by colour, by dashes and by markers. For the first few series each of them
+/// would be enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
     pub color: RGBColor,
@@ -30,7 +30,7 @@ const WIDTH: f64 = 1.6;
 const RADIUS: f64 = 4.0;
 
 impl Look {
-    /// The look of the `index`th series; they repeat after 140.
+    /// The look of series number `index`. Looks repeat after 140 series.
     pub fn of(index: usize) -> Self {
         Self {
             color: SERIES[index % SERIES.len()],
@@ -39,7 +39,7 @@ impl Look {
         }
     }
 
-    /// Joins `points`, given in pixels.
+    /// Draws a line through `points`, which are given in pixels.
     pub fn line<B: DrawingBackend>(
         self,
         area: &Area<B>,
@@ -54,7 +54,7 @@ impl Look {
         area.draw(&DashedPathElement::new(points.to_vec(), dash, gap, style))
     }
 
-    /// Marks the point `(x, y)`, given in pixels.
+    /// Draws a marker at the point `(x, y)`, which is given in pixels.
     pub fn mark<B: DrawingBackend>(
         self,
         area: &Area<B>,

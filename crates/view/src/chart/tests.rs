@@ -20,7 +20,7 @@ fn titles_axes_and_legend_stand_in_the_svg() {
     for label in ["Loss", "BLEU", "updates", "loss"] {
         assert!(svg.contains(label), "{label}");
     }
-    // Plotters puts a text on a line of its own; each name stands once, in the legend.
+    // Plotters writes each text on a line of its own. Each name appears once, in the legend.
     for name in ["a", "b"] {
         assert_eq!(svg.lines().filter(|line| *line == name).count(), 1, "{name}\n{svg}");
     }
