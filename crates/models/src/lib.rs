@@ -1,10 +1,12 @@
-//! Every architecture of the workspace as one type, for whoever trains, decodes or stores any of them.
+//! The list of all architectures of the workspace, and one type that holds any of them.
 //!
-//! An architecture is a crate that implements [`Seq2SeqConfig`] and [`Seq2Seq`] of `burnformer-core`. The list in this
-//! file is the one place that knows all of them: [`Model`], [`ModelConfig`] and [`ModelCache`] are enums over it, which
-//! implement the same traits, so that training, search and the model directory never ask which architecture they have.
-//! The trade-off: an enum and not a trait object, because Burn's modules are visited by generic code, which trait
-//! objects cannot be; adding an architecture therefore adds a line here.
+//! An architecture is a crate that implements [`Seq2SeqConfig`] and [`Seq2Seq`] of `burnformer-core`. This file is
+//! the only place that knows all of them. [`Model`], [`ModelConfig`] and [`ModelCache`] are enums over the list and
+//! implement the same traits. Training, search and the model directory therefore work with every architecture in the
+//! same way.
+//!
+//! They are enums and not trait objects because Burn visits modules by generic code, which trait
+//! objects cannot offer. Adding an architecture adds one line here.
 //!
 //! # Example
 //!
@@ -35,17 +37,17 @@ use serde::{Deserialize, Serialize};
 /// Declares the enums over the architectures and implements the traits of an architecture for them.
 macro_rules! architectures {
     ($($(#[$doc:meta])* $name:ident($id:literal): $config:ty, $model:ty, $cache:ty;)+) => {
-        /// A kind of model.
+        /// The architecture of a model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
         pub enum Architecture {
             $($(#[$doc])* #[serde(rename = $id)] $name,)+
         }
 
         impl Architecture {
-            /// All of them.
+            /// All architectures.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The name in configurations and model directories.
+            /// The name of the architecture in configurations and model directories.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $id,)+
@@ -53,21 +55,21 @@ macro_rules! architectures {
             }
         }
 
-        /// A model's configuration, whatever its architecture.
+        /// The configuration of a model of any architecture.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum ModelConfig {
             $($(#[$doc])* $name($config),)+
         }
 
-        /// A model, whatever its architecture.
+        /// A model of any architecture.
         #[derive(Module, Debug)]
         #[allow(clippy::large_enum_variant, reason = "there is one model, and it is not moved about")]
         pub enum Model {
             $($(#[$doc])* $name($model),)+
         }
 
-        /// What decoding with a [`Model`] remembers between steps.
+        /// The state that decoding with a [`Model`] keeps between steps.
         #[derive(Clone, Debug)]
         pub enum ModelCache {
             $($(#[$doc])* $name(Box<$cache>),)+
@@ -225,7 +227,7 @@ macro_rules! architectures {
             }
 
             /// # Panics
-            /// If `cache` is that of a model of another architecture.
+            /// If `cache` belongs to a model of another architecture.
             fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut ModelCache) -> Tensor<2> {
                 match (self, cache) {
                     $((Self::$name(model), ModelCache::$name(cache)) => model.decode_step(tokens, cache),)+
@@ -251,13 +253,13 @@ macro_rules! architectures {
 }
 
 architectures! {
-    /// The encoder-decoder of *Attention Is All You Need*.
+    /// The encoder–decoder Transformer of *Attention Is All You Need*.
     Transformer("transformer"): TransformerConfig, Transformer, DecoderCache;
     /// The recurrent baseline: a GRU encoder and decoder with additive attention.
     Rnn("rnn"): RnnConfig, Rnn, RnnCache;
 }
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

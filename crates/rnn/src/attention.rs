@@ -5,20 +5,20 @@ use burnformer_kernels::masked_softmax;
 
 use crate::config::RnnConfig;
 
-/// Additive attention (Bahdanau et al., 2015): the weight of place j is the softmax of
+/// Additive attention (Bahdanau et al., 2015). The weight of source position j is the softmax over j of
 /// v·tanh(Q·state + K·annotation_j + b).
 #[derive(Module, Debug)]
 pub struct AdditiveAttention {
-    /// Q, `[d_attention, d_hidden]`, without bias.
+    /// The matrix Q, `[d_attention, d_hidden]`, without bias.
     pub query: Linear,
-    /// K and b, `[d_attention, 2·d_hidden]`.
+    /// The matrix K, `[d_attention, 2·d_hidden]`, and the bias b.
     pub key: Linear,
-    /// v, `[1, d_attention]`, without bias.
+    /// The vector v as a matrix, `[1, d_attention]`, without bias.
     pub energy: Linear,
 }
 
 impl AdditiveAttention {
-    /// The attention of `config`.
+    /// Attention with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let &RnnConfig { d_hidden, d_attention, .. } = config;
         Self {
@@ -28,17 +28,17 @@ impl AdditiveAttention {
         }
     }
 
-    /// K·annotation + b of every place, computed once a sentence: `[batch, len, 2·d_hidden]` →
+    /// Computes K·annotation + b of every position, once per sentence: `[batch, len, 2·d_hidden]` →
     /// `[batch, len, d_attention]`.
     pub fn keys(&self, annotations: Tensor<3>) -> Tensor<3> {
         self.key.forward(annotations)
     }
 
-    /// The weights with which states look at the places of `keys`.
+    /// The weights with which decoder states attend to source positions.
     ///
     /// # Shapes
-    /// `states`: `[batch, len, d_hidden]`, `keys`: `[batch, places, d_attention]`, `padding`:
-    /// `[batch, places]`, `true` hides → `[batch, len, places]`
+    /// `states`: `[batch, len, d_hidden]`, `keys`: `[batch, source_len, d_attention]`, `padding`:
+    /// `[batch, source_len]`, `true` hides → `[batch, len, source_len]`
     pub fn weights(
         &self,
         states: Tensor<3>,
@@ -54,7 +54,7 @@ impl AdditiveAttention {
         masked_softmax(scores, hidden)
     }
 
-    /// v, `[d_attention]`.
+    /// The vector v, `[d_attention]`.
     pub(super) fn energy(&self) -> Tensor<1> {
         let weight = self.energy.weight.val();
         let [_, width] = weight.dims();

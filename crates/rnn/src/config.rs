@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Rnn;
 
-/// Every choice that shapes a recurrent encoder-decoder.
+/// The configuration of a recurrent encoder–decoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RnnConfig {
-    /// Pieces in the source vocabulary.
+    /// Number of tokens in the source vocabulary.
     pub source_vocab: usize,
-    /// Pieces in the target vocabulary; equal to `source_vocab` when embeddings share all.
+    /// Number of tokens in the target vocabulary; equal to `source_vocab` if all embeddings are shared.
     pub target_vocab: usize,
-    /// Width of the embeddings, and of the readout that meets the output's embedding.
+    /// Width of the embeddings, and of the readout, which is multiplied by the output embedding.
     pub d_model: usize,
     /// Width of the state of the decoder and of each direction of the encoder.
     pub d_hidden: usize,
@@ -22,24 +22,25 @@ pub struct RnnConfig {
     pub dropout: f64,
     /// Which embeddings are one matrix.
     pub sharing: EmbeddingSharing,
-    /// Id of padding.
+    /// Id of the padding token.
     pub pad: u32,
-    /// Id that opens a target.
+    /// Id of the token that opens a target, `<s>`.
     pub bos: u32,
-    /// Id that closes a sentence.
+    /// Id of the token that closes a sentence, `</s>`.
     pub eos: u32,
 }
 
-/// Widest layer taken.
+/// Largest accepted width of a layer.
 const WIDEST: usize = 1 << 16;
-/// Most rows of an embedding table.
+/// Largest accepted number of rows of an embedding matrix.
 const MOST_ROWS: usize = 1 << 24;
 
 impl RnnConfig {
     /// The name of the architecture in configurations and model directories.
     pub const ARCHITECTURE: &'static str = "rnn";
 
-    /// As large as [`TransformerConfig::tiny`](burnformer_core::TransformerConfig::tiny), to 1 % of its parameters.
+    /// A model whose number of parameters is within 1 % of that of
+    /// [`TransformerConfig::tiny`](burnformer_core::TransformerConfig::tiny).
     pub fn tiny(vocab: usize) -> Self {
         Self {
             source_vocab: vocab,
@@ -58,7 +59,7 @@ impl RnnConfig {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first field that describes no model.
+    /// A [`ConfigError`] that names the first field with an impossible value.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let sizes = [
             ("source_vocab", self.source_vocab, MOST_ROWS),
@@ -81,8 +82,8 @@ impl RnnConfig {
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
 
-    /// Builds the model on `device`: Xavier-uniform weights, N(0, d_model^−½) embeddings, zero biases,
-    /// all a function of `seed`. Pass `device.autodiff()` to train.
+    /// Builds the model on `device`, with Xavier-uniform weights, normally distributed embeddings (standard deviation
+    /// d_model^−½) and zero biases, all a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
     /// The error of [`validate`](Self::validate).
@@ -91,12 +92,12 @@ impl RnnConfig {
         Ok(Rnn::new(self, RandomKey::new(seed), device))
     }
 
-    /// Numbers in an annotation: the states of both directions.
+    /// Width of an annotation, which is the encoder state of both directions: 2·d_hidden.
     pub fn annotation(&self) -> usize {
         2 * self.d_hidden
     }
 
-    /// Trained numbers in the model, without building it.
+    /// Number of trained values in the model, computed without building it.
     pub fn parameter_count(&self) -> usize {
         let &Self { d_model, d_hidden, d_attention, .. } = self;
         let gru = |input: usize| 3 * d_hidden * (input + d_hidden + 2);

@@ -8,39 +8,41 @@ use crate::gru::Gru;
 use crate::kernels::{AttentiveGru, attentive_gru};
 use crate::network::RnnMemory;
 
-/// The decoder: a GRU whose input at each position is the token before and what additive attention finds
-/// in the source from the state before, and a maxout readout of state, context and token.
+/// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the context that
+/// additive attention computes from the state before. A maxout readout combines state, context and embedding.
 #[derive(Module, Debug)]
 pub struct RnnDecoder {
-    /// The first state from the encoder's last reading, tanh(W·state + b).
+    /// Makes the first decoder state from an encoder state: tanh(W·state + b).
     pub initial: Linear,
     /// Attention to the source.
     pub attention: AdditiveAttention,
-    /// The unit, over `[embedding, context]`.
+    /// The recurrent unit, with the input `[embedding, context]`.
     pub cell: Gru,
-    /// Two pieces of `d_model` over `[state, context, embedding]`; the larger of both is read out.
+    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of which the larger
+    /// is used.
     pub readout: Linear,
 }
 
-/// All that decoding remembers: one state a row, and the source once a sentence.
+/// The state that decoding keeps between steps: one recurrent state per row, and the encoded source once per sentence.
 ///
-/// Rows are sentence-major, the same number for each sentence.
+/// The rows of a sentence are next to each other, and every sentence has the same number of rows.
 #[derive(Clone, Debug)]
 pub struct RnnCache {
-    /// `[rows, d_hidden]`.
+    /// The recurrent states, `[rows, d_hidden]`.
     state: Tensor<2>,
     memory: RnnMemory,
 }
 
 impl RnnCache {
-    /// Continues from the hypotheses `rows`: beam search's reordering.
+    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
     ///
-    /// The new rows must again be sentence-major, the same number for each sentence.
+    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
+    /// sentence.
     pub fn select_rows(&mut self, rows: &[usize]) {
         self.state = self.state.clone().select(0, indices(rows, &self.state.device()));
     }
 
-    /// Keeps the sentences `indices`; rows must be selected to match.
+    /// Keeps only the given sentences, in that order. [`select_rows`](Self::select_rows) must select the matching rows.
     pub fn select_sentences(&mut self, sentences: &[usize]) {
         let picked = indices(sentences, &self.state.device());
         let RnnMemory { annotations, keys, initial, padding } = self.memory.clone();
@@ -59,7 +61,7 @@ fn indices(places: &[usize], device: &Device) -> Tensor<1, Int> {
 }
 
 impl RnnDecoder {
-    /// The decoder of `config`.
+    /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let &RnnConfig { d_model, d_hidden, .. } = config;
         let input = d_model + config.annotation();
@@ -71,8 +73,8 @@ impl RnnDecoder {
         }
     }
 
-    /// What decoding needs of the source, from the states of both directions
-    /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`).
+    /// Computes what decoding needs of the source, from the encoder states of both directions
+    /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
     pub fn remember(
         &self,
         [forward, backward]: [Tensor<3>; 2],
@@ -86,14 +88,16 @@ impl RnnDecoder {
         RnnMemory { annotations, keys, initial, padding }
     }
 
-    /// A cache over `memory` with nothing decoded.
+    /// A cache for decoding from `memory`, before the first target position.
     pub fn start(&self, memory: RnnMemory) -> RnnCache {
         RnnCache { state: memory.initial.clone(), memory }
     }
 
-    /// Decodes the embedded positions `x` (`[rows, len, d_model]` → the same) after those in `cache`,
-    /// which then stands behind them. Inputs and readouts of all positions are products of their own;
-    /// only attention and recurrence go step by step.
+    /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past them. Inputs and
+    /// readouts of all positions are computed at once; only attention and recurrence go step by step.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, len, d_model]` → the same shape
     pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
         let found = self.run(x.clone(), cache);
         let ([rows, len, _], [_, _, d_model]) = (found.dims(), x.dims());
@@ -103,7 +107,7 @@ impl RnnDecoder {
         piece(0).max_pair(piece(1))
     }
 
-    /// States and contexts of the positions of `x`, `[rows, len, 3·d_hidden]`.
+    /// States and contexts of the positions of `x`, `[rows, len, 3·d_hidden]`. Moves the cache past them.
     fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
         let ([rows, len, d_model], [_, width]) = (x.dims(), cache.state.dims());
         let weight = self.cell.weight_ih.val();
@@ -127,13 +131,13 @@ impl RnnDecoder {
         found
     }
 
-    /// The weights of attention at each of the embedded positions `x` (`[batch, len, d_model]`),
+    /// The attention weights at each of the embedded positions `x` (`[batch, len, d_model]`),
     /// `[batch, 1, len, source_len]`.
     pub(super) fn attention_weights(&self, x: Tensor<3>, memory: RnnMemory) -> Tensor<4> {
         let ([batch, len, _], [_, width]) = (x.dims(), memory.initial.dims());
         let first = memory.initial.clone().reshape([batch, 1, width]);
         let found = self.run(x, &mut self.start(memory.clone()));
-        // Attention looks from the state before each position.
+        // At each position, attention uses the state before that position.
         let states = Tensor::cat(vec![first, found.slice([0..batch, 0..len, 0..width])], 1);
         let before = states.slice([0..batch, 0..len, 0..width]);
         self.attention.weights(before, memory.keys, memory.padding).unsqueeze_dim(1)

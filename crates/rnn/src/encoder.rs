@@ -6,17 +6,17 @@ use crate::config::RnnConfig;
 use crate::gru::Gru;
 use crate::kernels::Direction;
 
-/// The bidirectional encoder: each position's annotation knows what stands before and after it.
+/// The bidirectional encoder. The annotation of a position depends on the positions before and after it.
 #[derive(Module, Debug)]
 pub struct RnnEncoder {
-    /// Reads from the first position to the last.
+    /// The unit that reads from the first position to the last.
     pub left_to_right: Gru,
-    /// Reads from the last position to the first.
+    /// The unit that reads from the last position to the first.
     pub right_to_left: Gru,
 }
 
 impl RnnEncoder {
-    /// The encoder of `config`.
+    /// An encoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let gru = |place| Gru::new(config.d_model, config.d_hidden, key.fold(place), device);
         Self { left_to_right: gru(0), right_to_left: gru(1) }
@@ -25,7 +25,7 @@ impl RnnEncoder {
     /// The states of both directions at each position.
     ///
     /// # Shapes
-    /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two of
+    /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two tensors
     /// `[batch, len, d_hidden]`
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> [Tensor<3>; 2] {
         let forward = self.left_to_right.forward(x.clone(), padding.clone(), Direction::Forward);

@@ -4,25 +4,26 @@ use burnformer_core::{Precision, RandomKey, init};
 
 use crate::kernels::{self, Direction};
 
-/// A gated recurrent unit (Cho et al., 2014) with `torch.nn.GRU`'s weights: gates in the order reset,
+/// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in the order reset,
 /// update, new.
 #[derive(Module, Debug)]
 pub struct Gru {
-    /// `[3·width, in]`.
+    /// Weights of the input, `[3·width, in]`.
     pub weight_ih: Param<Tensor<2>>,
-    /// `[3·width, width]`.
+    /// Weights of the state, `[3·width, width]`.
     pub weight_hh: Param<Tensor<2>>,
-    /// `[3·width]`.
+    /// Bias of the input, `[3·width]`.
     pub bias_ih: Param<Tensor<1>>,
-    /// `[3·width]`.
+    /// Bias of the state, `[3·width]`.
     pub bias_hh: Param<Tensor<1>>,
-    /// Of the product of the inputs.
+    /// Number type of the product of the inputs.
     #[module(skip)]
     pub(super) precision: Precision,
 }
 
 impl Gru {
-    /// Xavier-uniform weights and zero biases.
+    /// A unit for `input` features with states of `width`. The weights are Xavier-uniform, a function of `key`;
+    /// biases are zero.
     pub fn new(input: usize, width: usize, key: RandomKey, device: &Device) -> Self {
         let gates = 3 * width;
         Self {
@@ -34,8 +35,8 @@ impl Gru {
         }
     }
 
-    /// The states after each position of whole sequences, from a state of zeros; padding (`true`) leaves
-    /// the state as it is. The inputs of all positions are projected in one product.
+    /// The states after each position of whole sequences, starting from a state of zeros. A padded position (`true`)
+    /// does not change the state. The inputs of all positions are projected in one product.
     ///
     /// # Shapes
     /// `x`: `[batch, len, in]`, `padding`: `[batch, len]` → `[batch, len, width]`

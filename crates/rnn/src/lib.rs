@@ -1,11 +1,11 @@
-//! The recurrent baseline that readers of *Attention Is All You Need* know: a bidirectional GRU encoder, additive
+//! A recurrent translation model with which the Transformer can be compared: a bidirectional GRU encoder, additive
 //! attention and a GRU decoder (Bahdanau et al., 2015).
 //!
-//! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`], whose traits
-//! [`Seq2SeqConfig`](burnformer_core::Seq2SeqConfig) and [`Seq2Seq`](burnformer_core::Seq2Seq) [`RnnConfig`] and [`Rnn`]
-//! implement, so that training, search and the model directory take either architecture. The trade-off: the recurrences
-//! are operations of this crate's own ([`kernels`]), fused for the CPU; on other devices they run step by step in plain
-//! tensors.
+//! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`]. [`RnnConfig`] and [`Rnn`]
+//! implement its traits [`Seq2SeqConfig`](burnformer_core::Seq2SeqConfig) and [`Seq2Seq`](burnformer_core::Seq2Seq),
+//! so that training, search and the model directory work with them as with the Transformer. The recurrences are
+//! operations of this crate ([`kernels`]), fused for the CPU. On other devices they run step by step in plain
+//! tensors, which is slow.
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
@@ -38,7 +38,7 @@ pub use encoder::RnnEncoder;
 pub use gru::Gru;
 pub use network::{Rnn, RnnMemory};
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -6,29 +6,29 @@ use crate::config::RnnConfig;
 use crate::decoder::{RnnCache, RnnDecoder};
 use crate::encoder::RnnEncoder;
 
-/// A recurrent encoder-decoder with additive attention (Bahdanau et al., 2015).
+/// A recurrent encoder–decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]
 pub struct Rnn {
     /// Embeddings of source and target, and the output projection.
     pub embeddings: SharedEmbeddings,
-    /// Reads the source in both directions.
+    /// The encoder, which reads the source in both directions.
     pub encoder: RnnEncoder,
-    /// Writes the target.
+    /// The decoder, which writes the target.
     pub decoder: RnnDecoder,
     dropout: Dropout,
     pad: u32,
 }
 
-/// The encoded source.
+/// The encoded source, to which the decoder attends.
 #[derive(Clone, Debug)]
 pub struct RnnMemory {
-    /// States of both directions, `[batch, source_len, 2·d_hidden]`.
+    /// The encoder states of both directions, `[batch, source_len, 2·d_hidden]`.
     pub annotations: Tensor<3>,
-    /// What attention compares states with, `[batch, source_len, d_attention]`.
+    /// The keys of attention, `[batch, source_len, d_attention]`.
     pub keys: Tensor<3>,
     /// The decoder's first state, `[batch, d_hidden]`.
     pub initial: Tensor<2>,
-    /// `[batch, source_len]`, `true` where the source is padding.
+    /// The padding of the source, `[batch, source_len]`; `true` where the source is padding.
     pub padding: Tensor<2, Bool>,
 }
 
@@ -37,7 +37,7 @@ impl Rnn {
         let &RnnConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
         let vocabularies = [source_vocab, target_vocab];
         Self {
-            // These take the places 0 to 3 of the key.
+            // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
             embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
             encoder: RnnEncoder::new(config, key.fold(4), device),
             decoder: RnnDecoder::new(config, key.fold(5), device),
@@ -46,7 +46,7 @@ impl Rnn {
         }
     }
 
-    /// Logits of every target position, given the source and the target before it.
+    /// The logits of all target positions, given the source and the earlier target tokens.
     ///
     /// # Shapes
     /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
@@ -61,31 +61,31 @@ impl Rnn {
         self.logits(self.decode(target_input, memory, mode))
     }
 
-    /// Encodes source ids (`[batch, source_len]`).
+    /// Encodes the source ids, `[batch, source_len]`.
     pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> RnnMemory {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
         let x = self.dropout.forward(self.embeddings.source(source), mode.fold(0));
         self.decoder.remember(self.encoder.forward(x, padding.clone()), padding)
     }
 
-    /// Decodes whole targets (`[batch, target_len]` ids) → readouts `[batch, target_len, d_model]`.
+    /// Decodes whole targets: `[batch, target_len]` ids → readouts `[batch, target_len, d_model]`.
     pub fn decode(&self, target_input: Tensor<2, Int>, memory: RnnMemory, mode: Mode) -> Tensor<3> {
         self.decode_cached(target_input, &mut self.decoder.start(memory), mode)
     }
 
-    /// The weights of attention at each target position, `[batch, 1, target_len, source_len]`.
+    /// The attention weights at each target position, `[batch, 1, target_len, source_len]`.
     pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> Tensor<4> {
         let memory = self.encode(source, Mode::Inference);
         let x = self.embeddings.target(target_input);
         self.decoder.attention_weights(x, memory)
     }
 
-    /// A cache for [`decode_step`](Self::decode_step) over `memory`.
+    /// A cache for [`decode_step`](Self::decode_step), before the first target position, for decoding from `memory`.
     pub fn start_decoding(&self, memory: RnnMemory) -> RnnCache {
         self.decoder.start(memory)
     }
 
-    /// Continues each row of `cache` by `tokens` (`[rows, new_len]`, usually one each) and gives the
+    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the
     /// logits after the last of them, `[rows, target_vocab]`.
     pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<2> {
         let states = self.decode_cached(tokens, cache, Mode::Inference);
@@ -95,19 +95,19 @@ impl Rnn {
         logits.reshape([rows, vocab])
     }
 
-    /// Projects readouts to the vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
+    /// Projects readouts to the target vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
     pub fn logits(&self, readouts: Tensor<3>) -> Tensor<3> {
         self.embeddings.logits(readouts)
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
+    /// Packs the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
     pub fn pack(&mut self) {
         self.decoder.pack();
         self.embeddings.pack();
     }
 
-    /// Multiplies matrices in `precision` from now on, where all positions are multiplied at once: the
-    /// units' inputs, the keys of attention, the readout, the output projection. The recurrence itself
+    /// Sets the number type of all following matrix products over all positions at once: the inputs of the
+    /// units, the keys of attention, the readout and the output projection. The recurrence itself
     /// stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         self.encoder.set_precision(precision);
@@ -121,7 +121,7 @@ impl Rnn {
         self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
     }
 
-    /// Pieces in the vocabularies of source and target; every id has to be below that of its side.
+    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
     pub fn vocabularies(&self) -> [usize; 2] {
         self.embeddings.vocabularies()
     }

@@ -67,8 +67,8 @@ impl Seq2SeqConfig for RnnConfig {
         [encoder, cell + attention + readout]
     }
 
-    /// A unit keeps its gates' inputs, four values of each gate and their gradients, an annotation its keys and its
-    /// gradient; attention keeps one weight a source position.
+    /// A unit keeps the inputs of its gates, four values per gate, and their gradients. An annotation keeps its keys
+    /// and its gradient. Attention keeps one weight per source position.
     fn kept_values(&self, source: usize, _target: usize, _precision: Precision) -> [usize; 2] {
         let &Self { d_model, d_hidden, d_attention, .. } = self;
         let (unit, annotation) = (13 * d_hidden, self.annotation());

@@ -1,4 +1,4 @@
-//! A gated recurrent unit that looks at a memory with additive attention at each of its steps.
+//! CPU arithmetic of a gated recurrent unit that attends to the source at each step.
 #![allow(
     clippy::too_many_arguments,
     reason = "plain slices, so that they are compiled to vector instructions"
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::kernels::gru::cpu::{advance, back_product, previous, product, retreat, rows_per_task};
 use crate::kernels::gru::direction::Direction;
 
-/// The sizes of the sequences, of the memory and of the unit.
+/// The sizes of the sequences, of the source and of the unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub rows: usize,
@@ -24,13 +24,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Numbers in the output at each position.
+    /// Number of values in the output at each position.
     pub(crate) fn output(&self) -> usize {
         self.width + self.features
     }
 }
 
-/// What [`AttentiveGru`](super::AttentiveGru) holds, by the same names.
+/// The inputs of the operation as slices, named as in [`AttentiveGru`](super::AttentiveGru).
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub shape: Shape,
@@ -51,9 +51,9 @@ pub(crate) struct Given<'a> {
 pub(crate) struct Tape {
     /// Gates, `[rows, len, 4·width]`.
     gates: Vec<f32>,
-    /// Q·h, `[rows, len, attention]`.
+    /// Queries Q·h, `[rows, len, attention]`.
     queries: Vec<f32>,
-    /// α, `[rows, len, places]`.
+    /// Attention weights α, `[rows, len, places]`.
     weights: Vec<f32>,
 }
 
@@ -71,7 +71,8 @@ pub(crate) struct Gradients {
 }
 
 vectorised! {
-    /// α over the visible places, and the `context` (zeros) that they mix.
+    /// Computes the attention weights α over the visible positions, and adds the weighted memory to `context`, which
+    /// is zero at first.
     fn attend(
         query: &[f32],
         keys: &[f32],
@@ -137,7 +138,7 @@ vectorised! {
     }
 }
 
-/// v·tanh(query + key).
+/// The score v·tanh(query + key).
 #[inline(always)]
 fn score(query: &[f32], key: &[f32], energy: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -155,7 +156,7 @@ fn score(query: &[f32], key: &[f32], energy: &[f32]) -> f32 {
     sum(&lanes)
 }
 
-/// The rows that a task works on.
+/// The rows that one task computes.
 struct Rows<'a> {
     given: Given<'a>,
     first: usize,
@@ -163,7 +164,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Keys, memory and padding of the row `row` of these.
+    /// Keys, memory and padding of the sentence of row `row`, counted within this task.
     fn sentence(&self, row: usize) -> (&'a [f32], &'a [f32], &'a [u8]) {
         let Shape { rows, sentences, places, attention, features, .. } = self.given.shape;
         let sentence = (self.first + row) / (rows / sentences);
@@ -208,8 +209,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Fills the gradients of `inputs`, `own` gates, `queries`, and adds to those of `keys`, `memory` and
-    /// `carry`, the initial state; gives that of the energy. All are those of these rows.
+    /// The backward pass of these rows. Fills the gradients of `inputs`, `own` gates and `queries`, adds to those of
+    /// `keys`, `memory` and `carry` (the initial state), and returns the gradient of the energy.
     fn backward(
         &self,
         output: &[f32],
@@ -273,13 +274,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The position `place` of each row, side by side: `[rows, len, size]` → `[rows, size]`.
+/// The values at position `place` of each row: `[rows, len, size]` → `[rows, size]`.
 fn strided(x: &[f32], rows: usize, place: usize, len: usize, size: usize) -> Vec<f32> {
     (0..rows).flat_map(|row| &x[(row * len + place) * size..][..size]).copied().collect()
 }
 
 impl Given<'_> {
-    /// States and contexts, `[rows, len, width + features]`, and the tape.
+    /// Computes states and contexts, `[rows, len, width + features]`, and what the backward pass needs.
     pub(crate) fn forward(self) -> (Vec<f32>, Tape) {
         let shape = self.shape;
         let Shape { rows, len, width, places, attention, .. } = shape;
@@ -302,8 +303,8 @@ impl Given<'_> {
         (output, tape)
     }
 
-    /// The gradients, given that of the output and what [`forward`](Self::forward) gave. There is one row
-    /// a sentence.
+    /// The gradients of all inputs, from the gradient of the output and the results of [`forward`](Self::forward).
+    /// There is one row per sentence.
     pub(crate) fn backward(self, output: &[f32], tape: &Tape, grad: &[f32]) -> Gradients {
         let shape = self.shape;
         let Shape { rows, len, width, places, attention, features, .. } = shape;
@@ -346,7 +347,7 @@ impl Given<'_> {
     }
 }
 
-/// The parts of the gradients that belong to the rows of a task.
+/// The parts of the gradients that belong to the rows of one task.
 type Chunks<'a> = (
     ((((&'a mut [f32], &'a mut [f32]), &'a mut [f32]), &'a mut [f32]), &'a mut [f32]),
     &'a mut [f32],

@@ -1,31 +1,32 @@
 use burn::tensor::{Bool, Tensor};
 
-/// The decoder of Bahdanau et al. (2015): a gated recurrent unit that at each position looks at a memory
-/// with additive attention and takes what it found as a further input.
+/// The inputs of the decoder of Bahdanau et al. (2015): a gated recurrent unit that attends to the source with additive
+/// attention at each position, and takes the result as a further input.
 ///
-/// With h the state before: e_j = v·tanh(Q·h + key_j), α = softmax(e), c = Σ α_j·memory_j; then
-/// [`gru`](crate::kernels::gru())'s step on x + C·c. Rows are sentence-major: `rows / sentences` of them look at the
-/// memory of one sentence.
+/// With the state h before a position: e_j = v·tanh(Q·h + key_j), α = softmax(e), c = Σ α_j·memory_j. Then follows one
+/// step of [`gru`](crate::kernels::gru()) with the input x + C·c. The rows of a sentence are next to each other;
+/// `rows / sentences` rows attend to the same sentence.
 #[derive(Clone, Debug)]
 pub struct AttentiveGru {
-    /// x, the gates' share of the inputs, `[rows, len, 3·width]`.
+    /// x, the part of the gates that comes from the inputs, `[rows, len, 3·width]`.
     pub inputs: Tensor<3>,
-    /// C, `[3·width, features]`.
+    /// C, the weights of the context, `[3·width, features]`.
     pub context_weight: Tensor<2>,
-    /// U, `[3·width, width]`.
+    /// U, the weights of the state, `[3·width, width]`.
     pub weight: Tensor<2>,
-    /// Its bias, `[3·width]`.
+    /// The bias of the state, `[3·width]`.
     pub bias: Tensor<1>,
-    /// Q, `[attention, width]`.
+    /// Q, the projection of the queries, `[attention, width]`.
     pub query_weight: Tensor<2>,
-    /// v, `[attention]`.
+    /// v, which turns tanh(query + key) into a score, `[attention]`.
     pub energy: Tensor<1>,
-    /// `[sentences, places, attention]`.
+    /// The keys of the source positions, `[sentences, places, attention]`.
     pub keys: Tensor<3>,
-    /// `[sentences, places, features]`.
+    /// The annotations of the source positions, `[sentences, places, features]`.
     pub memory: Tensor<3>,
     /// The state before the first position, `[rows, width]`.
     pub initial: Tensor<2>,
-    /// `[sentences, places]`, `true` hides; one place at least of each sentence is visible.
+    /// The padding of the source, `[sentences, places]`, `true` hides. Each sentence must have at least one visible
+    /// position.
     pub padding: Tensor<2, Bool>,
 }

@@ -1,4 +1,4 @@
-//! The gated recurrent unit with attention.
+//! The gated recurrent unit with additive attention.
 
 #[cfg(feature = "fused-cpu")]
 mod cpu;
@@ -12,11 +12,11 @@ use burnformer_kernels::op::{HasPlace, Place};
 
 pub use given::AttentiveGru;
 
-/// The state after each position and the context that entered it, side by side:
-/// `[rows, len, width + features]`.
+/// Runs a gated recurrent unit with additive attention over whole sequences. Returns the state after each position and
+/// the context of its attention, side by side: `[rows, len, width + features]`.
 ///
-/// Fused: each row runs through its sequence in one task, the weights of attention are kept and not
-/// the tanh, and every weight's gradient is one product over all positions.
+/// The fused version runs each row through its whole sequence in one task. It keeps the attention weights for the
+/// backward pass and computes the tanh again. The gradient of every weight is one product over all positions.
 ///
 /// # Panics
 /// If the shapes do not fit together.
@@ -29,7 +29,8 @@ pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     }
 }
 
-/// Where it runs. Training has one row for each sentence on the CPU, so that no two tasks add to one gradient.
+/// Where the operation runs. The fused version trains only with one row per sentence, so that no two tasks add to the
+/// same gradient.
 fn place(given: &AttentiveGru) -> Place {
     let AttentiveGru { inputs, context_weight, weight, bias, query_weight, energy, .. } = given;
     let AttentiveGru { keys, memory, initial, .. } = given;

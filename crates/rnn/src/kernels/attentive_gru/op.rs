@@ -1,4 +1,4 @@
-//! The unit with attention as an operation on the CPU.
+//! The recurrent unit with attention as a fused operation on the CPU.
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
@@ -9,7 +9,7 @@ use burnformer_kernels::op::{FusedOp, Keep, Operand, apply};
 use super::cpu::{self, Shape, Tape};
 use super::given::AttentiveGru;
 
-/// The states and contexts of sequences on the CPU.
+/// Computes states and contexts of whole sequences on the CPU.
 pub(super) fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     let inputs: [Operand; 9] = [
         given.inputs.into(),
@@ -27,11 +27,11 @@ pub(super) fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
 
 #[derive(Debug)]
 struct Unit {
-    /// `[sentences, places]`, not 0 where hidden.
+    /// `[sentences, places]`, not 0 where a position is hidden.
     padding: Vec<u8>,
 }
 
-/// The inputs and the output, which are shared and not copied, and what is kept of each position.
+/// The inputs and the output (shared, not copied), and what the backward pass needs of each position.
 #[derive(Clone, Debug)]
 struct Saved {
     inputs: [FlexTensor; 9],

@@ -5,7 +5,7 @@ use burnformer_kernels::reference::linear;
 use super::given::AttentiveGru;
 use crate::kernels::gru::reference::{at, cell};
 
-/// [`attentive_gru`](super::attentive_gru()) in tensor arithmetic.
+/// The operation [`attentive_gru`](super::attentive_gru()) in plain tensors.
 pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     let mut state = given.initial.clone();
     let mut outputs = Vec::new();
@@ -18,7 +18,7 @@ pub fn attentive_gru(given: AttentiveGru) -> Tensor<3> {
     Tensor::stack(outputs, 1)
 }
 
-/// What the states (`[rows, width]`) find in the memory, `[rows, features]`.
+/// The contexts that the states (`[rows, width]`) get from the source, `[rows, features]`.
 fn attend(given: &AttentiveGru, state: Tensor<2>) -> Tensor<2> {
     let [rows, _] = state.dims();
     let [sentences, places, features] = given.memory.dims();

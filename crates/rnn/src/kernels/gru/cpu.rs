@@ -1,4 +1,4 @@
-//! Gated recurrent units: a step, and whole sequences.
+//! CPU arithmetic of gated recurrent units: one step, and whole sequences.
 
 use burnformer_kernels::cpu::{
     Matrix, MatrixMut, Parallelism, Sizes, column_sums, grad_of_weight, increase, multiply,
@@ -8,15 +8,16 @@ use rayon::prelude::*;
 
 use super::direction::Direction;
 
-/// Rows a task takes through their sequences: a function of their number alone. More make its products
-/// efficient, fewer keep every processor busy.
+/// Number of rows that one task takes through their sequences, a function of the number of rows only. More rows make
+/// the matrix products efficient; fewer keep all processors busy.
 pub(crate) fn rows_per_task(rows: usize) -> usize {
     rows.div_ceil(8).clamp(8, 64)
 }
 
 vectorised! {
-    /// The `next` state after `state` (`[width]`), given the gates' shares of the input and of the state
-    /// (`[3·width]` each); `tape` (`[4·width]`) keeps r, z, n and U_n·h + b_n for [`retreat`].
+    /// One step: computes the `next` state from `state` (`[width]`), given the parts of the gates that come from the
+    /// input and from the state (`[3·width]` each). `tape` (`[4·width]`) keeps r, z, n and U_n·h + b_n for
+    /// [`retreat`].
     pub(crate) fn advance(
         input: &[f32],
         own: &[f32],
@@ -41,8 +42,8 @@ vectorised! {
         }
     }
 
-    /// The backward pass of [`advance`]: from the gradient `carry` of the next state to those of the
-    /// gates' shares; `carry` becomes what reaches `state` directly.
+    /// The backward pass of [`advance`]: computes the gradients of the parts of the gates from the gradient `carry`
+    /// of the next state. `carry` becomes the gradient that reaches `state` directly.
     pub(crate) fn retreat(
         carry: &mut [f32],
         tape: &[f32],
@@ -97,7 +98,7 @@ pub(crate) struct Gru<'a> {
     pub weight: &'a [f32],
     pub bias: &'a [f32],
     pub initial: &'a [f32],
-    /// `[rows, len]`, not 0 where the state passes.
+    /// `[rows, len]`, not 0 where the state does not change.
     pub padding: &'a [u8],
 }
 
@@ -114,7 +115,7 @@ impl<'a> Gru<'a> {
         self.initial.len() / self.width
     }
 
-    /// The rows `first..first + count` alone.
+    /// Only the rows `first..first + count`.
     fn part(self, first: usize, count: usize) -> Self {
         let Self { len, width, .. } = self;
         let of = |x: &'a [f32], size: usize| &x[first * size..(first + count) * size];
@@ -126,7 +127,7 @@ impl<'a> Gru<'a> {
         }
     }
 
-    /// Fills `states` (`[rows, len, width]`) and what the backward pass needs, `tape` (`[rows, len, 4·width]`).
+    /// Fills `states` (`[rows, len, width]`), and `tape` (`[rows, len, 4·width]`) with what the backward pass needs.
     pub(crate) fn forward(self, states: &mut [f32], tape: &mut [f32]) {
         let block = rows_per_task(self.rows());
         let size = block * self.len * self.width;
@@ -160,7 +161,7 @@ impl<'a> Gru<'a> {
         }
     }
 
-    /// The gradients, given that of the states and what [`forward`](Self::forward) filled.
+    /// The gradients of all inputs, from the gradient of the states and the results of [`forward`](Self::forward).
     pub(crate) fn backward(self, states: &[f32], tape: &[f32], grad: &[f32]) -> GruGradients {
         let Self { len, width, .. } = self;
         let (rows, block) = (self.rows(), rows_per_task(self.rows()));
@@ -217,7 +218,7 @@ impl<'a> Gru<'a> {
     }
 }
 
-/// `out = x·weightᵀ` on this thread: `x` `[rows, input]`, `weight` `[output, input]`.
+/// Computes `out = x·weightᵀ` on this thread: `x` `[rows, input]`, `weight` `[output, input]`.
 pub(crate) fn product(
     out: &mut [f32],
     x: &[f32],
@@ -229,7 +230,7 @@ pub(crate) fn product(
     multiply(out, Matrix::new(x, rows, input, input), weight, 1.0, Parallelism::None);
 }
 
-/// `out = grad·weight` on this thread: `grad` `[rows, output]`, `weight` `[output, input]`.
+/// Computes `out = grad·weight` on this thread: `grad` `[rows, output]`, `weight` `[output, input]`.
 pub(crate) fn back_product(
     out: &mut [f32],
     grad: Matrix,
@@ -240,8 +241,8 @@ pub(crate) fn back_product(
     multiply(MatrixMut::new(out, rows, input, input), grad, weight, 1.0, Parallelism::None);
 }
 
-/// The state before each position, `[rows, len, width]`, from those after them, which stand at the start
-/// of every `stride` numbers of `states`.
+/// The state before each position, `[rows, len, width]`, from the states after each position. Those are at the start
+/// of every `stride` values of `states`.
 pub(crate) fn previous(
     states: &[f32],
     initial: &[f32],

@@ -1,4 +1,4 @@
-/// Which way a recurrence runs through its sequence.
+/// The direction in which a recurrence runs through its sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the first position to the last.
@@ -8,7 +8,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The positions of a sequence of `len` in the order in which they are visited.
+    /// The positions of a sequence of `len` positions, in the order in which they are visited.
     pub(crate) fn places(self, len: usize) -> impl DoubleEndedIterator<Item = usize> {
         (0..len).map(move |step| match self {
             Self::Forward => step,

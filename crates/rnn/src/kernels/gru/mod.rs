@@ -18,11 +18,11 @@ pub use direction::Direction;
 /// r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n + r ∘ (U_n·h + b_n)),
 /// h' = (1 − z) ∘ n + z ∘ h.
 ///
-/// `inputs` are the gates' share of the inputs, W·x + b, of all positions. Where `padding` is `true` the
-/// state passes unchanged.
+/// `inputs` hold the part of the gates that comes from the inputs, W·x + b, for all positions. Where `padding` is
+/// `true`, the state does not change.
 ///
-/// Fused: each row runs through its sequence in one task, forward and backward; the weight's gradient is
-/// one product over all positions.
+/// The fused version runs each row through its whole sequence in one task, forward and backward. The gradient of the
+/// weight is one product over all positions.
 ///
 /// # Shapes
 /// - `inputs`: `[rows, len, 3·width]`, `padding`: `[rows, len]`

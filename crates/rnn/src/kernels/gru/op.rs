@@ -1,4 +1,4 @@
-//! The gated recurrent unit as an operation on the CPU.
+//! The gated recurrent unit as a fused operation on the CPU.
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
@@ -9,7 +9,7 @@ use burnformer_kernels::op::{FusedOp, Keep, apply};
 use super::cpu;
 use super::direction::Direction;
 
-/// The states of sequences on the CPU.
+/// Computes the states of whole sequences on the CPU.
 pub(super) fn gru(
     [weight, initial]: [Tensor<2>; 2],
     inputs: Tensor<3>,
@@ -23,12 +23,12 @@ pub(super) fn gru(
 
 #[derive(Debug)]
 struct Gru {
-    /// `[rows, len]`, not 0 where the state passes.
+    /// `[rows, len]`, not 0 where the state does not change.
     padding: Vec<u8>,
     direction: Direction,
 }
 
-/// The inputs and the states, which are shared and not copied, and the gates.
+/// The inputs and the states (shared, not copied), and the gates.
 #[derive(Clone, Debug)]
 struct Saved {
     inputs: [FlexTensor; 4],

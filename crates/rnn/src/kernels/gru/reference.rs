@@ -4,7 +4,7 @@ use burnformer_kernels::reference::linear;
 
 use super::direction::Direction;
 
-/// [`gru`](super::gru) in tensor arithmetic.
+/// The operation [`gru`](super::gru) in plain tensors.
 pub fn gru(
     inputs: Tensor<3>,
     weight: Tensor<2>,
@@ -28,13 +28,14 @@ pub fn gru(
     Tensor::stack(states, 1)
 }
 
-/// The position `place` of `x`: `[rows, len, features]` → `[rows, features]`.
+/// The values of `x` at position `place`: `[rows, len, features]` → `[rows, features]`.
 pub(in crate::kernels) fn at(x: &Tensor<3>, place: usize) -> Tensor<2> {
     let [rows, _, features] = x.dims();
     x.clone().slice([0..rows, place..place + 1, 0..features]).reshape([rows, features])
 }
 
-/// The state after `state` (`[rows, width]`) on the gates' inputs `[rows, 3·width]`.
+/// The next state after `state` (`[rows, width]`), given the part of the gates that comes from the input,
+/// `[rows, 3·width]`.
 pub(in crate::kernels) fn cell(
     input: Tensor<2>,
     state: Tensor<2>,
