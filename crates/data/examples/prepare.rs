@@ -1,10 +1,10 @@
-//! Prepares a corpus, and prints what came of it and how long it took:
+//! Prepares a corpus, and prints the result and how long it took:
 //!
 //! ```text
 //! cargo run --release -p burnformer-data --example prepare -- SOURCE TARGET VOCAB CACHE [bpe|unigram] [BUDGET]
 //! ```
 //!
-//! Run it twice to see the cache at work, and under `/usr/bin/time -v` to see its peak memory.
+//! A second run reads from the cache. `/usr/bin/time -v` shows the largest memory that was used.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,46 +4,47 @@ use crate::special::{BOS, EOS, PAD};
 
 /// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are row-major.
 ///
-/// The target is shifted once, here: `target_input` is `<s> a b c`, `target_output` is `a b c </s>`.
+/// The target is shifted here and nowhere else: `target_input` is `<s> a b c`, `target_output` is `a b c </s>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Rows.
+    /// Number of rows.
     pub batch: usize,
-    /// Columns of `source`: at least the longest source sentence with its `</s>`.
+    /// Number of columns of `source`: at least the length of the longest source sentence with its `</s>`.
     pub source_len: usize,
-    /// Columns of `target_input` and `target_output`: at least the longest target sentence and one.
+    /// Number of columns of `target_input` and `target_output`: at least the length of the longest target sentence
+    /// plus one.
     pub target_len: usize,
     /// Source ids ending in `</s>`, padded with 0: `[batch, source_len]`.
     pub source: Vec<u32>,
-    /// Decoder input, starting with `<s>`, padded with 0: `[batch, target_len]`.
+    /// Input of the decoder, starting with `<s>`, padded with 0: `[batch, target_len]`.
     pub target_input: Vec<u32>,
-    /// What the decoder has to predict, ending in `</s>`, padded with 0: `[batch, target_len]`.
+    /// Tokens that the decoder has to predict, ending in `</s>`, padded with 0: `[batch, target_len]`.
     pub target_output: Vec<u32>,
-    /// Real tokens of each source row, `</s>` included: `[batch]`.
+    /// Number of real tokens in each source row, `</s>` included: `[batch]`.
     pub source_lengths: Vec<u32>,
-    /// Real tokens of each target row, `</s>` included: `[batch]`.
+    /// Number of real tokens in each target row, `</s>` included: `[batch]`.
     pub target_lengths: Vec<u32>,
-    /// Real source tokens, `</s>` included.
+    /// Number of real source tokens in the batch, `</s>` included.
     pub source_tokens: usize,
-    /// Real target tokens, `</s>` included: what a loss is averaged over.
+    /// Number of real target tokens in the batch, `</s>` included. A mean loss is divided by it.
     pub target_tokens: usize,
-    /// Indexes of the pairs in the corpus: `[batch]`.
+    /// Indices of the pairs in the corpus: `[batch]`.
     pub pairs: Vec<u32>,
 }
 
 impl Batch {
-    /// A batch of `(source, target)` ids without special tokens; `pairs` are their indexes in the corpus.
+    /// Makes a batch of `(source, target)` ids without special tokens; `pairs` are their indices in the corpus.
     ///
     /// # Panics
-    /// If there are not as many indexes as pairs.
+    /// If there are not as many indices as pairs.
     pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
         Self::with_multiple(pairs, rows, 1)
     }
 
-    /// As [`new`](Self::new), both sides padded to a multiple of `multiple` columns.
+    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple` columns.
     ///
     /// # Panics
-    /// If there are not as many indexes as pairs, or `multiple` is 0.
+    /// If there are not as many indices as pairs, or `multiple` is 0.
     pub fn with_multiple<S: AsRef<[u32]>, T: AsRef<[u32]>>(
         pairs: Vec<u32>,
         rows: &[(S, T)],
@@ -91,17 +92,17 @@ impl Batch {
         padding(&self.source_lengths, self.source_len)
     }
 
-    /// `true` where the target is padding: `[batch, target_len]`, the same for input and output.
+    /// `true` where the target is padding, in input and output alike: `[batch, target_len]`.
     pub fn target_padding(&self) -> Vec<bool> {
         padding(&self.target_lengths, self.target_len)
     }
 
-    /// Positions of both sides, padding included: `batch · (source_len + target_len)`.
+    /// Number of positions of both sides, padding included: `batch · (source_len + target_len)`.
     pub fn positions(&self) -> usize {
         self.batch * (self.source_len + self.target_len)
     }
 
-    /// Padded positions of both sides as a share of all, in `[0, 1)`.
+    /// Share of padding among the positions of both sides, in `[0, 1)`.
     pub fn padding_share(&self) -> f64 {
         let padded = self.positions() - self.source_tokens - self.target_tokens;
         padded as f64 / self.positions().max(1) as f64
@@ -112,7 +113,7 @@ fn total(lengths: &[u32]) -> usize {
     lengths.iter().map(|&length| length as usize).sum()
 }
 
-/// Rows of an optional first token, ids and an optional last token, each filled to `columns` with padding.
+/// Rows that consist of an optional first token, ids and an optional last token, each padded to `columns`.
 fn padded<'a>(
     rows: impl Iterator<Item = (Option<u32>, &'a [u32], Option<u32>)>,
     count: usize,

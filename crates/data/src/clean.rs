@@ -1,4 +1,4 @@
-//! Which pairs are kept, and a count of why the others were not.
+//! Decides which pairs are kept, and counts why the others are dropped.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,24 +9,24 @@ use crate::corpus::{LinePair, Utf8Policy};
 use crate::error::{DataError, Result};
 use crate::hash::key_of;
 
-/// What to drop. Lengths are in tokens, without `</s>`.
+/// Which pairs are dropped. Lengths are in tokens, without `</s>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleaningSettings {
-    /// Longest source sentence kept.
+    /// Length of the longest source sentence that is kept.
     pub max_source_len: usize,
-    /// Longest target sentence kept.
+    /// Length of the longest target sentence that is kept.
     pub max_target_len: usize,
-    /// Drop pairs of which one side is more than this many times as long as the other; `None` keeps them.
+    /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps such pairs.
     pub max_length_ratio: Option<f64>,
-    /// Drop every pair whose two texts occurred before. Costs 16 bytes of memory a pair.
+    /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
     /// What to do with a line that is not UTF-8.
     pub utf8: Utf8Policy,
-    /// The token budget of the batches to come: a pair that alone exceeds it is dropped.
+    /// The token budget of the batches that will be made. A pair that does not fit into a batch by itself is dropped.
     pub budget: Option<usize>,
-    /// Keep pairs of which a side is empty. There is nothing to learn from them, but a text that is measured is measured
-    /// whole. Left out of the key of a cache unless it is set.
+    /// Keep pairs with an empty side. They teach nothing, but a text for validation is used whole.
+    /// This field is part of the key of a cache only if it is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_empty: bool,
 }
@@ -46,8 +46,8 @@ impl Default for CleaningSettings {
 }
 
 impl CleaningSettings {
-    /// Settings that keep every pair of up to `longest` tokens a side, empty sides and duplicates among them: those of a
-    /// text to measure a model on.
+    /// Settings that keep every pair of up to `longest` tokens per side, also duplicates and pairs with an empty
+    /// side. They are meant for texts on which a model is validated.
     pub fn keep_all(longest: usize, utf8: Utf8Policy) -> Self {
         Self {
             max_source_len: longest,
@@ -60,7 +60,7 @@ impl CleaningSettings {
         }
     }
 
-    /// Checks every setting's range.
+    /// Checks that every setting is in its range.
     ///
     /// # Errors
     /// [`DataError::InvalidSetting`].
@@ -91,40 +91,40 @@ impl CleaningSettings {
         }
     }
 
-    /// The same limits with the budget folded in, where it is the smaller: what a cache is keyed by. A budget that
-    /// drops nothing does not change the key.
+    /// The settings with the budget as a limit on lengths, where it is the smaller limit. The key of a cache is made
+    /// from them. A budget that drops nothing does not change the key.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self { budget: self.budget.filter(|&budget| budget <= longest), ..self.clone() }
     }
 }
 
-/// How many pairs were read, kept, and dropped for which reason. A pair counts under the first reason that applies, in
-/// the order of the fields.
+/// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a pair, the first one in
+/// the order of the fields counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CleaningReport {
-    /// Pairs in the corpus.
+    /// Number of pairs in the corpus.
     pub read: u64,
-    /// Pairs kept.
+    /// Number of pairs that were kept.
     pub kept: u64,
-    /// A side is not UTF-8, and the policy is to skip.
+    /// Dropped because a side is not UTF-8 and the policy is to skip such lines.
     pub invalid_utf8: u64,
-    /// A side is empty or holds nothing but white space and control characters.
+    /// Dropped because a side is empty or has only white space and control characters.
     pub empty: u64,
-    /// The source has more tokens than allowed.
+    /// Dropped because the source has more tokens than allowed.
     pub source_too_long: u64,
-    /// The target has more tokens than allowed.
+    /// Dropped because the target has more tokens than allowed.
     pub target_too_long: u64,
-    /// The pair alone exceeds the token budget.
+    /// Dropped because the pair alone exceeds the token budget.
     pub over_budget: u64,
-    /// One side is too many times as long as the other.
+    /// Dropped because one side is too many times as long as the other.
     pub length_ratio: u64,
-    /// Both texts occurred before.
+    /// Dropped because both texts occurred before.
     pub duplicate: u64,
 }
 
 impl CleaningReport {
-    /// Pairs dropped for any reason.
+    /// Number of pairs that were dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.read - self.kept
     }
@@ -165,7 +165,7 @@ impl fmt::Display for CleaningReport {
     }
 }
 
-/// What became of a pair.
+/// The decision on a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Kept,
@@ -178,7 +178,7 @@ pub(crate) enum Fate {
     Duplicate,
 }
 
-/// Judges pairs one after another and keeps the count.
+/// Decides on pairs one after another, and counts.
 pub(crate) struct Cleaner {
     settings: CleaningSettings,
     seen: HashSet<[u8; 16]>,
@@ -223,12 +223,12 @@ impl Cleaner {
     }
 }
 
-/// How many times as long the longer side is; infinite beside an empty side.
+/// The length of the longer side divided by that of the shorter; infinite if one side is empty.
 fn length_ratio(source: usize, target: usize) -> f64 {
     source.max(target) as f64 / source.min(target) as f64
 }
 
-/// Half a SHA-256: two of 10¹² different pairs agree by chance with a probability below 10⁻¹⁴.
+/// Half a SHA-256. The probability that two of 10¹² different pairs have the same one is below 10⁻¹⁴.
 fn fingerprint(pair: &LinePair) -> [u8; 16] {
     let key = key_of(&[pair.source.as_bytes(), pair.target.as_bytes()]);
     std::array::from_fn(|i| key[i])

@@ -1,12 +1,13 @@
-//! Everything that can go wrong between a file name and a batch, one variant a cause.
+//! The errors of this crate, one variant per cause.
 
 use std::io;
 use std::path::PathBuf;
 
-/// The result of this crate's functions.
+/// The result type of this crate's functions.
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
-/// A bad input or setting. Every message names the file, the 1-based line where there is one, the value, and a remedy.
+/// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is one, the value,
+/// and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -16,15 +17,15 @@ pub enum DataError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The file exists but cannot be read: a directory, a permission, a failing disk.
+    /// The file exists but cannot be read: it is a directory, or permissions or the disk prevent it.
     #[error("{path}: cannot be read: {cause}; check that it is a file you may read", path = path.display())]
     Unreadable {
         /// The path as given.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// The file holds no line at all.
+    /// The file has no line.
     #[error("{path}: the file is empty; give a file with one sentence a line", path = path.display())]
     Empty {
         /// The path as given.
@@ -39,11 +40,11 @@ pub enum DataError {
     LineCountMismatch {
         /// The side that ended first.
         shorter: PathBuf,
-        /// Lines in the shorter side.
+        /// Number of lines of the shorter side.
         shorter_lines: u64,
         /// The other side.
         longer: PathBuf,
-        /// Lines in the longer side.
+        /// Number of lines of the longer side.
         longer_lines: u64,
     },
     /// A line is not UTF-8 and the policy is [`Utf8Policy::Error`](crate::Utf8Policy::Error).
@@ -54,14 +55,14 @@ pub enum DataError {
     InvalidUtf8 {
         /// The file.
         path: PathBuf,
-        /// 1-based line.
+        /// The line, from 1.
         line: u64,
-        /// 1-based byte within the line.
+        /// The byte within the line, from 1.
         column: usize,
-        /// The first byte that fits no character.
+        /// The first byte that is not part of a valid character.
         byte: u8,
     },
-    /// A line of a TSV corpus has not exactly one tab.
+    /// A line of a TSV corpus does not have exactly one tab.
     #[error(
         "{path}:{line}: {columns} column(s) where source<TAB>target were expected, in {excerpt:?}; \
          keep the first two columns (`cut -f1,2`) and make sure that no sentence holds a tab", path = path.display()
@@ -69,14 +70,14 @@ pub enum DataError {
     NotTwoColumns {
         /// The file.
         path: PathBuf,
-        /// 1-based line.
+        /// The line, from 1.
         line: u64,
-        /// Columns found.
+        /// Number of columns found.
         columns: usize,
         /// The start of the line.
         excerpt: String,
     },
-    /// A line is longer than any sentence; most likely the file is not text, or has no line ends.
+    /// A line is longer than any sentence. Most likely the file is not text, or has no line ends.
     #[error(
         "{path}:{line}: the line is longer than {limit} bytes; one sentence a line is expected, \
          is this a text file with line ends?", path = path.display()
@@ -84,7 +85,7 @@ pub enum DataError {
     LineTooLong {
         /// The file.
         path: PathBuf,
-        /// 1-based line.
+        /// The line, from 1.
         line: u64,
         /// The limit in bytes.
         limit: usize,
@@ -97,17 +98,17 @@ pub enum DataError {
     DamagedCompression {
         /// The file.
         path: PathBuf,
-        /// Complete lines read before the damage.
+        /// Number of complete lines before the damage.
         line: u64,
-        /// What the decoder said.
+        /// The error of the decoder.
         cause: io::Error,
     },
-    /// A file is named `.gz` or `.zst` but holds something else.
+    /// The name of a file ends in `.gz` or `.zst`, but its content is something else.
     #[error("{path}: the name says {expected}, the content does not; rename the file or compress it", path = path.display())]
     NotCompressed {
         /// The file.
         path: PathBuf,
-        /// The format that the name promises.
+        /// The format for the end of the name.
         expected: &'static str,
     },
     /// Standard input or another pipe was given for more than one text.
@@ -131,11 +132,11 @@ pub enum DataError {
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     InvalidSetting {
-        /// The setting's name.
+        /// The name of the setting.
         name: &'static str,
-        /// The value given.
+        /// The value that was given.
         value: String,
-        /// What values are allowed.
+        /// The values that are allowed.
         remedy: String,
     },
     /// The vocabulary cannot hold the special tokens, the 256 bytes and at least one character.
@@ -143,7 +144,7 @@ pub enum DataError {
         "vocab_size = {asked}: at least {needed} are needed (4 special tokens, 256 bytes, 1 character); ask for more"
     )]
     VocabularyTooSmall {
-        /// The size asked for.
+        /// The requested size.
         asked: usize,
         /// The smallest size possible.
         needed: usize,
@@ -154,20 +155,20 @@ pub enum DataError {
          add text, or set allow_smaller = true"
     )]
     VocabularyTooLarge {
-        /// The size asked for.
+        /// The requested size.
         asked: usize,
         /// The size that the text yields.
         possible: usize,
     },
-    /// The text holds nothing to train a tokeniser on.
+    /// There is no text to train a tokeniser on.
     #[error("the corpus holds no text to train a tokeniser on; every line is blank")]
     NoTrainingText,
-    /// The tokeniser's trainer failed.
+    /// The trainer of the tokeniser failed.
     #[error(
         "training the tokeniser failed: {message}; try `bpe`, a smaller vocabulary or other text"
     )]
     TokenizerTraining {
-        /// What the trainer said.
+        /// The error of the trainer.
         message: String,
     },
     /// A `tokenizer.json` cannot be parsed.
@@ -175,7 +176,7 @@ pub enum DataError {
     TokenizerInvalid {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The message of the parser.
         message: String,
     },
     /// A `tokenizer.json` lacks a special token, or has it at another id.
@@ -191,11 +192,11 @@ pub enum DataError {
         token: &'static str,
         /// The id it must have.
         expected: u32,
-        /// The id it has, if any.
+        /// The id it has; `None` if it is missing.
         found: Option<u32>,
     },
-    /// A part of a `tokenizer.json` asks for what the tokenizers library cannot do: it would panic, never end or fill the
-    /// memory.
+    /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it would panic, never
+    /// end or fill the memory.
     #[error(
         "{path}: the {part} of this tokenizer.json cannot be used: {message}",
         path = path.display()
@@ -203,17 +204,17 @@ pub enum DataError {
     TokenizerPart {
         /// The file.
         path: PathBuf,
-        /// The part, as the file calls it.
+        /// The part, by its name in the file.
         part: String,
-        /// What is wrong with it, and what to change.
+        /// What is wrong with the part, and what to change.
         message: String,
     },
-    /// Cleaning left no pair.
+    /// Cleaning dropped all pairs.
     #[error(
         "no sentence pair is left after cleaning ({report}); relax the limits or check that the text is what you meant"
     )]
     NothingLeft {
-        /// Why pairs were dropped.
+        /// How many pairs were dropped for which reason.
         report: Box<crate::CleaningReport>,
     },
     /// No pair fits the token budget.
@@ -221,22 +222,22 @@ pub enum DataError {
         "no sentence pair fits a budget of {budget} tokens (the shortest needs {shortest}); raise the budget"
     )]
     BudgetTooSmall {
-        /// Padded tokens a side.
+        /// The budget: padded tokens per side.
         budget: usize,
-        /// Tokens that the shortest pair needs.
+        /// Number of tokens that the shortest pair needs.
         shortest: usize,
     },
-    /// A saved position does not belong to this corpus and budget.
+    /// A saved position does not belong to this corpus and token budget.
     #[error(
         "the saved position is batch {next_batch} of epoch {epoch}, but that epoch has {batches} batches; \
          resume with the corpus, seed and budget of the saved run"
     )]
     StalePosition {
-        /// Epoch of the position.
+        /// The epoch of the position.
         epoch: u64,
-        /// Batch of the position.
+        /// The batch of the position.
         next_batch: u64,
-        /// Batches in that epoch.
+        /// Number of batches in that epoch.
         batches: u64,
     },
     /// A file cannot be written.
@@ -244,15 +245,15 @@ pub enum DataError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// A cache file is not what it claims to be. `prepare` rebuilds such a file instead of reporting it.
+    /// A cache file is damaged. `prepare` does not report this error: it builds the file again.
     #[error("{path}: the cache is damaged: {message}; delete it and it is built again", path = path.display())]
     DamagedCache {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What does not match.
         message: String,
     },
     /// The thread that prepares batches panicked.
@@ -260,7 +261,7 @@ pub enum DataError {
         "the thread that prepares batches panicked: {message}; this is a bug, please report it"
     )]
     PrefetchPanicked {
-        /// The panic's message.
+        /// The message of the panic.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Content keys: SHA-256 over labelled parts.
+//! Keys for the cache, made from content: SHA-256 over labelled parts.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use crate::error::{DataError, Result};
 /// A SHA-256 digest.
 pub(crate) type Key = [u8; 32];
 
-/// SHA-256 of `parts`, each preceded by its length so that no two lists of parts read alike.
+/// SHA-256 of `parts`. Each part is preceded by its length, so that different lists never give the same input.
 pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
     let mut hasher = Sha256::new();
     for part in parts {

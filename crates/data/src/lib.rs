@@ -1,26 +1,30 @@
-//! From parallel text to batches of token ids.
+//! Makes batches of token ids from parallel text.
 //!
-//! This crate reads a parallel corpus, cleans it, trains or loads a subword tokeniser, keeps the tokenised corpus in a
-//! cache file and cuts it into token-budget batches. It knows nothing of tensors, devices or models: a [`Batch`]
-//! is plain arrays, and whoever trains turns it into tensors.
+//! This crate reads a parallel corpus, cleans it, trains or loads a subword tokeniser, stores the tokenised corpus in
+//! a cache file and divides it into batches within a token budget. It knows nothing of tensors, devices or models: a
+//! [`Batch`] consists of plain arrays, and the training code makes tensors of them.
 //!
-//! The trade-off it took: *everything is a pure function of the input's bytes and the settings*. Text is streamed and
-//! hashed, never trusted by its name or date; a vocabulary is trained by a trainer of this crate whose ties are ordered,
-//! rather than by a faster one whose result depends on hash-map order; batches are planned per epoch from `(seed, epoch)`
-//! alone, rather than drawn from hidden state. Two runs over the same text see the same batches, on any number of
-//! threads, and a run resumes in the middle of an epoch from three integers ([`SamplerState`]).
+//! Everything is a pure function of the bytes of the input and the settings:
 //!
-//! The rooms, in the order text passes through them:
+//! - Text is streamed and hashed, and never identified by its name or date.
+//! - A vocabulary is trained by this crate's own trainer, which orders ties. A faster trainer exists, but its result
+//!   depends on the order of a hash map.
+//! - The batches of an epoch are planned from `(seed, epoch)` and do not depend on hidden state.
 //!
-//! | module | what it holds |
+//! Two runs over the same text therefore see the same batches on any number of threads. A run resumes in the middle
+//! of an epoch from three integers ([`SamplerState`]).
+//!
+//! The modules, in the order in which text passes through them:
+//!
+//! | module | content |
 //! |---|---|
 //! | [`corpus`] | two files or one TSV, plain, gzip or zstd; typed errors that name file and line |
-//! | [`clean`] | which pairs are kept, and a count of why the others were not |
+//! | [`clean`] | which pairs are kept, and how many are dropped for which reason |
 //! | [`tokenizer`] | BPE and unigram with byte fallback, in Hugging Face's `tokenizer.json` |
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
-//! | [`batch`], [`sampler`] | padded batches under a token budget, and their order |
-//! | [`prefetch`] | a background thread that keeps the next batches ready |
-//! | [`mod@prepare`] | all of the above from paths to a [`TokenizedCorpus`], reusing what is already there |
+//! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
+//! | [`prefetch`] | a background thread that prepares the next batches |
+//! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing what is in the cache |
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +53,7 @@ pub use sampler::{
 };
 pub use tokenizer::{Tokenizer, TokenizerKind, TokenizerSettings, Tokenizers};
 
-/// The program in the README, compiled and run as it stands there.
+/// The program in the README, which the tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! A background thread that keeps the next batches ready.
+//! A background thread that prepares the next batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::{DataError, Result};
 
-/// Runs an iterator on a thread of its own, at most `depth` items ahead, in order.
+/// Runs an iterator on a thread of its own, at most `depth` items ahead, and gives its items in order.
 ///
-/// What comes out is exactly what the iterator gives, errors included; a panic comes out as
-/// [`DataError::PrefetchPanicked`] and ends the stream. Dropping it stops the thread and waits for it.
+/// Errors of the iterator are passed on. If it panics, the stream ends with
+/// [`DataError::PrefetchPanicked`]. Dropping this value stops the thread and waits for it.
 pub struct Prefetch<T> {
     items: Option<Receiver<Result<T>>>,
     thread: Option<JoinHandle<()>>,
@@ -18,10 +18,11 @@ pub struct Prefetch<T> {
 }
 
 impl<T: Send + 'static> Prefetch<T> {
-    /// Starts the thread. `depth` is the number of finished items that may wait; 0 hands each over directly.
+    /// Starts the thread. `depth` is the number of finished items that may wait; with 0, each item is handed over
+    /// directly.
     ///
     /// # Panics
-    /// If the system can start no thread.
+    /// If the system cannot start a thread.
     pub fn new(items: impl Iterator<Item = Result<T>> + Send + 'static, depth: usize) -> Self {
         let (sender, receiver) = sync_channel(depth);
         let thread = std::thread::Builder::new()
@@ -32,7 +33,8 @@ impl<T: Send + 'static> Prefetch<T> {
         Self { items: Some(receiver), thread: Some(thread), waited: Duration::ZERO }
     }
 
-    /// How long [`Iterator::next`] has waited for data in all: what a faster data path could save.
+    /// The total time for which [`Iterator::next`] has waited for data. A faster data path could save at most this
+    /// time.
     pub fn waited(&self) -> Duration {
         self.waited
     }
@@ -51,7 +53,7 @@ impl<T> Iterator for Prefetch<T> {
 
 impl<T> Drop for Prefetch<T> {
     fn drop(&mut self) {
-        // Without a receiver the thread's next send fails, and it returns.
+        // Without a receiver, the next send of the thread fails and the thread returns.
         self.items = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -59,7 +61,7 @@ impl<T> Drop for Prefetch<T> {
     }
 }
 
-/// Sends items until the iterator ends or nobody receives; a panic is sent as the last item.
+/// Sends items until the iterator ends or nobody receives. A panic is sent as the last item.
 fn produce<T>(mut items: impl Iterator<Item = Result<T>>, sender: &SyncSender<Result<T>>) {
     loop {
         let item = catch_unwind(AssertUnwindSafe(|| items.next()));

@@ -1,4 +1,4 @@
-//! From paths to a tokenised corpus, reusing what an earlier call left in the cache folder.
+//! Makes a tokenised corpus from paths, reusing what an earlier call left in the cache folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,58 +11,58 @@ use crate::error::{DataError, Result};
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
-/// Raised whenever training a tokeniser or tokenising changes meaning, so that old caches are not reused.
+/// Version of training and tokenising. It is raised whenever their result changes, so that old caches are not reused.
 ///
-/// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learnt from the source side alone.
+/// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only from the source side.
 const RECIPE: &[u8] = b"burnformer-data recipe 2";
 
 /// Where the tokenisers come from.
 #[derive(Clone, Debug)]
 pub enum TokenizerSource {
-    /// Train on the corpus, or reuse what was trained on the same text with the same settings.
+    /// Train on the corpus, or reuse a tokeniser that was trained on the same text with the same settings.
     Train(TokenizerSettings),
-    /// Load `tokenizer.json` files; without `target`, one for both sides.
+    /// Load `tokenizer.json` files. Without `target`, one file serves both sides.
     Load {
-        /// The source side's, or both sides'.
+        /// The tokeniser of the source side, or of both sides.
         source: PathBuf,
-        /// The target side's.
+        /// The tokeniser of the target side.
         target: Option<PathBuf>,
     },
-    /// Use these, for instance those of the training corpus on validation text.
+    /// Use these tokenisers, for example those of the training corpus for validation text.
     Given(Tokenizers),
 }
 
-/// What to prepare.
+/// The settings of [`prepare`].
 #[derive(Clone, Debug)]
 pub struct PrepareSettings {
     /// The corpus.
     pub corpus: CorpusPaths,
     /// The tokenisers.
     pub tokenizer: TokenizerSource,
-    /// What to drop.
+    /// Which pairs are dropped.
     pub cleaning: CleaningSettings,
-    /// The folder that keeps trained tokenisers and tokenised corpora; created if missing.
+    /// The folder for trained tokenisers and tokenised corpora; it is created if it does not exist.
     pub cache_dir: PathBuf,
 }
 
-/// What [`prepare`] is doing.
+/// The current work of [`prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Reading the corpus for the tokeniser's training.
+    /// Reading the corpus to train the tokeniser.
     ReadText,
-    /// Training the tokeniser (no line count).
+    /// Training the tokeniser; there is no line count.
     TrainTokenizer,
-    /// Tokenising and cleaning.
+    /// Tokenising and cleaning the corpus.
     Tokenize,
 }
 
-/// How far [`prepare`] is.
+/// The progress of [`prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What it is doing.
+    /// The current work.
     pub stage: Stage,
-    /// Lines of the corpus done in this stage.
+    /// Number of lines of the corpus that are done in this stage.
     pub lines: u64,
 }
 
@@ -72,19 +72,20 @@ pub struct Prepared {
     pub tokenizers: Tokenizers,
     /// The tokenised corpus.
     pub corpus: TokenizedCorpus,
-    /// What was dropped, and why.
+    /// How many pairs were dropped, and why.
     pub report: CleaningReport,
-    /// Whether the tokenisers were there already (loaded, given or cached).
+    /// Whether the tokenisers existed already: loaded, given or cached.
     pub tokenizer_reused: bool,
-    /// Whether the tokenised corpus was there already.
+    /// Whether the tokenised corpus was in the cache already.
     pub corpus_reused: bool,
 }
 
-/// Tokenises a corpus, training the tokeniser if asked to; a second call with the same text and settings reads both from
-/// the cache folder. `progress` is called every few thousand lines.
+/// Tokenises a corpus, and trains the tokeniser if the settings ask for it. A second call with the same text and
+/// settings reads both from the cache folder. `progress` is called every few thousand lines.
 ///
 /// # Errors
-/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are no error: they are rebuilt.
+/// Every [`DataError`] of reading, training, cleaning and writing. Damaged cache files are built again without an
+/// error.
 pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
     settings.cleaning.validate()?;
     if let Some(path) = settings.corpus.files().into_iter().find(|path| is_pipe(path)) {
@@ -98,7 +99,7 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     Ok(Prepared { tokenizers, corpus, report, tokenizer_reused, corpus_reused })
 }
 
-/// A key of the corpus' bytes and of how its files are read, not of their names.
+/// A key made from the bytes of the corpus and from how its files are read, not from their names.
 fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     let kind: &[u8] = match corpus {
         CorpusPaths::Pair { .. } => b"pair",
@@ -108,7 +109,7 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
 
-/// The settings as JSON: what a key is made of.
+/// The settings as JSON, from which keys are made.
 fn json(settings: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(settings).expect("settings are plain data")
 }
@@ -141,13 +142,13 @@ fn tokenizers(
     }
 }
 
-/// The cached files: one, or one a side.
+/// The paths of the cached tokenisers: one file, or one per side.
 fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
     let names: &[&str] = if joint { &["json"] } else { &["source.json", "target.json"] };
     names.iter().map(|name| base.with_extension(name)).collect()
 }
 
-/// What is cached and undamaged; anything else counts as absent.
+/// The cached tokenisers, if they exist and are not damaged.
 fn cached_tokenizers(base: &Path, joint: bool) -> Option<Tokenizers> {
     let mut found = sides(base, joint).into_iter().map(|path| {
         let bytes = std::fs::read(&path).ok()?;

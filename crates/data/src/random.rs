@@ -1,16 +1,16 @@
-//! Random choices as a function of (seed, place), without hidden state.
+//! Random choices as a function of (seed, purpose, epoch), without hidden state.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::hash::key_of;
 
-/// A generator for one place of one epoch; the same arguments always give the same stream.
+/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same stream.
 pub(crate) fn generator(place: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key_of(&[place.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]))
 }
 
-/// A number below `bound`, which must not be 0. The bias of the multiplication is below 2⁻³² for any corpus.
+/// A random number below `bound`, which must not be 0. The bias of the multiplication is below 2⁻³² for any corpus.
 pub(crate) fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,9 +1,10 @@
-//! Which pairs form a batch, and in which order the batches come.
+//! Decides which pairs form a batch, and the order of the batches.
 //!
-//! Pairs are shuffled, stably sorted by shape and cut greedily where the next pair would exceed the budget; then the
-//! batches are shuffled. All of it is a pure function of (corpus, settings, seed, epoch): equal shapes meet other
-//! neighbours each epoch, and a run resumes from a [`SamplerState`] of three integers.
-//! The plan of an epoch costs some 20 bytes of memory a pair; the text itself stays on the disk.
+//! Pairs are shuffled, sorted by length (keeping the shuffled order among equal lengths), and divided into batches
+//! that are as large as the budget allows; then the batches are shuffled. All of this is a pure function of the
+//! corpus, the settings, the seed and the epoch. Pairs of equal length meet different neighbours in each epoch. A run
+//! resumes from a [`SamplerState`] of three integers. The plan of an epoch needs about 20 bytes of memory per pair;
+//! the text stays on the disk.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,14 +20,14 @@ use crate::random::{generator, shuffle};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplerSettings {
-    /// Most padded tokens a side: rows × max(longest source, longest target), each with its `</s>`, stays within it.
+    /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at most this number.
     pub budget: usize,
-    /// Most rows of a batch, whatever their length.
+    /// Largest number of rows of a batch, whatever their length.
     pub max_sentences: Option<usize>,
-    /// Lengths, each with its `</s>`, are padded up to a multiple of this, so that batches come in few shapes and a
-    /// device that compiles or tunes its kernels for each is soon done with it. 1 pads no further.
+    /// Lengths, including `</s>`, are padded up to a multiple of this number. Batches then have few different shapes,
+    /// which helps a device that compiles or tunes its kernels for each shape. 1 adds no padding.
     pub multiple: usize,
-    /// What the order of batches is drawn from, with the epoch.
+    /// The seed of the order of batches; the order also depends on the epoch.
     pub seed: u64,
 }
 
@@ -36,18 +37,18 @@ impl Default for SamplerSettings {
     }
 }
 
-/// A position between two batches: all that is needed to resume.
+/// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SamplerState {
     /// The seed.
     pub seed: u64,
     /// The epoch, from 0.
     pub epoch: u64,
-    /// The batch of that epoch that comes next, from 0.
+    /// Index of the next batch in that epoch, from 0.
     pub next_batch: u64,
 }
 
-/// The batches of one epoch, in order, as indexes into the corpus.
+/// The batches of one epoch, in order, as indices of pairs in the corpus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EpochPlan {
     batches: Vec<Vec<u32>>,
@@ -66,18 +67,18 @@ impl EpochPlan {
         self.batches.is_empty()
     }
 
-    /// The batches, each a list of pairs.
+    /// The batches, each a list of indices of pairs.
     pub fn batches(&self) -> &[Vec<u32>] {
         &self.batches
     }
 
-    /// Padded positions of both sides as a share of all positions of the epoch, in `[0, 1)`.
+    /// Share of padding among all positions of both sides in the epoch, in `[0, 1)`.
     pub fn padding_share(&self) -> f64 {
         self.padded as f64 / (self.real + self.padded).max(1) as f64
     }
 }
 
-/// Cuts a corpus into batches. Cheap to clone.
+/// Divides a corpus into batches. Cheap to clone.
 #[derive(Clone)]
 pub struct BatchSampler {
     corpus: Arc<TokenizedCorpus>,
@@ -125,7 +126,7 @@ impl BatchSampler {
         &self.settings
     }
 
-    /// Pairs left out because they alone exceed the budget.
+    /// Number of pairs that are left out because they alone exceed the budget.
     pub fn over_budget(&self) -> usize {
         self.corpus.len() - self.fitting.len()
     }
@@ -144,30 +145,30 @@ impl BatchSampler {
         plan
     }
 
-    /// The batches of an epoch under the sampler's own seed.
+    /// The batches of an epoch with the sampler's own seed.
     pub fn batches(&self, epoch: u64) -> Vec<Vec<u32>> {
         self.plan(self.settings.seed, epoch).batches
     }
 
-    /// Every pair once, by length, without chance: for validation and scoring.
+    /// A plan with every pair once, in order of length, without random choices. It is for validation and scoring.
     pub fn ordered(&self) -> EpochPlan {
         self.cut(self.fitting.to_vec())
     }
 
-    /// The arrays of one planned batch.
+    /// Reads the pairs of one planned batch.
     ///
     /// # Errors
-    /// As [`TokenizedCorpus::pair`].
+    /// Those of [`TokenizedCorpus::pair`].
     ///
     /// # Panics
-    /// If an index is not below the corpus' length.
+    /// If an index is not below the number of pairs in the corpus.
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
         let rows: Vec<_> =
             pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect::<Result<_>>()?;
         Ok(Batch::with_multiple(pairs.to_vec(), &rows, self.settings.multiple))
     }
 
-    /// Batches from `state` on, without end: epoch follows epoch.
+    /// Gives the batches from `state` on, without end: one epoch follows another.
     ///
     /// # Errors
     /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches.
@@ -189,7 +190,7 @@ impl BatchSampler {
         })
     }
 
-    /// Sorts by length, keeping the given order among equals, and cuts greedily.
+    /// Sorts by length, keeping the given order among equal lengths, and divides the pairs into batches.
     fn cut(&self, mut order: Vec<u32>) -> EpochPlan {
         let multiple = self.settings.multiple;
         order.sort_by_cached_key(|&i| shape(&self.corpus, i, multiple));
@@ -230,39 +231,40 @@ impl BatchSampler {
     }
 }
 
-/// Columns of source and target of a pair, `</s>` included, padded to `multiple`.
+/// Number of source and target columns of a pair, `</s>` included, padded to `multiple`.
 fn columns(corpus: &TokenizedCorpus, i: u32, multiple: usize) -> [usize; 2] {
     let lengths = [corpus.source_len(i as usize), corpus.target_len(i as usize)];
     lengths.map(|length| (length + 1).next_multiple_of(multiple))
 }
 
-/// Columns that a pair needs on its longer side.
+/// Number of columns that a pair needs on its longer side.
 fn cost(corpus: &TokenizedCorpus, i: u32, multiple: usize) -> usize {
     let [source, target] = columns(corpus, i, multiple);
     source.max(target)
 }
 
-/// The longer side, which is what the budget counts, then how much longer it is: a batch then holds pairs of one shape.
-/// The difference runs upwards at one length and downwards at the next, so that a batch that spans two lengths still
-/// holds one shape. Sorting by (target, source) instead pads 4.6 % where this pads 3.3 % (Multi30k, budget 4096).
+/// The sort key: the length of the longer side, which the budget counts, then the difference to the shorter side. A
+/// batch then has pairs of similar shape. The difference rises at one length and falls at the next, so that a batch
+/// with two lengths has pairs of similar shape too. Sorting by (target, source) gives 4.6 % padding where this gives
+/// 3.3 % (Multi30k, budget 4096).
 fn shape(corpus: &TokenizedCorpus, i: u32, multiple: usize) -> (usize, isize) {
     let [source, target] = columns(corpus, i, multiple);
     let (cost, difference) = (source.max(target), source as isize - target as isize);
     (cost, if (cost / multiple).is_multiple_of(2) { difference } else { -difference })
 }
 
-/// A batch and where it stands.
+/// A batch and its position in the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedBatch {
     /// The arrays.
     pub batch: Batch,
     /// The epoch this batch belongs to, from 0.
     pub epoch: u64,
-    /// Its number within the epoch, from 0.
+    /// Index of the batch within the epoch, from 0.
     pub index: u64,
-    /// Batches in this epoch.
+    /// Number of batches in this epoch.
     pub batches: u64,
-    /// The position after this batch: save it, and a run resumes with the next one.
+    /// The position after this batch. A run that saves it resumes with the next batch.
     pub next: SamplerState,
 }
 
@@ -273,8 +275,8 @@ impl PlannedBatch {
     }
 }
 
-/// An endless iterator of batches, of which [`Prefetch`](crate::Prefetch) makes one that works ahead. An item is an error
-/// where the corpus can no longer be read.
+/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item is an error if
+/// the corpus can no longer be read.
 pub struct BatchStream {
     sampler: BatchSampler,
     queue: VecDeque<Vec<u32>>,

@@ -1,12 +1,12 @@
-//! The four tokens every vocabulary starts with, at fixed ids.
+//! The four special tokens, which have fixed ids at the start of every vocabulary.
 
-/// Id of [`PAD_TOKEN`], which fills the short rows of a batch and is never read or predicted.
+/// Id of [`PAD_TOKEN`], which fills the shorter rows of a batch and is never read or predicted.
 pub const PAD: u32 = 0;
-/// Id of [`BOS_TOKEN`], the decoder's first input.
+/// Id of [`BOS_TOKEN`], the first input of the decoder.
 pub const BOS: u32 = 1;
 /// Id of [`EOS_TOKEN`], the last token of every source and of every target output.
 pub const EOS: u32 = 2;
-/// Id of [`UNK_TOKEN`]; with byte fallback no text needs it.
+/// Id of [`UNK_TOKEN`], the unknown token. With byte fallback no text needs it.
 pub const UNK: u32 = 3;
 
 /// The text of the padding token.

@@ -1,4 +1,4 @@
-//! Building a cache file in bounded memory.
+//! Builds a cache file in bounded memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -15,12 +15,13 @@ use crate::error::{DataError, Result};
 use crate::hash::Key;
 use crate::tokenizer::Tokenizers;
 
-/// Pairs tokenised at a time; with [`CHUNK_BYTES`], what bounds the memory.
+/// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the memory.
 const CHUNK_PAIRS: usize = 8192;
-/// Bytes of text tokenised at a time.
+/// Bytes of text that are tokenised at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Reads, tokenises and cleans `corpus` into a cache file at `path`; `progress` is told the lines done.
+/// Reads, tokenises and cleans `corpus` into a cache file at `path`. `progress` is called with the number of lines
+/// done.
 ///
 /// # Errors
 /// Any bad line; [`DataError::NothingLeft`] if no pair is kept; [`DataError::Unwritable`].
@@ -63,7 +64,7 @@ fn next_chunk(corpus: &mut ParallelReader) -> Result<Vec<LinePair>> {
     Ok(chunk)
 }
 
-/// Tokenises a chunk in parallel, then judges and writes its pairs in order.
+/// Tokenises a chunk in parallel, then cleans and writes its pairs in order.
 fn append(
     writer: &mut Writer,
     cleaner: &mut Cleaner,
@@ -82,7 +83,7 @@ fn append(
     Ok(())
 }
 
-/// A cache file in the making: tokens go to it, offsets to a file beside it until the tokens are complete.
+/// A cache file that is being written. Tokens go into it; offsets go into a second file until all tokens are written.
 struct Writer {
     file: BufWriter<NamedTempFile>,
     offsets: BufWriter<File>,
@@ -127,7 +128,7 @@ impl Writer {
         self.file.write_all(bytes)
     }
 
-    /// Appends offsets and report, and fills in the header.
+    /// Appends offsets and report, and writes the header.
     fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<NamedTempFile> {
         let report = serde_json::to_vec(report)?;
         let mut header = Header {

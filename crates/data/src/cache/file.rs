@@ -1,4 +1,4 @@
-//! Writing files whole or not at all.
+//! Writes files completely or not at all.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{DataError, Result};
 
-/// The typed error for a failed write to `path`.
+/// The error for a failed write to `path`.
 pub(super) fn unwritable(path: &Path) -> impl Fn(io::Error) -> DataError + '_ {
     |cause| DataError::Unwritable { path: path.into(), cause }
 }
@@ -25,18 +25,18 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     commit(file, path)
 }
 
-/// A temporary file in the folder of `path`, which a rename can turn into `path`.
+/// A temporary file in the folder of `path`, which can be renamed to `path`.
 pub(super) fn temporary(path: &Path) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     as_umask_says(&mut builder);
     builder.tempfile_in(folder(path)).map_err(unwritable(path))
 }
 
-/// Flushes `file` to the disk, renames it to `path`, and flushes the folder's entry too.
+/// Flushes `file` to the disk, renames it to `path`, and flushes the folder too.
 pub(super) fn commit(file: NamedTempFile, path: &Path) -> Result<()> {
     file.as_file().sync_all().map_err(unwritable(path))?;
     file.persist(path).map_err(|error| unwritable(path)(error.error))?;
-    // Not every file system lets a folder be flushed; the rename itself is done.
+    // Some file systems cannot flush a folder. The rename has happened in any case.
     let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
     Ok(())
 }
@@ -45,8 +45,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Temporary files are private; one that becomes an ordinary file has the permissions that the user's umask gives to new
-/// files.
+/// Gives a temporary file the permissions that the user's umask gives to new files. Temporary files are private
+/// otherwise.
 #[cfg(unix)]
 fn as_umask_says(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt;

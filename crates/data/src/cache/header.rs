@@ -4,18 +4,18 @@ use crate::hash::{Key, key_of};
 
 const MAGIC: [u8; 8] = *b"BURNTOKS";
 const BYTE_ORDER: u32 = 0x0102_0304;
-/// Raised whenever the format, the cleaning or the tokenisation changes meaning.
+/// Version of the format. It is raised whenever the format, the cleaning or the tokenisation changes its meaning.
 pub(crate) const VERSION: u32 = 1;
 
-/// Bytes of a [`Header`].
+/// Number of bytes of a [`Header`].
 pub(super) const HEADER_BYTES: usize = 144;
-/// The largest cleaning report that is read.
+/// The largest cleaning report that is read, in bytes.
 const LARGEST_REPORT: u64 = 1 << 16;
 
-/// Counts and checksums.
+/// Counts and checksums of a cache file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    /// How many bytes a token takes.
+    /// Number of bytes per token.
     pub width: Width,
     pub pairs: u64,
     pub tokens: u64,
@@ -24,7 +24,7 @@ pub(super) struct Header {
     pub body_hash: Key,
 }
 
-/// How many bytes a token takes: two while the vocabularies fit in 65,536.
+/// Number of bytes per token: two if the vocabularies have at most 65,536 tokens, else four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     Two,
@@ -32,7 +32,7 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// The narrowest width for ids below `vocab_size`.
+    /// The smallest width for ids below `vocab_size`.
     pub fn of(vocab_size: usize) -> Self {
         if vocab_size <= 1 << 16 { Self::Two } else { Self::Four }
     }
@@ -45,7 +45,7 @@ impl Width {
         }
     }
 
-    /// Appends ids as they stand in the file. They are below the vocabulary size that [`Width::of`] was given.
+    /// Appends ids in the form of the file. They must be below the vocabulary size that was given to [`Width::of`].
     pub fn write(self, ids: &[u32], out: &mut Vec<u8>) {
         match self {
             Self::Two => out.extend(ids.iter().flat_map(|&id| (id as u16).to_le_bytes())),
@@ -53,7 +53,7 @@ impl Width {
         }
     }
 
-    /// The ids that stand in `bytes`.
+    /// Reads the ids in `bytes`.
     pub fn read(self, bytes: &[u8]) -> Vec<u32> {
         match self {
             Self::Two => {
@@ -65,7 +65,7 @@ impl Width {
 }
 
 impl Header {
-    /// The header as it stands in the file: integers in little-endian order, then the checksum of what stands before.
+    /// The header as bytes of the file: little-endian integers, followed by their checksum.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(BYTE_ORDER.to_le_bytes());
@@ -79,7 +79,7 @@ impl Header {
         bytes
     }
 
-    /// Parses and checks a header for `key`; an error says what does not fit.
+    /// Parses a header and checks that it belongs to `key`. The error says what does not match.
     pub fn parse(bytes: &[u8; HEADER_BYTES], key: &Key) -> Result<Self, String> {
         let mut rest = &bytes[..];
         if take::<8>(&mut rest) != MAGIC || u32::from_le_bytes(take(&mut rest)) != BYTE_ORDER {
@@ -108,7 +108,7 @@ impl Header {
         possible.then_some(header).ok_or_else(|| "its counts are impossible".to_owned())
     }
 
-    /// Bytes of tokens, padding, offsets and report, unless the counts are impossible.
+    /// Number of bytes of tokens, padding, offsets and report; `None` if the counts are impossible.
     fn sizes(&self) -> Option<[u64; 4]> {
         let tokens = self.tokens.checked_mul(self.width.bytes())?;
         let padding = tokens.checked_next_multiple_of(8)? - tokens;
@@ -122,22 +122,22 @@ impl Header {
         self.sizes().expect("a parsed header's counts are possible")[part]
     }
 
-    /// Bytes of all tokens.
+    /// Number of bytes of all tokens.
     pub fn token_bytes(&self) -> u64 {
         self.size(0)
     }
 
-    /// Zeros between tokens and offsets, so that these stand at a multiple of 8.
+    /// Number of zeros between tokens and offsets, so that offsets start at a multiple of 8.
     pub fn padding(&self) -> u64 {
         self.size(1)
     }
 
-    /// Offsets: one for each sentence, and the end.
+    /// Number of offsets: one per sentence, and one for the end.
     pub fn offsets(&self) -> u64 {
         self.size(2) / 8
     }
 
-    /// Bytes of the whole file.
+    /// Number of bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         self.sizes().into_iter().flatten().sum::<u64>() + HEADER_BYTES as u64
     }

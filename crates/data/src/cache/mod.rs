@@ -1,19 +1,20 @@
-//! The tokenised corpus: built once, then read sentence by sentence.
+//! The token cache: a corpus is tokenised once and then read sentence by sentence.
 //!
-//! A cache file is keyed by the content of the corpus files, the tokenisers' hashes and the cleaning settings, never by
-//! names or dates. It is written to a temporary file, flushed to the disk and renamed, so that a reader never sees half
-//! a file; it is verified against its checksum on opening, so that a damaged one is rebuilt rather than trusted.
+//! The key of a cache file is made from the content of the corpus files, the hashes of the tokenisers and the
+//! cleaning settings, never from names or dates. The file is written to a temporary file, flushed to the disk and
+//! renamed, so that a reader never sees a half-written file. Its checksum is verified when it is opened, and a
+//! damaged file is built again.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 144 | header: magic, byte order, version, counts, key, checksum of the rest, checksum of the header |
-//! | 2 or 4 a token | every pair's source ids, then its target ids; 2 bytes while the vocabularies fit in 65,536 |
+//! | 2 or 4 per token | the source ids of every pair, followed by its target ids; 2 bytes if the vocabularies have at most 65,536 tokens |
 //! | 0 to 7 | zeros up to a multiple of 8 |
-//! | 16 a pair + 8 | where each source and each target starts, in tokens, and the end |
+//! | 16 per pair, and 8 | the offset of each source and each target, in tokens, and that of the end |
 //! | the rest | the cleaning report as JSON |
 //!
-//! Numbers are little-endian. Opening a file reads all of it once; then the lengths of the sentences stay in memory (8 bytes
-//! a pair), and each batch reads its pairs where they are.
+//! Numbers are little-endian. Opening a file reads all of it once. After that only the lengths of the sentences are
+//! in memory (8 bytes per pair), and each batch reads its pairs from the file.
 
 mod build;
 mod file;

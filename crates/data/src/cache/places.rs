@@ -1,9 +1,9 @@
-//! Where each sentence's tokens are.
+//! Finds the tokens of each sentence in a cache file.
 
-/// Sentences between two whose place is noted.
+/// The offset of every 64th sentence is stored.
 const STRIDE: usize = 64;
 
-/// The length of each sentence, and the place of every 64th: a little over 4 bytes a sentence.
+/// The length of each sentence, and the offset of every 64th: a little over 4 bytes per sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places {
     lengths: Vec<u32>,
@@ -21,24 +21,24 @@ impl Places {
         self.total += u64::from(length);
     }
 
-    /// Sentences.
+    /// Number of sentences.
     pub fn sentences(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Tokens of a sentence.
+    /// Number of tokens of a sentence.
     pub fn length(&self, sentence: usize) -> usize {
         self.lengths[sentence] as usize
     }
 
-    /// Tokens before a sentence.
+    /// Number of tokens before a sentence.
     pub fn start(&self, sentence: usize) -> u64 {
         let noted = sentence / STRIDE;
         let between = &self.lengths[noted * STRIDE..sentence];
         self.starts[noted] + between.iter().map(|&length| u64::from(length)).sum::<u64>()
     }
 
-    /// Tokens of all sentences.
+    /// Number of tokens of all sentences.
     pub fn total(&self) -> u64 {
         self.total
     }

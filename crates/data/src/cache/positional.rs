@@ -1,22 +1,23 @@
-//! Reading a file at a position, from many threads at once: without a cursor that they would share, and without mapping
-//! the file, where a file that becomes shorter ends the process (SIGBUS) instead of giving an error.
+//! Reads a file at a given position, from many threads at once. There is no cursor that the threads would share. The
+//! file is not mapped into memory, because a mapped file that becomes shorter would end the process (SIGBUS) instead
+//! of giving an error.
 
 use std::fs::File;
 use std::io;
 
-/// Fills `bytes` from `offset` on.
+/// Fills `bytes` with the content of `file` from `offset` on.
 ///
 /// # Errors
-/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, and what the operating system says.
+/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, and errors of the operating system.
 #[cfg(unix)]
 pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
-/// Fills `bytes` from `offset` on.
+/// Fills `bytes` with the content of `file` from `offset` on.
 ///
 /// # Errors
-/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, and what the operating system says.
+/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, and errors of the operating system.
 #[cfg(windows)]
 pub(super) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -30,7 +31,7 @@ pub(super) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) 
     Ok(())
 }
 
-/// Fails: this system has no files that can be read at a position.
+/// Fails, because files cannot be read at a position on this system.
 ///
 /// # Errors
 /// Always [`io::ErrorKind::Unsupported`].

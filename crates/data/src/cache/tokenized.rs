@@ -1,4 +1,4 @@
-//! A tokenised corpus, read from its cache file sentence by sentence or held in memory.
+//! A tokenised corpus, which is read from its cache file sentence by sentence or held in memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -14,11 +14,11 @@ use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};
 
-/// Pairs of token ids, without special tokens.
+/// A corpus as pairs of token ids, without special tokens.
 ///
-/// Of a cache file only the sentences' lengths are held in memory, some 8 bytes a pair; tokens are read where a batch
-/// needs them. The file must not be changed while it is open, and nothing in this crate ever writes to a finished cache
-/// file; if another program does, or cuts it short, reading is an error.
+/// If it comes from a cache file, only the lengths of the sentences are in memory (about 8 bytes per pair), and a
+/// batch reads its tokens from the file. The file must not be changed while it is open; this crate never changes a
+/// finished cache file. If another program overwrites or truncates it, reading returns an error.
 #[derive(Debug)]
 pub struct TokenizedCorpus {
     tokens: Tokens,
@@ -39,7 +39,7 @@ struct TokenFile {
     file: File,
     path: PathBuf,
     width: Width,
-    /// The highest id found when the file was verified.
+    /// The highest id that was found when the file was verified.
     highest: u32,
 }
 
@@ -47,7 +47,8 @@ impl TokenizedCorpus {
     /// Opens and verifies the cache file at `path`.
     ///
     /// # Errors
-    /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if it is not exactly what was written for `key`.
+    /// [`DataError::NotFound`] if there is none, [`DataError::DamagedCache`] if its content is not what was written
+    /// for `key`.
     pub(crate) fn open(path: &Path, key: &Key) -> Result<Self> {
         let file = File::open(path).map_err(|cause| open_error(path, cause))?;
         let verified = verify(&file, key).map_err(|error| match error.kind() {
@@ -60,7 +61,7 @@ impl TokenizedCorpus {
         Ok(Self { tokens: Tokens::File(tokens), places, hash: hex(&header.body_hash), report })
     }
 
-    /// A corpus in memory, for tests and small sets; ids without special tokens.
+    /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
     pub fn from_pairs<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: &[(S, T)]) -> Self {
         let (mut ids, mut places) = (Vec::new(), Places::default());
         for (source, target) in pairs {
@@ -77,7 +78,7 @@ impl TokenizedCorpus {
         Self { tokens: Tokens::Memory(ids), places, hash, report }
     }
 
-    /// Pairs.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.places.sentences() / 2
     }
@@ -87,10 +88,10 @@ impl TokenizedCorpus {
         self.len() == 0
     }
 
-    /// Ids of pair `i`: source and target, without special tokens.
+    /// The source and target ids of pair `i`, without special tokens.
     ///
     /// # Errors
-    /// [`DataError::DamagedCache`] if the cache file was cut short or overwritten since it was opened,
+    /// [`DataError::DamagedCache`] if the cache file was truncated or overwritten after it was opened,
     /// [`DataError::Unreadable`] if the disk fails.
     ///
     /// # Panics
@@ -106,41 +107,41 @@ impl TokenizedCorpus {
         Ok((ids, target))
     }
 
-    /// Source tokens of pair `i`, without `</s>`.
+    /// Number of source tokens of pair `i`, without `</s>`.
     ///
     /// # Panics
-    /// As [`TokenizedCorpus::pair`].
+    /// If `i` is not below [`TokenizedCorpus::len`].
     pub fn source_len(&self, i: usize) -> usize {
         self.places.length(2 * i)
     }
 
-    /// Target tokens of pair `i`, without `</s>`.
+    /// Number of target tokens of pair `i`, without `</s>`.
     ///
     /// # Panics
-    /// As [`TokenizedCorpus::pair`].
+    /// If `i` is not below [`TokenizedCorpus::len`].
     pub fn target_len(&self, i: usize) -> usize {
         self.places.length(2 * i + 1)
     }
 
-    /// Tokens of both sides, without special tokens.
+    /// Number of tokens of both sides, without special tokens.
     pub fn tokens(&self) -> usize {
         self.places.total() as usize
     }
 
-    /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report: equal for equal text under equal
-    /// settings and tokenisers.
+    /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report. It is equal for equal text
+    /// with equal settings and tokenisers.
     pub fn hash(&self) -> String {
         self.hash.clone()
     }
 
-    /// What cleaning dropped on the way here.
+    /// How many pairs cleaning dropped, and why.
     pub fn report(&self) -> &CleaningReport {
         &self.report
     }
 }
 
 impl TokenFile {
-    /// `count` ids from token `start` on.
+    /// Reads `count` ids from token number `start` on.
     fn read(&self, start: u64, count: usize) -> Result<Vec<u32>> {
         let width = self.width.bytes();
         let mut bytes = vec![0; count * width as usize];
@@ -165,7 +166,7 @@ fn damaged(path: &Path, message: String) -> DataError {
     DataError::DamagedCache { path: path.into(), message }
 }
 
-/// What a cache file holds beside the tokens.
+/// The content of a cache file except for the tokens.
 struct Verified {
     header: Header,
     highest: u32,
@@ -173,13 +174,13 @@ struct Verified {
     report: CleaningReport,
 }
 
-/// Bytes read at a time, a multiple of the widths of a token.
+/// Number of bytes that are read at a time; a multiple of the size of a token.
 const CHUNK: u64 = 1 << 18;
 
 /// Reads a whole cache file in bounded memory and checks header, size and checksum.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] with what does not fit, [`io::ErrorKind::UnexpectedEof`], or what the disk says.
+/// [`io::ErrorKind::InvalidData`] with what does not match, [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
 fn verify(file: &File, key: &Key) -> io::Result<Verified> {
     let size = file.metadata()?.len();
     let mut reader = Hashing { inner: BufReader::with_capacity(CHUNK as usize, file), hash: None };
@@ -238,7 +239,7 @@ fn read_places(reader: &mut impl Read, header: &Header) -> io::Result<Places> {
     Ok(places)
 }
 
-/// A reader that takes the checksum of what passes, once it has one to take.
+/// A reader that computes the checksum of what it reads, if there is a checksum to compute.
 struct Hashing<R> {
     inner: R,
     hash: Option<Sha256>,

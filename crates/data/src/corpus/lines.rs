@@ -1,4 +1,4 @@
-//! One side of a corpus, line by line.
+//! One side of a corpus, read line by line.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -7,28 +7,29 @@ use super::open::{Opened, decompress, open};
 use super::{Utf8Policy, is_standard_input};
 use crate::error::{DataError, Result};
 
-/// The longest line read, in bytes. Longer ones are not sentences, and would let a damaged file fill the memory.
+/// The longest accepted line, in bytes. A longer line is not a sentence, and could fill the memory if a file is
+/// damaged.
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// A line of text without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// 1-based line number.
+    /// Line number, from 1.
     pub number: u64,
     /// The text, without `\n` or `\r\n`, and without a byte-order mark on line 1.
     pub text: String,
     /// `false` if the line was not UTF-8 and the policy is [`Utf8Policy::Skip`]; `text` is then empty.
     pub valid: bool,
-    /// What was done to the text to make it a line.
+    /// Changes that were made to the text.
     pub repair: Repair,
 }
 
-/// What a reader that tolerates bad lines changed in one.
+/// Changes that a tolerant reader made to a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Bytes that are not UTF-8 were replaced by U+FFFD ([`Utf8Policy::Replace`]).
     pub replaced: bool,
-    /// What lies beyond [`MAX_LINE_BYTES`] was left out ([`LineReader::cutting_long_lines`]).
+    /// The part beyond [`MAX_LINE_BYTES`] was left out ([`LineReader::cutting_long_lines`]).
     pub cut: bool,
 }
 
@@ -43,18 +44,18 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// Opens `path` (`-` is standard input), decompressing gzip and zstd.
+    /// Opens `path` (`-` is standard input) and decompresses gzip and zstd.
     ///
     /// # Errors
-    /// A missing or unreadable file, or a name that promises a compression the content has not.
+    /// The file is missing or unreadable, or its name ends in `.gz` or `.zst` and its content is not compressed.
     pub fn open(path: &Path, policy: Utf8Policy) -> Result<Self> {
         Ok(Self::over(path, open(path)?, policy))
     }
 
-    /// Reads lines from any reader; `name` is what error messages call it.
+    /// Reads lines from any reader; `name` is its name in error messages.
     ///
     /// # Errors
-    /// As [`LineReader::open`].
+    /// Those of [`LineReader::open`].
     pub fn from_reader(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -69,26 +70,26 @@ impl LineReader {
         Self { path, input, policy, cut_long_lines: false, number: 0, bytes: Vec::new() }
     }
 
-    /// The same reader, which cuts a line at [`MAX_LINE_BYTES`] instead of refusing it: for text of
-    /// which every line has to give a line.
+    /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text in which every line
+    /// must give a result.
     pub fn cutting_long_lines(self) -> Self {
         Self { cut_long_lines: true, ..self }
     }
 
-    /// The file's name as messages show it.
+    /// The name of the file as it is shown in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lines read so far.
+    /// Number of lines read so far.
     pub fn lines_read(&self) -> u64 {
         self.number
     }
 
-    /// The next line, or `None` at the end.
+    /// Reads the next line; `None` at the end.
     ///
     /// # Errors
-    /// Invalid UTF-8 (by policy), damaged compression, a line beyond [`MAX_LINE_BYTES`], a read failure.
+    /// Invalid UTF-8 (depending on the policy), damaged compression, a line beyond [`MAX_LINE_BYTES`], a read failure.
     pub fn next_line(&mut self) -> Result<Option<Line>> {
         let Some(cut) = self.read_bytes()? else {
             return Ok(None);
@@ -99,10 +100,10 @@ impl LineReader {
         Ok(Some(Line { number: self.number, text, valid, repair }))
     }
 
-    /// Reads to the end and returns how many lines there were in all, without decoding them.
+    /// Reads to the end without decoding, and returns the number of lines of the whole text.
     ///
     /// # Errors
-    /// As [`LineReader::next_line`], except for UTF-8.
+    /// Those of [`LineReader::next_line`], except for UTF-8.
     pub fn count_rest(&mut self) -> Result<u64> {
         while self.read_bytes()?.is_some() {
             self.number += 1;
@@ -110,7 +111,7 @@ impl LineReader {
         Ok(self.number)
     }
 
-    /// Fills `bytes` with the next line, trimmed of its end, and tells whether it was cut; `None` at the
+    /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or `None` at the
     /// end of the input.
     fn read_bytes(&mut self) -> Result<Option<bool>> {
         self.bytes.clear();
@@ -132,7 +133,7 @@ impl LineReader {
         Ok(Some(cut))
     }
 
-    /// Shortens an overlong line at a character's end and skips the rest of it.
+    /// Shortens an overlong line at the end of a character and skips the rest of it.
     fn cut(&mut self, ended: bool) -> Result<()> {
         let (path, line) = (self.path.clone(), self.number + 1);
         if !self.cut_long_lines {

@@ -1,8 +1,8 @@
-//! Corpora as files: one sentence a line, plain, gzip or zstd, or standard input.
+//! Corpora as files with one sentence per line: plain, gzip, zstd, or standard input.
 //!
-//! Text is streamed; what is held in memory is one line a side. A byte-order mark at the start and a carriage return at
-//! the end of a line are removed. Other control characters (NUL among them) stay in the line and are removed by the
-//! tokeniser's normaliser, so that line numbers and untouched text agree with the file.
+//! Text is streamed: only one line per side is held in memory. A byte-order mark at the start of a file and a
+//! carriage return at the end of a line are removed. Other control characters (such as NUL) stay in the line, so that
+//! line numbers and text agree with the file; the normaliser of the tokeniser removes them.
 
 mod lines;
 mod open;
@@ -33,11 +33,11 @@ pub enum Utf8Policy {
     Skip,
 }
 
-/// Where the two sides of a parallel corpus are.
+/// The files of a parallel corpus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CorpusPaths {
-    /// Two files, line by line translations of each other.
+    /// Two files, where line n of one is the translation of line n of the other.
     Pair {
         /// The source side.
         source: PathBuf,
@@ -52,12 +52,12 @@ pub enum CorpusPaths {
 }
 
 impl CorpusPaths {
-    /// Two files, line by line translations of each other.
+    /// A corpus of two files, where line n of one is the translation of line n of the other.
     pub fn pair(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
         Self::Pair { source: source.into(), target: target.into() }
     }
 
-    /// One file of `source<TAB>target` lines.
+    /// A corpus of one file with lines `source<TAB>target`.
     pub fn tsv(path: impl Into<PathBuf>) -> Self {
         Self::Tsv { tsv: path.into() }
     }
@@ -71,7 +71,7 @@ impl CorpusPaths {
     }
 }
 
-/// Whether `path` is `-`, which stands for standard input.
+/// Whether `path` is `-`, which means standard input.
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

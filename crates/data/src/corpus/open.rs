@@ -1,4 +1,4 @@
-//! Opening a file whatever its compression, told by its first bytes and not by its name.
+//! Opens a file with or without compression. Compression is recognised by the first bytes, not by the name.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
@@ -14,7 +14,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const BUFFER: usize = 1 << 16;
 
-/// An opened text and whether it is being decompressed on the way.
+/// An open text, and whether it is decompressed while it is read.
 pub(super) struct Opened {
     pub reader: Box<dyn BufRead + Send>,
     pub compressed: bool,
@@ -35,7 +35,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     decompress(path, Box::new(file))
 }
 
-/// Wraps `raw` in the decoder that its first bytes call for.
+/// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
     let head =
         read_head(&mut raw).map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
@@ -58,8 +58,8 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     Ok(Opened { reader, compressed: gzip || zstd })
 }
 
-/// The first bytes of `raw`, no more of them than it takes to tell plain text from compressed: whoever writes a short
-/// line and waits for the answer must not be waited for in turn.
+/// Reads only as many first bytes of `raw` as are needed to tell plain text from compressed text. A program that
+/// writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {
         [&GZIP[..], &ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(head))
@@ -77,7 +77,7 @@ fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A name that promises compression over content that is not compressed is an error, unless the file is empty.
+/// A name that ends in `.gz` or `.zst` is an error if the content is not compressed, unless the file is empty.
 fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     let extension = path.extension().and_then(|name| name.to_str()).unwrap_or_default();
     let expected = match extension {
@@ -91,7 +91,7 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     Err(DataError::NotCompressed { path: path.into(), expected })
 }
 
-/// The typed error for a failed `open`.
+/// The error for a failed `open`.
 pub(crate) fn open_error(path: &Path, cause: io::Error) -> DataError {
     match cause.kind() {
         io::ErrorKind::NotFound => DataError::NotFound { path: path.into() },

@@ -1,4 +1,4 @@
-//! Both sides of a corpus, in step.
+//! Reads both sides of a corpus together.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use crate::error::{DataError, Result};
 /// A sentence and its translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinePair {
-    /// 1-based line number, the same on both sides.
+    /// Line number on both sides, from 1.
     pub line: u64,
     /// The source sentence.
     pub source: String,
     /// The target sentence.
     pub target: String,
-    /// `false` if a side was not UTF-8 and such lines are to be skipped.
+    /// `false` if a side was not UTF-8 and such lines are skipped.
     pub valid: bool,
 }
 
@@ -33,7 +33,7 @@ impl ParallelReader {
     /// Opens both sides.
     ///
     /// # Errors
-    /// As [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe.
+    /// Those of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -42,10 +42,11 @@ impl ParallelReader {
         Ok(Self { input, started: false })
     }
 
-    /// The next pair, or `None` at the end.
+    /// Reads the next pair; `None` at the end.
     ///
     /// # Errors
-    /// As [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line without exactly two columns.
+    /// Those of [`LineReader::next_line`]; an empty corpus, unequal line counts, or a TSV line without exactly two
+    /// columns.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let pair = match &mut self.input {
             Input::Pair(source, target) => next_of_two(source, target)?,

@@ -1,18 +1,20 @@
-//! Texts that can be read only once: standard input, pipes, and what a shell puts under `/dev/fd`.
+//! Texts that can be read only once: standard input, pipes, and the files under `/dev/fd` that a shell provides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::is_standard_input;
 
-/// Whether `path` names a text that can be read only once or whose name means nothing to another process: standard
-/// input (`-`), a pipe, a socket, a terminal, or an open file descriptor (`/dev/fd/63`, as a shell's `<(command)` gives).
+/// Whether the text at `path` can be read only once, or its name means nothing to another process: standard input
+/// (`-`), a pipe, a socket, a terminal, or an open file descriptor (such as `/dev/fd/63` for `<(command)` in a
+/// shell).
 pub fn is_pipe(path: &Path) -> bool {
     let is_special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
     is_standard_input(path) || is_descriptor(path) || fs::metadata(path).is_ok_and(is_special)
 }
 
-/// The first of `paths` that names the same pipe as one before it: what the first reader takes, the second misses.
+/// The first of `paths` that names the same pipe as an earlier one. What one reader takes from a pipe, another cannot
+/// read.
 pub fn repeated_pipe<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut seen = Vec::new();
     paths.into_iter().filter(|path| is_pipe(path)).find(|path| {
@@ -23,11 +25,11 @@ pub fn repeated_pipe<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'
     })
 }
 
-/// What tells one pipe from another.
+/// The identity of a pipe.
 #[derive(PartialEq, Eq)]
 enum Pipe {
     StandardInput,
-    /// The system's numbers of a pipe, whatever names lead to it.
+    /// The system's numbers of a pipe, which are the same for all its names.
     Node(u64, u64),
     Named(PathBuf),
 }
@@ -43,7 +45,8 @@ impl Pipe {
     }
 }
 
-/// Device and number of what is no file: a file behind two descriptors can be read through each of them.
+/// Device and inode number of anything that is not a regular file. A regular file with two descriptors can be read
+/// through each of them.
 #[cfg(unix)]
 fn node(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
@@ -56,7 +59,7 @@ fn node(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// Whether `path` is an open file of this process: reading it may move that file's position.
+/// Whether `path` is an open file of this process. Reading it may move the position of that file.
 fn is_descriptor(path: &Path) -> bool {
     let folders = ["/dev/fd", "/proc/self/fd"];
     path == Path::new("/dev/stdin")

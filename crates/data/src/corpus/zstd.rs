@@ -1,4 +1,4 @@
-//! Reading zstd, any number of frames, with checksums verified.
+//! Reads zstd with any number of frames and verifies checksums.
 
 use std::io::{self, BufRead, Read};
 
@@ -13,7 +13,7 @@ pub(super) struct ZstdReader<R> {
 }
 
 impl<R: BufRead> ZstdReader<R> {
-    /// Decodes what `inner` holds from its current position on.
+    /// Decodes the content of `inner` from its current position on.
     pub fn new(inner: R) -> Self {
         Self { inner, decoder: FrameDecoder::new(), in_frame: false }
     }
@@ -44,7 +44,7 @@ impl<R: BufRead> ZstdReader<R> {
         Ok(())
     }
 
-    /// Compares the frame's checksum, where it has one.
+    /// Compares the checksum of the frame, if it has one.
     fn verify(&self) -> io::Result<()> {
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
             (Some(stored), Some(found)) if stored != found => {

@@ -1,29 +1,30 @@
-//! Learning byte-pair merges with every tie ordered.
+//! Learns the merges of byte-pair encoding (BPE) in an order that does not depend on chance.
 //!
-//! The `tokenizers` crate's own trainer breaks ties among re-created pairs by hash-map order, so that two runs over one
-//! text may differ, and counts in 32 bits. This one is a textbook incremental trainer: a heap of pairs, ordered by count
-//! and then by the pair's ids, whose stale entries are corrected when they surface.
+//! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map, so that two runs over the
+//! same text may differ, and it counts in 32 bits. This trainer is a textbook incremental one: a heap of pairs,
+//! ordered by count and then by the ids of the pair. Outdated entries are corrected when they come to the top.
 //!
-//! It knows every pair by its places in the text and changes a merge's neighbours only, so that its time grows with the
-//! text however long the words are: scripts without spaces have words of whole sentences.
+//! It knows all positions of each pair in the text, and a merge changes only its neighbours. The time therefore grows
+//! with the length of the text, however long the words are. In scripts without spaces, words can be as long as
+//! sentences.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 type Pair = (u32, u32);
 
-/// What was learnt: tokens in the order of their ids, and merges in the order of their ranks.
+/// The result of training: tokens in the order of their ids, and merges in the order of their ranks.
 pub(super) struct Learnt {
     pub tokens: Vec<String>,
     pub merges: Vec<(String, String)>,
-    /// Places of the text looked at, which is what the time goes with: at most three for each of its characters.
+    /// Number of positions of the text that were visited, which determines the time: at most three per character.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests' bound on the work"))]
     pub visits: u64,
 }
 
 /// Learns merges over `words` (sorted, with counts) until there are `vocab_size` tokens or no pair is left.
 ///
-/// `fixed` are the first tokens, `alphabet` the characters that follow; both count towards `vocab_size`.
+/// `fixed` are the first tokens, and `alphabet` are the characters that follow. Both count towards `vocab_size`.
 pub(super) fn learn(
     words: &[(String, u64)],
     fixed: Vec<String>,
@@ -43,18 +44,18 @@ pub(super) fn learn(
     Learnt { tokens: learner.tokens, merges, visits: learner.visits }
 }
 
-/// Stands between two words.
+/// Marks a gap between two words.
 const GAP: u32 = u32::MAX;
-/// Stands where a symbol was until it became the right half of another.
+/// Marks a slot whose symbol has become the right half of another symbol.
 const MERGED: u32 = u32::MAX - 1;
 
-/// The words' symbols, a slot for each character and for each gap between words. A symbol stands at the first slot of its
-/// characters, and both the first and the last of them know how many they are: that leads to its neighbours on either
-/// side.
+/// The symbols of the words, with one slot per character and one per gap between words. A symbol is stored in the
+/// slot of its first character. Its first and last slot hold its number of characters, from which the neighbours on
+/// both sides are found.
 struct Text {
     symbols: Vec<u32>,
     widths: Vec<u16>,
-    /// The first slot of each word, in ascending order, and how often the word occurs.
+    /// The first slot of each word, in ascending order, and the number of occurrences of the word.
     words: Vec<(u32, u64)>,
 }
 
@@ -70,29 +71,29 @@ impl Text {
         text
     }
 
-    /// The slot of the symbol after the one at `slot`.
+    /// The slot of the symbol after the symbol at `slot`.
     fn next(&self, slot: u32) -> u32 {
         slot + u32::from(self.widths[slot as usize])
     }
 
-    /// The slot of the symbol before the one at `slot`.
+    /// The slot of the symbol before the symbol at `slot`.
     fn previous(&self, slot: u32) -> u32 {
         slot - u32::from(self.widths[slot as usize - 1])
     }
 
-    /// The symbols at two slots, unless one is the gap between two words.
+    /// The symbols at two slots; `None` if one of the slots is a gap between two words.
     fn pair(&self, left: u32, right: u32) -> Option<Pair> {
         let pair = (self.symbols[left as usize], self.symbols[right as usize]);
         (pair.0 != GAP && pair.1 != GAP).then_some(pair)
     }
 
-    /// How often the word at `slot` occurs.
+    /// Number of occurrences of the word at `slot`.
     fn count(&self, slot: u32) -> u64 {
         let word = self.words.partition_point(|&(start, _)| start <= slot) - 1;
         self.words[word].1
     }
 
-    /// Makes one symbol of those at `left` and `right`.
+    /// Joins the symbols at `left` and `right` into one.
     fn join(&mut self, left: u32, right: u32, token: u32) {
         let last = self.next(right) - 1;
         let width = (last + 1 - left) as u16;
@@ -103,7 +104,7 @@ impl Text {
     }
 }
 
-/// A pair of symbols: how often it occurs, and the slots where it begins, some of them stale.
+/// The occurrences of a pair of symbols: their number, and the slots where they begin, some of them outdated.
 #[derive(Default)]
 struct Occurrences {
     count: u64,
@@ -164,7 +165,7 @@ impl Learner {
         self.pairs.get(&pair).map_or(0, |found| found.count)
     }
 
-    /// The pair with the highest count, the lowest ids among equals.
+    /// The pair with the highest count; among equal counts, the one with the lowest ids.
     fn most_frequent(&mut self) -> Option<Pair> {
         while let Some((count, Reverse(pair))) = self.heap.pop() {
             let now = self.count_of(pair);
@@ -174,7 +175,8 @@ impl Learner {
             if now == count {
                 return Some(pair);
             }
-            // The count fell since the entry was made (a rise pushes an entry of its own): look again at its true place.
+            // The count has fallen since the entry was made (for a rise there is a new entry), so the entry is put
+            // back with the true count.
             if now < count {
                 self.heap.push((now, Reverse(pair)));
             }
@@ -187,7 +189,7 @@ impl Learner {
         chars(a) + chars(b) > self.max_piece_chars
     }
 
-    /// Merges `pair` wherever it stands, from left to right (`aaa` becomes `aa` and `a`).
+    /// Merges all occurrences of `pair` from left to right (`aaa` becomes `aa` and `a`).
     fn merge(&mut self, pair: Pair) {
         let token = self.token_for(pair);
         if self.merged.insert(pair) {
@@ -216,8 +218,8 @@ impl Learner {
         id
     }
 
-    /// Merges `pair` at one place, if it still stands there: the pairs with its neighbours go, those of the token with
-    /// them come.
+    /// Merges one occurrence of `pair`, if it still exists. The counts of the pairs with its neighbours fall, and
+    /// those of the new token with the neighbours rise.
     fn merge_at(&mut self, left: u32, pair: Pair, token: u32, risen: &mut HashSet<Pair>) {
         if self.text.symbols[left as usize] != pair.0 {
             return;
@@ -257,7 +259,8 @@ mod tests {
 
     #[test]
     fn the_most_frequent_pair_is_merged_first_and_the_lower_ids_win_a_tie() {
-        // The text of Sennrich et al. (2016), algorithm 1: low 5, lower 2, newest 6, widest 3; `·` is their end of word.
+        // The text of Sennrich et al. (2016), algorithm 1: low 5, lower 2, newest 6, widest 3; `·` is their end of
+        // word.
         let words = words(&[("low·", 5), ("lower·", 2), ("newest·", 6), ("widest·", 3)]);
         let alphabet: Vec<char> = "deilnorstw·".chars().collect();
         let learnt = learn(&words, vec![], &alphabet, alphabet.len() + 4, 16);

@@ -1,7 +1,7 @@
-//! Panics of the `tokenizers` library, caught.
+//! Catches panics of the `tokenizers` library.
 //!
-//! Catching them is sound: the library holds nothing across a call but caches of words, which it locks or borrows for a
-//! lookup or an insertion and leaves alone once they are poisoned.
+//! This is sound: between calls the library keeps nothing but caches of words. It locks or borrows them for a single
+//! lookup or insertion, and no longer uses them once they are poisoned.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,9 +12,10 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; if it panics, that is an error with what the panic says, and no message on the terminal.
+/// Runs `work`. A panic becomes an error with the panic's message, and nothing is printed on the terminal.
 ///
-/// For the latter, the first call puts a panic hook before the process' own, which it asks for every other panic.
+/// To suppress the printing, the first call installs a panic hook that passes every other panic on to the previous
+/// hook.
 pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     if !std::thread::panicking() {
@@ -33,7 +34,7 @@ pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| message(&*panic))
 }
 
-/// Runs `work`; a panic, of which the process' hook has told, gives `None`.
+/// Runs `work`. A panic, which the panic hook has reported, gives `None`.
 pub(super) fn survived<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

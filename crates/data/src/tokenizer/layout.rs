@@ -1,10 +1,10 @@
-//! What surrounds the subword model in a `tokenizer.json`: normaliser, splitting into words, decoder, special tokens.
+//! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words, decoder, special tokens.
 //!
-//! The text of a sentence becomes words as SentencePiece would have it: NFC, control characters removed, white space
-//! collapsed and stripped, `▁` before each word. A piece never crosses a word, and never mixes letters, digits and
+//! A text is divided into words in the way of SentencePiece: NFC, control characters removed, white space collapsed
+//! and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes letters, digits and
 //! punctuation, so that `house`, `house,` and `house.` share a token. An apostrophe stays with the letters before it
-//! (`l'`, `don'`), as translators' tokenisers cut French and English. NFKC is left out on purpose: it would lose what the
-//! target side has to produce (`…`, `½`, full-width forms).
+//! (`l'`, `don'`), as in the usual tokenisation of French and English. NFKC is deliberately not used: it would change
+//! characters that the target side has to produce (`…`, `½`, full-width forms).
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const CONTROL: &str = r"[\x{0}-\x{8}\x{e}-\x{1f}\x{7f}-\x{84}\x{86}-\x{9f}\x{fef
 /// Scripts written without spaces that SentencePiece keeps together.
 const EAST_ASIAN: &str = r"\p{Han}\p{Hiragana}\p{Katakana}ー";
 
-/// The normaliser: every step is a function of the text alone, applied alike in training, encoding and Python.
+/// The normaliser. Every step is a function of the text only, and is the same in training, encoding and Python.
 fn normalizer() -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     json!({"type": "Sequence", "normalizers": [
@@ -29,7 +29,7 @@ fn normalizer() -> Value {
     ]})
 }
 
-/// Splits normalised text into the words that pieces may not cross.
+/// Splits normalised text into words; pieces do not cross their boundaries.
 fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
     let letters = format!(r"[\p{{L}}\p{{M}}&&[^{EAST_ASIAN}]]");
     let digits = if settings.split_digits { r"\p{N}" } else { r"\p{N}+" };
@@ -38,7 +38,8 @@ fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
     json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
 }
 
-/// Undoes the normaliser: `▁` to a space, bytes to characters, and the first space away.
+/// The decoder, which undoes the normaliser: `▁` becomes a space, bytes become characters, and the first space is
+/// removed.
 fn decoder() -> Value {
     json!({"type": "Sequence", "decoders": [
         {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
@@ -56,7 +57,7 @@ fn added_tokens() -> Vec<Value> {
     special::TOKENS.iter().enumerate().map(token).collect()
 }
 
-/// The whole `tokenizer.json` around `model`.
+/// The complete `tokenizer.json` with `model` in it.
 pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
     json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added_tokens(),
@@ -70,7 +71,7 @@ pub(super) fn byte_token(byte: u8) -> String {
     format!("<0x{byte:02X}>")
 }
 
-/// The tokens that no text decides, in the order of their ids: special tokens, then the 256 bytes.
+/// The tokens that do not depend on the text, in the order of their ids: the special tokens, then the 256 bytes.
 pub(super) fn fixed_tokens() -> Vec<String> {
     special::TOKENS.iter().map(ToString::to_string).chain((0..=255).map(byte_token)).collect()
 }

@@ -1,4 +1,4 @@
-//! Loading a `tokenizer.json` that may come from anywhere.
+//! Loads a `tokenizer.json`, which may come from anywhere.
 
 use std::path::Path;
 
@@ -17,17 +17,18 @@ impl Tokenizer {
     /// Loads a `tokenizer.json`.
     ///
     /// # Errors
-    /// A missing or malformed file; special tokens that are missing or at other ids than those of [`special`]; a part that
-    /// the `tokenizers` library cannot run without a panic, an endless loop or unbounded memory.
+    /// The file is missing or malformed; special tokens are missing or have other ids than those of [`special`]; or a
+    /// part asks for something that the `tokenizers` library cannot run without a panic, an endless loop or unbounded
+    /// memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         Self::from_bytes(path, &bytes)
     }
 
-    /// Parses the content of a `tokenizer.json`; `name` is what error messages call it.
+    /// Parses the content of a `tokenizer.json`; `name` is the name in error messages.
     ///
     /// # Errors
-    /// As [`Tokenizer::load`].
+    /// Those of [`Tokenizer::load`].
     pub fn from_bytes(name: &Path, bytes: &[u8]) -> Result<Self> {
         let refused = |Refusal { part, message }| DataError::TokenizerPart {
             path: name.into(),
@@ -38,7 +39,7 @@ impl Tokenizer {
             serde_json::from_slice(bytes).map_err(|error| invalid(name, error))?;
         let added = json.as_object_mut().and_then(|fields| fields.remove("added_tokens"));
         checks::before_parsing(&json).map_err(refused)?;
-        // What was checked is what is parsed: a key that stands twice in the file stands once in `json`.
+        // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs once in `json`.
         let mut inner: tokenizers::Tokenizer = parsed(name, || serde_json::from_value(json))?;
         checks::parts(&inner).map_err(refused)?;
         let added = added.map(serde_json::from_value).transpose();
@@ -55,8 +56,8 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// An embedding table has a row for every id up to the highest: a file must not claim rows that it
-    /// has no tokens for.
+    /// Checks that ids have no gaps. An embedding matrix has a row for every id up to the highest, so a file must not
+    /// claim rows for which it has no tokens.
     fn check_gaps(&self, name: &Path) -> Result<()> {
         let tokens = self.inner.get_vocab_size(true);
         if self.vocab_size <= 2 * tokens {
@@ -70,7 +71,8 @@ impl Tokenizer {
     }
 }
 
-/// An added token as it stands in the file. Its id is that of the model's token of the same text, or the next free one.
+/// An added token in the form of the file. Its id is that of the model's token with the same text, or the next free
+/// one.
 #[derive(Deserialize)]
 struct NumberedToken {
     #[serde(rename = "id")]
@@ -79,7 +81,7 @@ struct NumberedToken {
     token: AddedToken,
 }
 
-/// What the library makes of a file, or the error for what it says or how it panics.
+/// Runs the library on a file. Its errors and panics become errors of this crate.
 fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> Result<T> {
     let result = quietly(work)
         .map_err(|panic| invalid(name, format!("the tokenizers library fails: {panic}")))?;

@@ -1,7 +1,7 @@
-//! Text to token ids and back: BPE or unigram with byte fallback, in Hugging Face's `tokenizer.json`.
+//! Tokenisers: text to token ids and back, by BPE or unigram with byte fallback, in Hugging Face's `tokenizer.json`.
 //!
-//! Ids 0 to 3 are the [special tokens](crate::special), then come the 256 bytes, the characters and the learnt pieces.
-//! What a character outside the vocabulary needs is spelt in bytes, so no input is unknown and
+//! Ids 0 to 3 are the [special tokens](crate::special). They are followed by the 256 bytes, the characters and the
+//! learned pieces. A character outside the vocabulary is spelled in bytes, so no input is unknown, and
 //! `decode(encode(x)) == x` for NFC text with single spaces.
 
 mod bpe;
@@ -29,7 +29,7 @@ pub use train::TokenizerTrainer;
 use crate::error::Result;
 use crate::special;
 
-/// A subword tokeniser. Cheap to share behind an [`Arc`], safe to use from many threads.
+/// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
 #[derive(Clone)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
@@ -43,9 +43,10 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Text that looks like a special token (`</s>`) is ordinary text to us: input must not end its own sentence. What
-    /// a file says of truncation and padding is ignored: lengths are decided by cleaning and by [`Batch`](crate::Batch).
-    /// So is dropout of merges, which would encode the same text differently each time.
+    /// Sets up a tokeniser of the library. Text that looks like a special token (`</s>`) is treated as ordinary text,
+    /// so that input cannot end its own sentence. Truncation and padding in the file are ignored: cleaning and
+    /// [`Batch`](crate::Batch) decide on lengths. Dropout of merges is ignored too, because it would encode the same
+    /// text differently each time.
     fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
@@ -57,15 +58,15 @@ impl Tokenizer {
             model.dropout = None;
             inner.with_model(model);
         }
-        // One more than the highest id, so that a loaded vocabulary with gaps still fits an embedding table.
+        // The highest id plus one, so that a loaded vocabulary with gaps still fits an embedding matrix.
         let highest = inner.get_vocab(true).into_values().max();
         Self { inner, vocab_size: highest.map_or(0, |id| id as usize + 1) }
     }
 
-    /// Trains on `lines`, which are streamed.
+    /// Trains a tokeniser on `lines`, which are streamed.
     ///
     /// # Errors
-    /// As [`TokenizerTrainer::train`].
+    /// Those of [`TokenizerTrainer::train`].
     pub fn train<S: AsRef<str>>(
         lines: impl IntoIterator<Item = S>,
         settings: &TokenizerSettings,
@@ -75,7 +76,7 @@ impl Tokenizer {
         trainer.train()
     }
 
-    /// Saves a `tokenizer.json`, atomically: the file is written whole or not at all.
+    /// Saves a `tokenizer.json` atomically: the file is written completely or not at all.
     ///
     /// # Errors
     /// [`DataError::Unwritable`](crate::DataError::Unwritable).
@@ -83,7 +84,7 @@ impl Tokenizer {
         crate::cache::write_atomically(path, &self.to_bytes())
     }
 
-    /// The canonical bytes of the `tokenizer.json`.
+    /// The bytes of the `tokenizer.json` in canonical form.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.inner
             .to_string(false)
@@ -96,31 +97,32 @@ impl Tokenizer {
         crate::hash::hex(&Sha256::digest(self.to_bytes()))
     }
 
-    /// Token ids of `text`, without special tokens.
+    /// Encodes `text` as token ids, without special tokens.
     ///
-    /// A loaded tokeniser that cannot spell a text at all gives [`special::UNK`], also where the library panics; one trained
-    /// here always can.
+    /// If a loaded tokeniser cannot encode a text, or the library panics, the result is [`special::UNK`]. A tokeniser
+    /// that was trained by this crate can encode every text.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let ids = caught::survived(|| pipeline::encode(&self.inner, text));
         ids.and_then(Result::ok).unwrap_or_else(|| vec![special::UNK])
     }
 
-    /// [`Tokenizer::encode`] of every text, in parallel, in order.
+    /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of the texts.
     pub fn encode_batch<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<Vec<u32>> {
         texts.par_iter().map(|text| self.encode(text.as_ref())).collect()
     }
 
-    /// The text of `ids`. Special tokens and ids outside the vocabulary are left out; bytes that form no character
-    /// become U+FFFD. What a loaded tokeniser cannot decode at all gives no text.
+    /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes that form no
+    /// character become U+FFFD. If a loaded tokeniser cannot decode the ids, the text is empty.
     pub fn decode(&self, ids: &[u32]) -> String {
         let text = caught::survived(|| self.inner.decode(ids, true));
         text.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The word of each of `ids`, counted from 0: words are what white space separates in their text.
+    /// The index of the word to which each of `ids` belongs, counted from 0. Words are separated by white space in
+    /// the decoded text.
     ///
-    /// Works for any tokeniser that can decode. A token that is white space alone belongs to the word after it, a
-    /// special one to the word before it.
+    /// This works for any tokeniser that can decode. A token of white space belongs to the word after it, and a
+    /// special token to the word before it.
     pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
         let count = |text: &str| text.split_whitespace().count();
         let last = count(&self.decode(ids)).saturating_sub(1);
@@ -133,23 +135,23 @@ impl Tokenizer {
         (1..=ids.len()).map(word).collect()
     }
 
-    /// The token with this id, as written in the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    /// The token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn token(&self, id: u32) -> Option<String> {
         self.inner.id_to_token(id)
     }
 
-    /// The id of a token as written in the vocabulary.
+    /// The id of a token, given in the form of the vocabulary.
     pub fn id(&self, token: &str) -> Option<u32> {
         self.inner.token_to_id(token)
     }
 
-    /// Rows that an embedding table needs: the highest id and one.
+    /// Number of rows that an embedding matrix needs: the highest id plus one.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
 }
 
-/// The tokenisers of both sides; one and the same for a joint vocabulary.
+/// The tokenisers of both sides. With a joint vocabulary they are the same tokeniser.
 #[derive(Clone, Debug)]
 pub struct Tokenizers {
     /// Encodes source sentences.
@@ -165,7 +167,7 @@ impl Tokenizers {
         Self { source: shared.clone(), target: shared }
     }
 
-    /// One tokeniser a side.
+    /// One tokeniser for each side.
     pub fn separate(source: Tokenizer, target: Tokenizer) -> Self {
         Self { source: Arc::new(source), target: Arc::new(target) }
     }

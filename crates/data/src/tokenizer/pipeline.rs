@@ -1,16 +1,16 @@
-//! From text to ids by the parts of the `tokenizers` library.
+//! Turns text into ids with the parts of the `tokenizers` library.
 //!
-//! The library's own `encode` would add post-processing at the end: special tokens, padding, truncation. Here lengths are
-//! decided by cleaning and by [`Batch`](crate::Batch), which also adds the special tokens, so that step is left out.
+//! The library's own `encode` would end with post-processing: special tokens, padding, truncation. Here cleaning and
+//! [`Batch`](crate::Batch) decide on lengths, and the latter adds the special tokens, so that step is left out.
 
 use tokenizers::{Model, OffsetType, PreTokenizedString, PreTokenizer, Result, Tokenizer};
 
-/// The text without the added tokens it holds, normalised.
+/// Normalises the text without the added tokens that it contains.
 pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString {
     tokenizer.get_added_vocabulary().extract_and_normalize(tokenizer.get_normalizer(), text)
 }
 
-/// Cuts a text into words.
+/// Divides a text into words.
 pub(super) fn split(tokenizer: &Tokenizer, text: &mut PreTokenizedString) -> Result<()> {
     tokenizer.get_pre_tokenizer().map_or(Ok(()), |step| step.pre_tokenize(text))
 }
@@ -21,7 +21,7 @@ pub(super) fn ids(tokenizer: &Tokenizer, mut words: PreTokenizedString) -> Resul
     Ok(words.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
 }
 
-/// All of the above.
+/// Turns text into ids: normalises, splits and looks up.
 pub(super) fn encode(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>> {
     let mut text = normalize(tokenizer, text);
     split(tokenizer, &mut text)?;

@@ -1,4 +1,4 @@
-//! A bounded sample of a text of unknown length, taken in one pass and the same every time.
+//! A sample of bounded size from a text of unknown length, taken in one pass. The same text gives the same sample.
 
 use std::collections::BinaryHeap;
 
@@ -7,23 +7,24 @@ use rand_chacha::rand_core::RngCore;
 
 use crate::random::generator;
 
-/// Gives every row a fixed pseudo-random rank and keeps those of the lowest ranks, as many as the limit holds.
+/// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, as many as the limit allows.
 ///
-/// A row is what belongs together: a line, or a line and its translation, so that both sides of a corpus are kept in equal
-/// numbers. Ranks know nothing of the rows' positions, because texts have periods (two languages in turn, question and
-/// answer, blocks of documents) that a sample of every n-th row would fall in step with. Rank and row number alone decide,
-/// so the same text gives the same sample.
+/// A row is a line, or a line and its translation, so that both sides of a corpus are kept in equal numbers. Ranks do
+/// not depend on a row's position in a regular way. Texts can be periodic (two languages in turn, questions and
+/// answers, blocks of documents), and a sample of every n-th row could then contain only one kind. Only rank and row
+/// number decide, so the same text gives the same sample.
 pub(super) struct Sample {
     rows: BinaryHeap<Row>,
     chars: usize,
     limit: usize,
     ranks: ChaCha8Rng,
     seen: u64,
-    /// The lowest rank dropped so far: no row of this rank or above is taken any more, however short it is.
+    /// The lowest rank that was dropped so far. No row with this rank or a higher one is accepted any more, however
+    /// short it is.
     dropped: (u64, u64),
 }
 
-/// Ordered by rank alone: no two rows have the same one, since it ends in the row's number.
+/// A row of the sample, ordered by its rank. No two rows have the same rank, because it ends in the number of the row.
 struct Row {
     rank: (u64, u64),
     lines: Vec<String>,

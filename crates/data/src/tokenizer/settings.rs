@@ -1,4 +1,4 @@
-//! How to train a tokeniser.
+//! The settings for training a tokeniser.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,19 +62,19 @@ impl Default for TokenizerSettings {
 
 /// The longest piece that can be asked for, in characters.
 const MAX_PIECE_CHARS: usize = 256;
-/// The largest training text that can be asked for: the BPE trainer numbers its characters in 32 bits.
+/// The largest training text that can be asked for, in characters: the BPE trainer numbers them in 32 bits.
 const MAX_TRAINING_CHARS: usize = 1_000_000_000;
 
-/// Special tokens and bytes: the part of a vocabulary that no text decides.
+/// Number of special tokens and bytes, which are in every vocabulary.
 pub(super) const FIXED_TOKENS: usize = special::TOKENS.len() + 256;
 
 impl TokenizerSettings {
-    /// A joint BPE of `vocab_size` tokens.
+    /// Settings for a joint BPE vocabulary of `vocab_size` tokens.
     pub fn bpe(vocab_size: usize) -> Self {
         Self { vocab_size, ..Self::default() }
     }
 
-    /// Checks every setting's range.
+    /// Checks that every setting is in its range.
     ///
     /// # Errors
     /// [`DataError::VocabularyTooSmall`] or [`DataError::InvalidSetting`].

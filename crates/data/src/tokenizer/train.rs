@@ -1,4 +1,4 @@
-//! From lines of text to a tokeniser.
+//! Trains a tokeniser from lines of text.
 
 use serde_json::{Value, json};
 
@@ -10,34 +10,36 @@ use super::{Tokenizer, bpe, unigram};
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// Gathers text and trains a [`Tokenizer`] on it; memory is bounded by [`TokenizerSettings::max_training_chars`].
+/// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by [`TokenizerSettings::max_training_chars`].
 pub struct TokenizerTrainer {
     settings: TokenizerSettings,
     sample: Sample,
 }
 
 impl TokenizerTrainer {
-    /// A trainer that has seen no text.
+    /// A trainer without text.
     ///
     /// # Errors
-    /// As [`TokenizerSettings::validate`].
+    /// Those of [`TokenizerSettings::validate`].
     pub fn new(settings: TokenizerSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self { sample: Sample::new(settings.max_training_chars), settings })
     }
 
-    /// Offers one line of text. Its number among the lines decides whether it is sampled from a text over the limit.
+    /// Adds one line of text. If the text is longer than the limit, the number of the line decides whether it is
+    /// sampled.
     pub fn feed(&mut self, line: &str) {
         self.sample.push(&[line]);
     }
 
-    /// Offers a line and its translation, which are sampled together: a joint tokeniser learns from as many lines of
-    /// either side.
+    /// Adds a line and its translation. They are sampled together, so that a joint tokeniser learns from the same
+    /// number of lines on both sides.
     pub fn feed_pair(&mut self, source: &str, target: &str) {
         self.sample.push(&[source, target]);
     }
 
-    /// Trains. The same lines and settings give the same `tokenizer.json`, byte for byte, on any number of threads.
+    /// Trains the tokeniser. The same lines and settings give the same `tokenizer.json`, byte for byte, on any number
+    /// of threads.
     ///
     /// # Errors
     /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of the trainer.
@@ -61,7 +63,7 @@ impl TokenizerTrainer {
     }
 }
 
-/// A model of nothing but the special tokens, to have something to hang the normaliser on.
+/// A model with only the special tokens, which is needed to build the normaliser.
 fn empty_model() -> Value {
     bpe_json(&special::TOKENS.map(String::from), &[])
 }

@@ -1,4 +1,4 @@
-//! Training a unigram model, with the library's trainer held to one order.
+//! Trains a unigram model with the trainer of the `tokenizers` library, in a fixed order.
 
 use serde_json::{Value, json};
 use tokenizers::models::unigram::{Unigram, UnigramTrainer};
@@ -10,7 +10,7 @@ use super::words::Words;
 use crate::error::{DataError, Result};
 use crate::special;
 
-/// How far apart the library scores characters that its pruning lost (`min_score_penalty_delta`).
+/// The difference in score between characters that the library's pruning removed (`min_score_penalty_delta`).
 const PENALTY: f64 = 0.0001;
 
 /// The model as JSON, and its number of tokens.
@@ -25,8 +25,8 @@ pub(super) fn model(words: Words, settings: &TokenizerSettings) -> Result<(Value
     ))
 }
 
-/// Trains on one thread, because the library adds floating-point numbers in the order its threads finish, and catches
-/// its panics, since it answers some unusual texts with one.
+/// Trains on one thread, because the library adds floating-point numbers in the order in which its threads finish.
+/// Catches its panics, which occur with some unusual texts.
 fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f64)>> {
     let failed = |message: String| DataError::TokenizerTraining { message };
     let sentences = words
@@ -55,8 +55,8 @@ fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f6
     Ok(ordered(model.iter().cloned().collect()))
 }
 
-/// Takes hash-map order out of the library's result: it scores the characters that pruning lost in that order, and
-/// leaves equal scores in it.
+/// Removes the order of a hash map from the library's result: the library scores the characters that pruning removed
+/// in that order, and does not order equal scores.
 fn ordered(mut pieces: Vec<(String, f64)>) -> Vec<(String, f64)> {
     let lowest = pieces.iter().map(|piece| piece.1).fold(f64::INFINITY, f64::min);
     let single = |piece: &(String, f64)| piece.0.chars().nth(1).is_none();

@@ -1,4 +1,4 @@
-//! The words of a training sample, with counts, over an alphabet that leaves the rarest characters to bytes.
+//! The words of a training sample with their counts. The rarest characters are left to bytes.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,10 @@ pub(super) struct Words {
     pub alphabet: Vec<char>,
 }
 
-/// Counts the words that `pipeline`'s normaliser and splitter make of `lines`.
+/// Counts the words in `lines`, as the normaliser and the splitter of `pipeline` define them.
 ///
-/// At most `max_alphabet` characters, the most frequent, cover the share `coverage` of the text.
+/// The alphabet consists of the most frequent characters that cover the share `coverage` of the text, at most
+/// `max_alphabet` of them.
 pub(super) fn count(
     pipeline: &tokenizers::Tokenizer,
     lines: &[String],
@@ -80,7 +81,7 @@ fn sorted(counts: HashMap<String, u64>) -> Vec<(String, u64)> {
     counts
 }
 
-/// The most frequent characters that together reach `coverage` of the text; ties in the order of code points.
+/// The most frequent characters that together reach `coverage` of the text. Ties are in the order of code points.
 fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     let mut counts: HashMap<char, u64> = HashMap::new();
     for (word, count) in words {
@@ -100,7 +101,7 @@ fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     alphabet
 }
 
-/// Cuts words where a character is outside the alphabet, since no piece can hold it.
+/// Divides words at characters outside of the alphabet, because no piece can contain them.
 fn restrict(words: Vec<(String, u64)>, alphabet: &[char]) -> Vec<(String, u64)> {
     let known = |c: char| alphabet.binary_search(&c).is_ok();
     let mut counts: HashMap<String, u64> = HashMap::new();

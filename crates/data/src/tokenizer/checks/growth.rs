@@ -1,17 +1,17 @@
-//! How long a text can become.
+//! Limits on how much longer a text can become.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Checked, MAX_STEPS, refusal};
 
-/// How many times as long as it was a text may become on its way to ids. A few replacements that double the text 40 times
-/// fill any memory; real tokenisers stay below 3,000 by the cautious estimates used here (ALBERT's).
+/// How many times as long a text may become while it is encoded. A few replacements that double the text 40 times
+/// fill any memory. Real tokenisers stay below 3,000 by the cautious estimates used here (ALBERT's).
 pub(super) const ENCODING: f64 = 4_000.0;
-/// How many times as long as they were tokens may become on their way to text.
+/// How many times as long the text of tokens may become while it is decoded.
 pub(super) const DECODING: f64 = 100.0;
 
-/// The steps so far, and how many times as long they can make a text.
+/// The steps so far, and how many times as long they can make a text together.
 pub(super) struct Growth {
     factor: f64,
     most: f64,
@@ -19,7 +19,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// No step yet, and `most` times as long at the end of all.
+    /// No steps yet, and a limit of `most` times as long for all steps together.
     pub fn up_to(most: f64) -> Self {
         Self { factor: 1.0, most, steps: 0 }
     }
@@ -42,7 +42,7 @@ impl Growth {
     }
 }
 
-/// A step as it stands in the file, for what the library keeps to itself.
+/// A step in the form of the file, for fields that the library keeps private.
 pub(super) fn json(step: &impl Serialize) -> Value {
     serde_json::to_value(step).unwrap_or_default()
 }

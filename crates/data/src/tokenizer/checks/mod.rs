@@ -1,9 +1,10 @@
-//! What a `tokenizer.json` may not ask for.
+//! Refuses settings of a `tokenizer.json` that the `tokenizers` library cannot run.
 //!
-//! The `tokenizers` library trusts its files: there are settings under which it panics, never ends, overflows the stack or
-//! fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, by the part that has
-//! them: [`before_parsing`] looks at what parsing itself would choke on, [`parts`] at the steps of each part,
-//! [`added_tokens`] at those; [`trial`] uses the tokeniser on texts chosen to upset it. What is found here was read in the library's source, release 0.23.
+//! The `tokenizers` library trusts its files: there are settings with which it panics, never ends, overflows the
+//! stack or fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, and the
+//! error names the part that has them. [`before_parsing`] checks what would break parsing itself, [`parts`] the steps
+//! of each part, and [`added_tokens`] the added tokens. [`trial`] uses the tokeniser on texts chosen to provoke
+//! faults. The faults were found in the source of the library, release 0.23.
 
 mod growth;
 mod pattern;
@@ -17,7 +18,7 @@ use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrap
 
 pub(super) use trial::trial;
 
-/// A part of a `tokenizer.json`, and why it cannot be used with the remedy.
+/// A part of a `tokenizer.json`, and why it cannot be used, with the remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub part: String,
@@ -31,19 +32,20 @@ fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
     Err(Refusal { part: part.to_owned(), message: message.into() })
 }
 
-/// The longest piece of a unigram vocabulary, in bytes: the library walks its tree of bytes by recursion, so that a
-/// piece of some 10,000 bytes overflows the stack.
+/// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its tree of bytes by
+/// recursion, so that a piece of about 10,000 bytes overflows the stack.
 pub(super) const MAX_PIECE_BYTES: usize = 1024;
-/// The longest prefix or suffix of subwords, in bytes: it is copied for every character of a text.
+/// Length of the longest accepted prefix or suffix of subwords, in bytes. It is copied for every character of a text.
 const MAX_AFFIX_BYTES: usize = 64;
-/// The longest word that WordPiece may cut, in characters: it tries every part of a word's every part.
+/// Length of the longest word that WordPiece may divide, in characters. The library tries every substring of every
+/// remainder of the word.
 const MAX_WORD_PIECE_CHARS: usize = 200;
-/// The most bytes of all added tokens, which make an automaton of some 50 times as many.
+/// Largest total size of the added tokens in bytes. The library builds an automaton of about 50 times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
-/// The most steps of a normaliser, a pre-tokeniser or a decoder.
+/// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.
 const MAX_STEPS: usize = 100;
 
-/// Checks what the library would panic on, or worse, while it parses.
+/// Checks for settings with which the library would panic, or worse, while it parses.
 pub(super) fn before_parsing(json: &Value) -> Checked {
     precompiled::every(&json["normalizer"], &mut |map| precompiled::growth(map).map(drop))?;
     let model = &json["model"];
@@ -58,8 +60,8 @@ pub(super) fn before_parsing(json: &Value) -> Checked {
     affixes(model)
 }
 
-/// Subwords may be marked by a prefix, which every right half of a merge then has: the library cuts it off unseen, in the
-/// middle of a character if need be.
+/// Checks the prefix that marks subwords. The right half of every merge must have it, because the library cuts it off
+/// without looking, even in the middle of a character.
 fn affixes(model: &Value) -> Checked {
     for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
         let length = model[affix].as_str().map_or(0, str::len);
@@ -86,13 +88,13 @@ fn affixes(model: &Value) -> Checked {
     }
 }
 
-/// Checks the tokens that are looked for in a text before it is cut.
+/// Checks the added tokens, which are searched for before a text is divided into words.
 pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedToken]) -> Checked {
     let part = "list of added_tokens";
     let mut bytes = 0;
     for token in tokens {
         let content = &token.content;
-        // White space that strips white space can end before it starts.
+        // A token of white space that also strips white space can end before it starts.
         if token.lstrip && content.trim().is_empty() {
             let message = format!("{content:?} is white space; set its \"lstrip\" to false");
             return refusal(part, message);
@@ -101,7 +103,7 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
             Some(normalizer) => trial::normalized(normalizer, content)?,
             None => content.clone(),
         };
-        // What is nothing is found again and again at the same place.
+        // An empty token would be found again and again at the same place.
         if normalized.is_empty() && !content.is_empty() {
             let message =
                 format!("nothing is left of {content:?}; set its \"normalized\" to false");
@@ -140,7 +142,7 @@ fn normalizer_steps(step: &NormalizerWrapper, growth: &mut Growth) -> Checked {
         Step::Replace(replace) => pattern::replacement("normalizer (Replace)", replace)?,
         Step::Prepend(prepend) => 1.0 + prepend.prepend.len() as f64,
         Step::Precompiled(map) => precompiled::growth(&growth::json(map))?,
-        // Unicode's FAQ on normalisation: three bytes for one at most, eleven with compatibility.
+        // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with compatibility forms.
         Step::NFC(_) | Step::NFD(_) => 3.0,
         Step::NFKC(_) | Step::NFKD(_) => 11.0,
         Step::BertNormalizer(_) => 10.0,
@@ -161,9 +163,9 @@ fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut Growth) -> Check
             return refusal("pre_tokenizer (FixedLength)", message);
         }
         Step::Split(split) => pattern::split("pre_tokenizer (Split)", &split.pattern)?,
-        // A space in front of each word; a byte becomes two.
+        // There is a space before each word, and a byte becomes two.
         Step::ByteLevel(_) => 3.0,
-        // A character in front of each word, and for each space.
+        // There is a character before each word, and one for each space.
         Step::Metaspace(step) => 2.0 * step.get_replacement().len_utf8() as f64,
         _ => 1.0,
     };
@@ -172,7 +174,7 @@ fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut Growth) -> Check
 
 fn decoder_steps(step: &DecoderWrapper, growth: &mut Growth) -> Checked {
     use DecoderWrapper as Step;
-    // Where nothing is replaced by a space, there is a space in front of, between and behind all characters.
+    // If the empty text is replaced by a space, there is a space before, between and after all characters.
     let spaced = |pattern: &str| if pattern.is_empty() { 3.0 } else { 1.0 };
     let factor = match step {
         Step::Sequence(steps) => {

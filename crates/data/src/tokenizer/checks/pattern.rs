@@ -1,17 +1,18 @@
-//! Regular expressions: what makes the library's engine repeat itself for ever.
+//! Checks regular expressions for what makes the library's engine loop for ever.
 //!
-//! Its backtracking is bounded by a million steps a match. Two things are not: a match that `\K` makes begin before the
-//! search did is found again and again, and the loop of a counted repetition around a look-around, which reads nothing.
+//! Its backtracking is limited to a million steps per match. Two things are not limited. A match that `\K` makes
+//! begin before the start of the search is found again and again. A counted repetition of a look-around loops without
+//! reading text.
 
 use serde::Serialize;
 use tokenizers::pre_tokenizers::split::SplitPattern;
 
 use super::{Checked, growth::json, refusal};
 
-/// The most rounds that all counted repetitions of a pattern may come to, as if each stood within the other.
+/// The largest product of the counts of all repetitions of a pattern, as if they were nested.
 const MAX_ROUNDS: f64 = 10_000.0;
 
-/// Checks the pattern of a `Split`, which never lengthens a text.
+/// Checks the pattern of a `Split`, which never makes a text longer.
 pub(super) fn split(part: &str, pattern: &SplitPattern) -> Checked<f64> {
     if let SplitPattern::Regex(pattern) = pattern {
         check(part, pattern)?;
@@ -19,14 +20,14 @@ pub(super) fn split(part: &str, pattern: &SplitPattern) -> Checked<f64> {
     Ok(1.0)
 }
 
-/// Checks a `Replace`, and how many times as long it can make a text.
+/// Checks a `Replace` and returns how many times as long it can make a text.
 pub(super) fn replacement(part: &str, replace: &impl Serialize) -> Checked<f64> {
     let replace = json(replace);
     let content = replace["content"].as_str().unwrap_or_default().len() as f64;
     if let Some(pattern) = replace["pattern"]["Regex"].as_str() {
         check(part, pattern)?;
     }
-    // A regular expression, and an empty text, can match between all characters.
+    // A regular expression, like an empty text, can match between all characters.
     let replaced = replace["pattern"]["String"].as_str().unwrap_or_default().len();
     Ok(match replaced {
         0 => 1.0 + content,
@@ -51,7 +52,7 @@ fn check(part: &str, pattern: &str) -> Checked {
     Ok(())
 }
 
-/// Whether an unescaped `\K` stands in the pattern.
+/// Whether the pattern has an unescaped `\K`.
 fn keeps_out(pattern: &str) -> bool {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -62,8 +63,8 @@ fn keeps_out(pattern: &str) -> bool {
     false
 }
 
-/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces of `\x{…}`, `\u{…}`, `\p{…}` and the like
-/// are names of characters.
+/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`, `\u`, `\p` and the like
+/// are names of characters and do not count.
 fn rounds(pattern: &str) -> f64 {
     let mut rounds = 1.0;
     let mut before = [' '; 2];

@@ -1,6 +1,7 @@
-//! SentencePiece's table of replacements: a double-array trie over bytes, and the texts that its values point to.
+//! Checks SentencePiece's table of replacements: a double-array trie over bytes, and the texts to which its values
+//! point.
 //!
-//! The library follows the trie without looking at its bounds. Here every way through it is followed once.
+//! The library follows the trie without checking its bounds. This module follows every path through it once.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +10,12 @@ use serde_json::Value;
 use super::{Checked, refusal};
 
 const PART: &str = "normalizer (Precompiled)";
-/// Key of the table in a `Precompiled` normaliser.
+/// The key of the table in a `Precompiled` normaliser.
 const KEY: &str = "precompiled_charsmap";
-/// The largest table; those of SentencePiece's models have some 300,000 bytes.
+/// Size of the largest accepted table in bytes. The tables of SentencePiece's models have about 300,000 bytes.
 const LARGEST: usize = 16 << 20;
 
-/// Calls `check` with every object in `json` that holds a table, however deep.
+/// Calls `check` with every object in `json` that has a table, at any depth.
 pub(super) fn every(json: &Value, check: &mut dyn FnMut(&Value) -> Checked) -> Checked {
     match json {
         Value::Object(fields) => {
@@ -53,11 +54,11 @@ struct Table<'a> {
     texts: &'a str,
 }
 
-/// A state of the search: where the next byte's unit is looked up, and the fewest bytes that lead there.
+/// A state of the search: the offset of the units for the next byte, and the smallest number of bytes that lead there.
 type State = (usize, usize);
 
 impl<'a> Table<'a> {
-    /// The size of the trie in bytes, the trie's units of 32 bits, and the texts, each with a NUL behind it.
+    /// Reads the size of the trie in bytes, its units of 32 bits, and the texts, each followed by a NUL.
     fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (size, rest) = bytes.split_first_chunk()?;
         let units = u32::from_le_bytes(*size) as usize / 4 * 4;
@@ -66,7 +67,7 @@ impl<'a> Table<'a> {
         Some(Self { units: units.collect(), texts: std::str::from_utf8(texts).ok()? })
     }
 
-    /// Follows every way through the trie, the shortest first; `None` if one leaves the table.
+    /// Follows every path through the trie, the shortest first. Returns `None` if one leaves the table.
     fn growth(&self) -> Option<f64> {
         let mut growth = 1.0_f64;
         let start = offset(*self.units.first()?);
@@ -78,7 +79,7 @@ impl<'a> Table<'a> {
                 if std::mem::replace(seen.get_mut(state)?, true) {
                     continue;
                 }
-                // The bytes that UTF-8 has, NUL excepted, which ends a search.
+                // The bytes that occur in UTF-8, except NUL, which ends a search.
                 for byte in (1..=0xf4).filter(|byte| !(0xc0..=0xc1).contains(byte)) {
                     let at = state ^ byte;
                     let unit = *self.units.get(at)?;
@@ -98,13 +99,13 @@ impl<'a> Table<'a> {
         Some(growth)
     }
 
-    /// The text that a leaf points to.
+    /// The text to which a leaf points.
     fn text(&self, leaf: usize) -> Option<&str> {
         self.texts.get(leaf & ((1 << 31) - 1)..)?.split('\0').next()
     }
 }
 
-/// How far from its own place a unit's children are (`darts.h`).
+/// The distance from a unit to its children (`darts.h`).
 fn offset(unit: usize) -> usize {
     unit >> 10 << ((unit & 1 << 9) >> 6)
 }
@@ -121,8 +122,8 @@ mod tests {
         serde_json::json!({ KEY: STANDARD.encode(bytes) })
     }
 
-    /// A trie of 256 units that replaces `a` by the text at `value`: the root's children start at 0, `a` has a leaf, and
-    /// its value is at unit 1.
+    /// A trie of 256 units that replaces `a` by the text at `value`: the root's children start at 0, `a` has a leaf,
+    /// and its value is at unit 1.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 256];
         let a = usize::from(b'a');

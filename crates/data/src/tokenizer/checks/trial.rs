@@ -1,4 +1,4 @@
-//! Using a tokeniser on texts chosen to upset it, a part at a time.
+//! Uses a tokeniser on texts chosen to provoke faults, one part at a time.
 
 use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 
@@ -7,8 +7,9 @@ use crate::special;
 use crate::tokenizer::caught::quietly;
 use crate::tokenizer::pipeline;
 
-/// Texts with what the parts treat specially: nothing, white space on either side, marks alone and composed, characters
-/// of every length, of several scripts, and such that normalising lengthens, controls, a joined emoji, a long word.
+/// Texts with everything that parts treat specially: the empty text, white space on both sides, combining marks alone
+/// and composed, characters of all lengths and several scripts, characters that become longer when normalised,
+/// control characters, a joined emoji, and a long word.
 const TEXTS: [&str; 9] = [
     "a",
     "",
@@ -24,7 +25,7 @@ const TEXTS: [&str; 9] = [
 /// Normalises, splits, encodes and decodes each text.
 ///
 /// # Errors
-/// The part that panics.
+/// Names the part that panics.
 pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked {
     for text in TEXTS {
         let mut words = survives("normalizer", text, || pipeline::normalize(tokenizer, text))?;
@@ -38,14 +39,14 @@ pub(in crate::tokenizer) fn trial(tokenizer: &tokenizers::Tokenizer) -> Checked 
     Ok(())
 }
 
-/// What a normaliser makes of `text`.
+/// Normalises `text`.
 ///
 /// # Errors
-/// If it panics.
+/// If the normaliser panics.
 pub(super) fn normalized(normalizer: &NormalizerWrapper, text: &str) -> Checked<String> {
     let mut normalized = NormalizedString::from(text);
     survives("normalizer", text, || {
-        // A step that fails leaves the text as it is, as the library does when it encodes.
+        // If a step fails, the text stays as it is. The library does the same when it encodes.
         let _ = normalizer.normalize(&mut normalized);
     })?;
     Ok(normalized.get().to_owned())
