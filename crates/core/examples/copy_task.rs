@@ -1,4 +1,4 @@
-//! A program of one's own around the layers: learns to copy a sequence, with its own loop.
+//! Uses the layers in a program with its own training loop: a small Transformer learns to copy a sequence.
 //!
 //! `cargo run --release -p burnformer-core --example copy_task`
 
@@ -12,7 +12,7 @@ const VOCAB: usize = 20;
 const LEN: usize = 8;
 const BATCH: usize = 32;
 
-/// Plain gradient descent with momentum, to show that any optimiser will do.
+/// Gradient descent with momentum. Any other optimiser could take its place.
 struct Momentum<'a> {
     gradients: &'a mut Gradients,
     velocity: std::vec::IntoIter<Tensor<1>>,
@@ -35,7 +35,8 @@ impl ModuleMapper for Momentum<'_> {
     }
 }
 
-/// Sequences of ids 3.., the first of them after `<s>` (1) as decoder input, `</s>` (2) at the end.
+/// A batch of sequences: source, decoder input (which starts with `<s>`, id 1) and expected output (which ends with
+/// `</s>`, id 2). Their tokens are ids from 3 on.
 fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 3] {
     let draws = RandomKey::new(7).fold(update).uniform(BATCH * LEN);
     let ids: Vec<i32> = draws.iter().map(|u| 3 + (u * (VOCAB - 3) as f32) as i32).collect();
@@ -48,14 +49,14 @@ fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 3] {
     [rows(None, Some(2)), rows(Some(1), None), rows(None, Some(2))]
 }
 
-/// Share of positions whose most likely token is the right one.
+/// The share of positions at which the most likely token is the right one.
 fn accuracy(model: &Transformer, device: &Device) -> f32 {
     let [source, input, output] = batch(u64::MAX, device);
     let best = model.forward(source, input, Mode::Inference).argmax(2).reshape([BATCH, LEN + 1]);
     best.equal(output).float().mean().into_scalar()
 }
 
-/// Trains the model and checks what it has learnt.
+/// Trains the model and checks that it has learned to copy.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::default().autodiff();
     let config = TransformerConfig { d_ff: 64, ..TransformerConfig::tiny(VOCAB).with_width(32, 4) };

@@ -1,4 +1,4 @@
-//! Attention inside a model of one's own: one query reads a whole sequence and learns to name its largest number.
+//! Uses attention in a model of its own: one query attends to a whole sequence and learns to name its largest number.
 //!
 //! `cargo run --release -p burnformer-core --example own_model`
 
@@ -14,7 +14,7 @@ const LEN: usize = 8;
 const BATCH: usize = 32;
 const WIDTH: usize = 32;
 
-/// A Burn module like any other: layers of `burnformer-core` stand where those of burn-nn could.
+/// A Burn module in which layers of `burnformer-core` take the place of those of burn-nn.
 #[derive(Module, Debug)]
 struct Largest {
     embedding: TokenEmbedding,
@@ -33,7 +33,7 @@ impl Largest {
         }
     }
 
-    /// Scores of every number: `[batch, len]` → `[batch, 1, NUMBERS]`.
+    /// The scores of all numbers: `[batch, len]` → `[batch, 1, NUMBERS]`.
     fn forward(&self, numbers: Tensor<2, Int>, mode: Mode) -> Tensor<3> {
         let x = self.embedding.forward(numbers);
         let query = x.clone().mean_dim(1); // [batch, 1, WIDTH]
@@ -42,7 +42,7 @@ impl Largest {
     }
 }
 
-/// Plain gradient descent; any optimiser of Burn's will do.
+/// Gradient descent. Any optimiser of Burn could take its place.
 struct Descent<'a>(&'a mut Gradients);
 
 impl ModuleMapper for Descent<'_> {
@@ -54,7 +54,7 @@ impl ModuleMapper for Descent<'_> {
     }
 }
 
-/// Sequences of the numbers 1 to 19 (0 would be padding) and the largest of each.
+/// Sequences of the numbers 1 to 19 (0 would be padding), and the largest number of each sequence.
 fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 2] {
     let draws = RandomKey::new(7).fold(update).uniform(BATCH * LEN);
     let numbers: Vec<i32> = draws.iter().map(|u| 1 + (u * (NUMBERS - 1) as f32) as i32).collect();
@@ -64,7 +64,7 @@ fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 2] {
     [tensor(numbers, LEN), tensor(largest, 1)]
 }
 
-/// Trains the model and checks what it has learnt.
+/// Trains the model and checks that it has learned the task.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::default().autodiff();
     let mut model = Largest::new(RandomKey::new(1), &device);
