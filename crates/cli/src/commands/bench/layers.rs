@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use burnformer_benches::{Kind, Measurement, Memory, Sizes, exponent, measure};
+use burnformer_layer_costs::{Kind, Measurement, Memory, Sizes, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
 use crate::device::DeviceName;
