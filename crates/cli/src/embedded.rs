@@ -1,14 +1,12 @@
 //! The corpus inside the binary: Tatoeba German–English (see `assets/corpus`).
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_train::TextName;
 use burnformer_train::config::DataSettings;
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 const CORPUS: &str = "tatoeba-de-en";
 
@@ -57,9 +55,7 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
     if !fs::read(&path).is_ok_and(is_whole) {
         let write = || {
             fs::create_dir_all(&folder)?;
-            let mut file = NamedTempFile::new_in(&folder)?;
-            file.write_all(bytes)?;
-            file.persist(&path).map_err(|error| error.error)
+            burnformer_files::write_shared(&path, bytes)
         };
         write().with_context(|| {
             format!(

@@ -8,9 +8,9 @@ use std::thread;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use burnformer_data::DataError;
 use burnformer_data::corpus::{is_pipe, is_standard_input, repeated_pipe};
+use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts};
-use tempfile::{NamedTempFile, TempPath};
 
 use crate::embedded;
 
@@ -52,11 +52,13 @@ impl Unnamed {
         Ok(Self(unnamed))
     }
 
-    /// Reads the pipes into files in `cache`, all at once: one process may write to several in turn.
+    /// Reads the pipes into files in `cache`, all at once: one process may write to several in turn. What a killed
+    /// process left there of the same kind is removed.
     ///
     /// # Errors
     /// If a pipe cannot be read, or a file not be written.
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
+        remove_leftovers(cache);
         let read = |source: Source| match is_pipe(&source.from) {
             true => to_file(&source.from, cache).map(|file| ReadText { file: Some(file), source }),
             false => Ok(ReadText { file: None, source }),
@@ -80,12 +82,12 @@ pub struct ReadTexts(Vec<ReadText>);
 struct ReadText {
     source: Source,
     /// What came through the pipe; none for a file.
-    file: Option<TempPath>,
+    file: Option<Temporary>,
 }
 
 impl ReadText {
     fn path(&self) -> &Path {
-        self.file.as_deref().unwrap_or(&self.source.from)
+        self.file.as_ref().map_or(&self.source.from, Temporary::path)
     }
 }
 
@@ -116,7 +118,7 @@ impl ReadTexts {
         let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
         let message = error.to_string();
         let explained = files.fold(message.clone(), |message, (file, text)| {
-            message.replace(&file.display().to_string(), &shown(&text.source.from))
+            message.replace(&file.path().display().to_string(), &shown(&text.source.from))
         });
         if explained == message { error } else { Error::msg(explained) }
     }
@@ -137,11 +139,10 @@ pub fn of_command(
 }
 
 /// Copies the pipe `from` into a private file in `folder`.
-fn to_file(from: &Path, folder: &Path) -> Result<TempPath> {
+fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     let unwritable = || format!("{}: cannot be written", folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
-    let file = tempfile::Builder::new().prefix("piped-").tempfile_in(folder);
-    let mut file = file.with_context(unwritable)?;
+    let mut file = Temporary::new(folder, Readers::Owner).with_context(unwritable)?;
     let unreadable = |cause| DataError::Unreadable { path: shown(from).into(), cause };
     let mut input: Box<dyn Read> = match is_standard_input(from) {
         true => Box::new(io::stdin().lock()),
@@ -150,7 +151,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<TempPath> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match input.read(&mut buffer) {
-            Ok(0) => return Ok(NamedTempFile::into_temp_path(file)),
+            Ok(0) => return Ok(file),
             Ok(count) => file.write_all(&buffer[..count]).with_context(unwritable)?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(unreadable(cause).into()),
@@ -220,6 +221,7 @@ mod tests {
         let error = anyhow!("{}:7: wrong", texts.train[1].display());
         assert_eq!(read.explain(error).to_string(), format!("{}:7: wrong", b.display()));
         drop(read);
-        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+        let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"]);
     }
 }

@@ -173,7 +173,8 @@ fn a_pipe_that_is_wrong_is_called_what_the_user_calls_it_and_leaves_nothing() {
     ] {
         assert_refused(&run_with(&arguments, text), 1, &[needle]);
         assert!(!Path::new(&out).exists(), "a run that never began");
-        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "nothing is left in the cache");
+        let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), [".burnformer.lock"], "no text is left in the cache");
     }
 }
 
@@ -303,6 +304,44 @@ fn a_study_reads_pipes_too() {
     assert!(home.path("study/base/corpus/train.target").exists());
 }
 
+/// The temporary files in the cache.
+fn temporaries(home: &Home) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(home.cache().join("burnformer")) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|kind| kind == "temporary")).collect()
+}
+
+#[test]
+fn what_a_kill_while_a_pipe_is_read_leaves_is_removed_by_the_next_run() {
+    use std::io::Write;
+    let home = Home::new();
+    fs::write(home.path("train.tsv"), "eins zwei\tone two\n".repeat(100)).unwrap();
+    let reading = || {
+        let before = temporaries(&home);
+        let mut command = home.train(&settings(&["--train", "-", "--out", "piped"]));
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"secret\tsecret\n").unwrap();
+        let is_read = |path: &PathBuf| !before.contains(path) && path.metadata().unwrap().len() > 0;
+        let start = std::time::Instant::now();
+        while !temporaries(&home).iter().any(is_read) {
+            assert!(start.elapsed().as_secs() < 60, "the pipe is not read");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child
+    };
+    let [mut killed, mut alive] = [reading(), reading()];
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let train = || stdout(&home.train(&settings(&["--train", "train.tsv"])).output().unwrap());
+    train();
+    assert_eq!(temporaries(&home).len(), 2, "another process still reads into the same folder");
+    drop(alive.stdin.take());
+    alive.wait().unwrap();
+    fs::remove_dir_all(home.path("runs")).unwrap();
+    train();
+    assert_eq!(temporaries(&home), Vec::<PathBuf>::new());
+}
+
 #[test]
 fn what_a_run_and_its_cache_hold_is_as_private_as_the_umask_says() {
     use std::os::unix::fs::PermissionsExt;
@@ -310,8 +349,11 @@ fn what_a_run_and_its_cache_hold_is_as_private_as_the_umask_says() {
         let home = Home::new();
         write_pairs(home.folder.path(), "train", &pairs(9, 60));
         let line = format!("umask {umask}; exec \"$0\" train \"$@\"");
-        let arguments = settings(&["--train", "train.de", "train.en", "--out", "run"]);
-        let output = home.shell(&line, &arguments);
+        // One text of each kind: the user's, the embedded one's copy, and the run's own.
+        let embedded =
+            "data.valid=[\"embedded:tatoeba-de-en/valid.de\", \"embedded:tatoeba-de-en/valid.en\"]";
+        let arguments = ["--train", "train.de", "train.en", "--out", "run", "--set", embedded];
+        let output = home.shell(&line, &settings(&arguments));
         assert!(output.status.success(), "{}", stderr(&output));
         let mut folders = vec![home.cache(), home.path("run")];
         let mut files = 0;
@@ -328,5 +370,6 @@ fn what_a_run_and_its_cache_hold_is_as_private_as_the_umask_says() {
             }
         }
         assert!(files > 10, "{files} files");
+        assert!(home.cache().join("burnformer/corpus/tatoeba-de-en/valid.de.zst").exists());
     }
 }

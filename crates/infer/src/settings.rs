@@ -191,9 +191,7 @@ impl SearchSettings {
         self.validate()?;
         let mut json = serde_json::to_vec_pretty(self).expect("settings are plain data");
         json.push(b'\n');
-        let partial = path.with_extension("partial");
-        std::fs::write(&partial, json)
-            .and_then(|()| std::fs::rename(&partial, path))
+        burnformer_files::write(path, &json)
             .map_err(|e| InferError::SettingsFile { path: path.into(), message: e.to_string() })
     }
 }

@@ -1,4 +1,4 @@
-//! Files and folders that exist whole or not at all, whatever moment the machine stops at.
+//! Folders that exist whole or not at all, whatever moment the machine stops at.
 //!
 //! A folder is filled beside its place, every file flushed to the disk, the manifest written last, and
 //! then renamed into its place (exchanged with what is there, in one step where the system can), and the
@@ -6,10 +6,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::model_dir;
+use burnformer_files::sync_folder_of;
 
 use crate::error::TrainError;
 
@@ -41,15 +42,7 @@ pub(crate) fn write_folder(
 
 /// Replaces the file at `path`: whoever opens it, even after a crash, finds the old or the new one whole.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    let partial = beside(path, PARTIAL);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)?;
-        sync_around(path)
-    };
-    write().map_err(|e| TrainError::io(path, e))
+    burnformer_files::write(path, bytes).map_err(|e| TrainError::io(path, e))
 }
 
 /// Puts right what a killed process left of the folder `path`: half-written folders are removed, one
@@ -99,7 +92,7 @@ fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
         true => exchange(new, path)?,
         false => fs::rename(new, path)?,
     }
-    sync_around(path)?;
+    sync_folder_of(path)?;
     remove(new)
 }
 
@@ -127,16 +120,6 @@ fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     fs::rename(path, &old)?;
     fs::rename(new, path)?;
     fs::rename(&old, new)
-}
-
-/// Flushes the folder that `path` lies in: only then does a rename outlive a power cut.
-pub(crate) fn sync_around(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
-        // Not every file system lets a folder be flushed, and Windows none.
-        Err(error) if cfg!(windows) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done,
-    }
 }
 
 #[cfg(test)]

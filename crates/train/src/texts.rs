@@ -16,7 +16,6 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{ConfigFileError, DataSettings};
 use crate::error::TrainError;
-use crate::folder::{beside, sync_around};
 use crate::run_dir::RunMode;
 
 const EMBEDDED: &str = "embedded:";
@@ -156,15 +155,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         return Ok(());
     }
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
-    let partial = beside(to, "partial");
-    let write = || {
-        let mut file = File::create(&partial)?;
-        io::copy(&mut File::open(from)?, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&partial, to)?;
-        sync_around(to)
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&partial)))
+    burnformer_files::write_with(to, |file| io::copy(&mut File::open(from)?, file).map(drop))
 }
 
 #[cfg(test)]

@@ -63,7 +63,8 @@ fn tested(gpu: &Found) -> Option<Verdict> {
             if let Some(path) = memo {
                 // Without the note the next start tests again.
                 let _ = path.parent().map(std::fs::create_dir_all);
-                let _ = std::fs::write(path, serde_json::to_vec(&verdict).unwrap_or_default());
+                let verdict = serde_json::to_vec(&verdict).unwrap_or_default();
+                let _ = burnformer_files::write_shared(&path, &verdict);
             }
             Some(verdict)
         }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
         }
     }
     let json = serde_json::to_vec_pretty(&Manifest { files }).expect("a manifest is plain data");
-    write_atomically(&dir.join(MANIFEST), &json)
+    write(&dir.join(MANIFEST), &json)
 }
 
 /// Checks size and hash of every file that the manifest of `dir` lists.
@@ -137,23 +137,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Writes a temporary file beside `path`, flushes it to the disk and renames it into place, so that
-/// `path` always holds either the old content or the new.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
-    let temporary = path.with_extension("partial");
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        match File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()) {
-            // Some file systems, and all of Windows, cannot flush a folder.
-            Err(error) if cfg!(windows) || error.kind() == std::io::ErrorKind::InvalidInput => {
-                Ok(())
-            }
-            done => done,
-        }
-    };
-    write().map_err(|e| ModelDirError::io(path, e))
+/// Replaces the file at `path`: it holds the old content or the new, at any moment.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
+    burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

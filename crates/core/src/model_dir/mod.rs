@@ -26,7 +26,7 @@ pub use weights::{read_tensors, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
-use manifest::{read_checked, write_atomically};
+use manifest::{read_checked, write};
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -55,7 +55,7 @@ pub fn save<C: Seq2SeqConfig, M: Module>(
     let arch = config.architecture();
     let file = ConfigFile { format_version: FORMAT_VERSION, arch, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
-    write_atomically(&dir.join(CONFIG), &json)?;
+    write(&dir.join(CONFIG), &json)?;
     write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
 }
 

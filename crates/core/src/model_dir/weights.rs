@@ -5,7 +5,7 @@ use burn::tensor::TensorData;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use super::error::ModelDirError;
-use super::manifest::write_atomically;
+use super::manifest::write;
 
 /// Writes named tensors to `path` as float32 in the safetensors format.
 ///
@@ -24,7 +24,7 @@ pub fn write_tensors(
         (name.as_str(), view.expect("a float32 tensor has four bytes an element"))
     });
     let bytes = safetensors::serialize(views, None).map_err(|e| damaged(path, &e))?;
-    write_atomically(path, &bytes)
+    write(path, &bytes)
 }
 
 fn little_endian(data: &TensorData) -> Vec<u8> {

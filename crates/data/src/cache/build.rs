@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use burnformer_files::Temporary;
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
-use super::file::{commit, temporary, unwritable};
+use super::file::{temporary, unwritable};
 use super::header::{HEADER_BYTES, Header, Width};
 use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
 use crate::corpus::{LinePair, ParallelReader};
@@ -49,7 +49,7 @@ pub(crate) fn build(
         return Err(DataError::NothingLeft { report: Box::new(cleaner.report().clone()) });
     }
     let file = writer.finish(key, cleaner.report()).map_err(unwritable(path))?;
-    commit(file, path)
+    file.publish(path).map_err(unwritable(path))
 }
 
 fn next_chunk(corpus: &mut ParallelReader) -> Result<Vec<LinePair>> {
@@ -85,7 +85,7 @@ fn append(
 
 /// A cache file that is being written. Tokens go into it; offsets go into a second file until all tokens are written.
 struct Writer {
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<Temporary>,
     offsets: BufWriter<File>,
     body: Sha256,
     width: Width,
@@ -95,7 +95,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn create(file: NamedTempFile, width: Width) -> io::Result<Self> {
+    fn create(file: Temporary, width: Width) -> io::Result<Self> {
         let folder = file.path().parent().unwrap_or(Path::new(".")).to_path_buf();
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&[0; HEADER_BYTES])?;
@@ -129,7 +129,7 @@ impl Writer {
     }
 
     /// Appends offsets and report, and writes the header.
-    fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<NamedTempFile> {
+    fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<Temporary> {
         let report = serde_json::to_vec(report)?;
         let mut header = Header {
             width: self.width,

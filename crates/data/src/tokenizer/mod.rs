@@ -26,7 +26,7 @@ use tokenizers::models::ModelWrapper;
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use train::TokenizerTrainer;
 
-use crate::error::Result;
+use crate::error::{DataError, Result};
 use crate::special;
 
 /// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
@@ -81,7 +81,8 @@ impl Tokenizer {
     /// # Errors
     /// [`DataError::Unwritable`](crate::DataError::Unwritable).
     pub fn save(&self, path: &Path) -> Result<()> {
-        crate::cache::write_atomically(path, &self.to_bytes())
+        burnformer_files::write(path, &self.to_bytes())
+            .map_err(|cause| DataError::Unwritable { path: path.into(), cause })
     }
 
     /// The bytes of the `tokenizer.json` in canonical form.

@@ -130,16 +130,11 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
             kept.push(b'\n');
         }
     }
-    if kept == bytes { Ok(()) } else { replace(path, &kept) }
-}
-
-/// Puts `bytes` in the place of a file: whoever opens it, even after a crash, finds the old or the new one whole.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let beside = path.with_extension("jsonl.tmp");
-    let mut file = File::create(&beside).map_err(unwritable(&beside))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(unwritable(&beside))?;
-    drop(file);
-    fs::rename(&beside, path).map_err(unwritable(path))
+    if kept == bytes {
+        Ok(())
+    } else {
+        burnformer_files::write(path, &kept).map_err(unwritable(path))
+    }
 }
 
 #[cfg(test)]
