@@ -1,17 +1,19 @@
-//! Files that exist whole or not at all, whatever moment the machine stops at.
+//! Replaces files completely or not at all, even if the machine stops in the middle.
 //!
-//! A file is written beside its place, flushed to the disk, renamed over what is there, and the folder around it flushed:
-//! whoever opens the path, even after a power cut, finds the old content or the new. Its permissions are those of any new
-//! file of the user, that is, what the umask leaves of `rw-rw-rw-`.
+//! A file is written under another name in the same folder and flushed to the disk. Then it is renamed to its final
+//! name, and the folder is flushed. A program that opens the path finds either the old content or the new, even after
+//! a power cut. The permissions are those of any new file of the user: `rw-rw-rw-` without the bits that the umask
+//! removes.
 //!
-//! Every crate of the workspace that replaces a file does it here, in one of two ways:
+//! Every crate of the workspace that replaces a file uses this crate, in one of two ways:
 //!
-//! - Where one process writes a folder, as a run's, [`write`] and [`write_with`] use the name `NAME.partial`, so that what a
-//!   kill leaves is written over by the next attempt.
-//! - Where several may, as in a cache, [`write_shared`] and [`Temporary`] give each file a name of its own. What a kill leaves of one is
-//!   [removed](remove_leftovers) by the next process that finds itself alone with the folder.
+//! - [`write`] and [`write_with`] are for folders that only one process writes, such as that of a run. They use the
+//!   name `NAME.partial`, so that the next attempt overwrites what a killed process left.
+//! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a cache. They give
+//!   each file a name of its own. What a killed process left is [removed](remove_leftovers) by the next process that
+//!   is alone in the folder.
 //!
-//! Windows cannot flush a folder; there, and on file systems that refuse, that step is left out.
+//! Windows cannot flush a folder. There, and on file systems that refuse it, that step is left out.
 
 #![forbid(unsafe_code)]
 
@@ -23,23 +25,23 @@ use std::path::Path;
 
 pub use temporary::{Readers, Temporary, remove_leftovers, write_shared};
 
-/// Replaces the file at `path` by one that holds `bytes`.
+/// Replaces the file at `path` by one with the content `bytes`. Only one process may write to the folder.
 ///
 /// # Errors
-/// What the operating system says; the file is then as it was.
+/// Errors of the operating system. The old file is then unchanged.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces the file at `path` by one that `fill` writes.
+/// Replaces the file at `path` by one that `fill` writes. Only one process may write to the folder.
 ///
 /// # Errors
-/// That of `fill`, and what the operating system says; the file is then as it was.
+/// The error of `fill`, and errors of the operating system. The old file is then unchanged.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    // A leftover would keep its own permissions.
+    // A file left by a killed process would keep its own permissions.
     let _ = fs::remove_file(&partial);
     let filled = File::create(&partial).and_then(|mut file| {
         fill(&mut file)?;
@@ -47,25 +49,25 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     });
     let replaced = filled.and_then(|()| fs::rename(&partial, path));
     if replaced.is_err() {
-        // On a full disk the half-written file would stand in the way of everything else.
+        // On a full disk, the half-written file would take space that everything else needs.
         let _ = fs::remove_file(&partial);
     }
     replaced.and_then(|()| sync_folder_of(path))
 }
 
-/// Flushes the folder that `path` lies in: only then does a rename outlive a power cut.
+/// Flushes the folder of `path`. Only after that does a rename survive a power cut.
 ///
 /// # Errors
-/// What the operating system says, unless it is that this cannot be done to a folder.
+/// Errors of the operating system, except that a folder cannot be flushed.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     match File::open(folder_of(path)).and_then(|folder| folder.sync_all()) {
-        // Not every file system lets a folder be flushed, and Windows none.
+        // Some file systems, and all of Windows, cannot flush a folder.
         Err(error) if cfg!(windows) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,
     }
 }
 
-/// The folder that `path` lies in.
+/// The folder of `path`; `.` if the path has no folder.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! Files on their way, in folders that several processes write.
+//! Temporary files in folders that several processes write.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,44 +8,44 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::{folder_of, sync_folder_of};
 
-/// Names of temporary files, so special that no file of a user's is taken for one.
+/// The start of the names of temporary files, chosen so that no file of a user has such a name.
 const PREFIX: &str = ".burnformer-";
 const SUFFIX: &str = ".temporary";
-/// Whoever has temporary files in a folder holds a shared lock on this one in it, whoever removes leftovers the only lock.
-/// It stays: a lock on a file that may be removed is none.
+/// The lock file of a folder. A process with temporary files in the folder holds it as a shared lock. A process that
+/// removes leftovers holds it alone. The file is never removed, because a lock on a removed file protects nothing.
 const LOCK: &str = ".burnformer.lock";
 
-/// Who may read a temporary file.
+/// Which users may read a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// The user alone.
+    /// Only the user who made it.
     Owner,
-    /// Those that the user's umask lets read a new file.
+    /// The users whom the umask allows to read a new file.
     Umask,
 }
 
-/// A file with a name of its own, to be written and then [published](Temporary::publish); removed when it is dropped
-/// instead. Several processes may have such files in one folder.
+/// A file under a temporary name, which is written and then [published](Temporary::publish). If it is dropped before
+/// that, it is removed. Several processes may have such files in the same folder.
 #[derive(Debug)]
 pub struct Temporary {
-    // Removed before the lock is released.
+    // The order of fields matters: the file is removed before the lock is released.
     file: NamedTempFile,
     _lock: Option<File>,
 }
 
 impl Temporary {
-    /// An empty file in `folder`, after [what killed processes left there](remove_leftovers) is removed.
+    /// Makes an empty file in `folder`, after removing [what killed processes left there](remove_leftovers).
     ///
     /// # Errors
-    /// What the operating system says; `folder` must exist.
+    /// Errors of the operating system; `folder` must exist.
     pub fn new(folder: &Path, readers: Readers) -> io::Result<Self> {
         remove_leftovers(folder);
         let lock = lock_file(folder);
-        // A file system without locks has no protection, and no one who removes.
+        // On a file system without locks there is no protection, and no process removes leftovers.
         let lock = lock.filter(|lock| lock.lock_shared().is_ok());
         let mut builder = Builder::new();
         builder.prefix(PREFIX).suffix(SUFFIX);
-        // Private unless told otherwise; from this the system takes the umask.
+        // The file is private by default; from this mode the system subtracts the umask.
         #[cfg(unix)]
         if readers == Readers::Umask {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -55,19 +55,20 @@ impl Temporary {
         Ok(Self { file: builder.tempfile_in(folder)?, _lock: lock })
     }
 
-    /// Where it is.
+    /// The temporary path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Flushes the file to the disk and puts it in the place of `path`, in the same folder or file system, whatever is there.
+    /// Flushes the file to the disk and renames it to `path`, which must be on the same file system. A file that is
+    /// there already is replaced.
     ///
     /// # Errors
-    /// What the operating system says; the file at `path` is then as it was.
+    /// Errors of the operating system. A file that was at `path` is then unchanged.
     pub fn publish(self, path: &Path) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist(path).map_err(|error| error.error)?;
-        // The file is there and whole; that it outlives a power cut is a matter of the next seconds.
+        // The file is complete at its path. Flushing the folder only protects it from a power cut in the next seconds.
         let _ = sync_folder_of(path);
         Ok(())
     }
@@ -89,23 +90,23 @@ impl Seek for Temporary {
     }
 }
 
-/// Replaces the file at `path` by one that holds `bytes`, whoever else does so at the same time.
+/// Replaces the file at `path` by one with the content `bytes`. Other processes may do so at the same time.
 ///
 /// # Errors
-/// What the operating system says; the file is then as it was.
+/// Errors of the operating system. The old file is then unchanged.
 pub fn write_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Temporary::new(folder_of(path), Readers::Umask)?;
     file.write_all(bytes)?;
     file.publish(path)
 }
 
-/// Removes the temporary files that killed processes left in `folder`, unless a living one has any there: then it is left to
-/// a later call. What cannot be removed stays.
+/// Removes the temporary files that killed processes left in `folder`. If a living process has temporary files there,
+/// nothing is removed; a later call will do it. Files that cannot be removed stay.
 pub fn remove_leftovers(folder: &Path) {
     let Some(leftovers) = leftovers(folder).filter(|found| !found.is_empty()) else { return };
     let Some(lock) = lock_file(folder) else { return };
     match lock.try_lock() {
-        // No living process has a file here: it would hold the lock.
+        // No living process has a temporary file here, because it would hold the lock.
         Ok(()) => leftovers.iter().for_each(|path| drop(fs::remove_file(path))),
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
     }
@@ -119,11 +120,11 @@ fn leftovers(folder: &Path) -> Option<Vec<PathBuf>> {
     Some(named.map(|entry| entry.path()).collect())
 }
 
-/// The folder's lock, opened; `None` where there can be none.
+/// Opens the lock file of the folder; `None` if there can be none.
 fn lock_file(folder: &Path) -> Option<File> {
     let path = folder.join(LOCK);
     let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    // One of another user's may be read and locked all the same.
+    // The lock file of another user can still be opened for reading, and locked.
     options.or_else(|_| File::open(&path)).ok()
 }
 
