@@ -5,38 +5,38 @@ use serde::Serialize;
 
 use crate::layers::{Kind, Layer, Sizes};
 
-/// Who knows how much memory the process has in use.
+/// Tells how much memory the process uses.
 pub trait Memory {
-    /// Forgets the highest use so far.
+    /// Resets the maximum that [`peak`](Self::peak) returns.
     fn reset(&self);
-    /// Bytes in use.
+    /// Number of bytes in use.
     fn current(&self) -> usize;
-    /// Most bytes in use since the last [`reset`](Self::reset).
+    /// Largest number of bytes in use since the last [`reset`](Self::reset).
     fn peak(&self) -> usize;
 }
 
-/// One layer at one length, forward.
+/// The measured cost of one layer at one length, forward pass only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// The layer.
+    /// The kind of layer.
     pub kind: Kind,
-    /// Positions.
+    /// Number of positions, n.
     pub n: usize,
-    /// Width.
+    /// Width of a position, d.
     pub d: usize,
-    /// Seconds, the median of several passes.
+    /// Time of a forward pass in seconds, the median of several passes.
     pub seconds: f64,
-    /// Bytes at the highest above what was in use before, the output among them.
+    /// Largest memory use during the pass in bytes, above what was in use before; the output is included.
     pub bytes: usize,
-    /// Steps that had to wait for one another.
+    /// The number of sequential steps.
     pub steps: usize,
-    /// Longest way between two positions, in steps.
+    /// Longest path between two positions, in steps.
     pub path: usize,
 }
 
-/// Fewest passes measured.
+/// Smallest number of measured passes.
 const FEWEST: usize = 3;
-/// Most passes measured.
+/// Largest number of measured passes.
 const MOST: usize = 100;
 
 /// Measures one layer on one sequence of `n` positions, for about `patience`.
@@ -52,7 +52,7 @@ pub fn measure(
     let x = Tensor::random([1, n, sizes.d], Distribution::Normal(0.0, 1.0), device);
     let pass = || {
         let output = layer.forward(x.clone());
-        // Reading a number waits for devices that compute behind the program's back.
+        // Reading a number waits for devices that compute asynchronously.
         let _: f32 = output.states.slice([0..1, 0..1, 0..1]).into_scalar();
         output.steps
     };

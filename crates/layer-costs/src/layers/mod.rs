@@ -9,26 +9,27 @@ use serde::Serialize;
 
 use recurrent::{Gru, Lstm};
 
-/// A row of Table 1, or one of its relatives.
+/// A layer of the paper's Table 1, or a related one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Every position looks at every other.
+    /// Self-attention: every position attends to every other.
     SelfAttention,
-    /// Every position looks at those within r.
+    /// Restricted self-attention: every position attends to those at most r away.
     RestrictedSelfAttention,
     /// Long short-term memory (Hochreiter and Schmidhuber, 1997).
     Lstm,
     /// Gated recurrent units (Cho et al., 2014).
     Gru,
-    /// A convolution of kernel k.
+    /// A convolution with kernel size k.
     Convolution,
-    /// A convolution of kernel k in each feature, then a map of each position (Chollet, 2016).
+    /// A separable convolution: one with kernel size k in each feature, then a linear map at each position (Chollet,
+    /// 2016).
     SeparableConvolution,
 }
 
 impl Kind {
-    /// All of them, in the table's order.
+    /// All kinds, in the order of the table.
     pub const ALL: [Self; 6] = [
         Self::SelfAttention,
         Self::RestrictedSelfAttention,
@@ -38,7 +39,7 @@ impl Kind {
         Self::SeparableConvolution,
     ];
 
-    /// Its name for readers.
+    /// The name of the layer for readers.
     pub fn name(self) -> &'static str {
         match self {
             Self::SelfAttention => "self-attention",
@@ -50,8 +51,8 @@ impl Kind {
         }
     }
 
-    /// The paper's complexity a layer, sequential operations, and maximum path length (Table 1; for
-    /// separable convolutions §4). The path of convolutions is that of contiguous kernels.
+    /// The complexity per layer, the number of sequential operations and the maximum path length in the paper (Table
+    /// 1; for separable convolutions §4). The path length of convolutions is that of contiguous kernels.
     pub fn orders(self) -> [&'static str; 3] {
         match self {
             Self::SelfAttention => ["n²·d", "1", "1"],
@@ -62,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// The paper's exponents of n and of d in the complexity.
+    /// The exponents of n and of d in the paper's complexity.
     pub fn exponents(self) -> [f64; 2] {
         match self {
             Self::SelfAttention => [2.0, 1.0],
@@ -72,14 +73,14 @@ impl Kind {
     }
 }
 
-/// What a layer is built for.
+/// The sizes of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Width of every position.
+    /// Width of every position, d.
     pub d: usize,
-    /// Farthest distance that restricted self-attention sees, r.
+    /// The largest distance that restricted self-attention sees, r.
     pub radius: usize,
-    /// Positions under a convolution's kernel, k; odd, so that positions keep their places.
+    /// Kernel size of convolutions, k. It must be odd, so that the output has the length of the input.
     pub kernel: usize,
 }
 
@@ -96,26 +97,26 @@ enum Weights {
     None,
     Lstm(Lstm),
     Gru(Gru),
-    /// `[d, d, k]`.
+    /// The kernel, `[d, d, k]`.
     Convolution(Tensor<3>),
-    /// `[d, 1, k]` and `[d, d]`.
+    /// The kernel per feature, `[d, 1, k]`, and the linear map, `[d, d]`.
     Separable(Tensor<3>, Tensor<2>),
 }
 
-/// What a layer gives.
+/// The output of a layer.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// `[batch, len, d]`.
+    /// The output sequence, `[batch, len, d]`.
     pub states: Tensor<3>,
-    /// Steps that had to wait for one another.
+    /// The number of sequential steps.
     pub steps: usize,
 }
 
-/// Width of a head, the paper's.
+/// Width of an attention head, as in the paper.
 const D_HEAD: usize = 64;
 
 impl Layer {
-    /// A layer of `kind` on `device`.
+    /// A layer of `kind` with random weights on `device`.
     pub fn new(kind: Kind, sizes: Sizes, device: &Device) -> Self {
         let Sizes { d, kernel, .. } = sizes;
         let weights = match kind {
@@ -157,7 +158,7 @@ impl Layer {
         window_attention(query, key, value, heads, &blocks, &Dropout::new(0.0), Mode::Inference)
     }
 
-    /// How many positions away a change is felt after one layer, tried out on `len` positions.
+    /// How many positions away a change of the input has an effect after one layer, measured on `len` positions.
     pub fn reach(&self, len: usize, device: &Device) -> usize {
         let x = Tensor::random([1, len, self.sizes.d], Distribution::Normal(0.0, 1.0), device);
         let first = x.clone().slice([0..1, 0..1, 0..self.sizes.d]) * -1.0;
@@ -167,27 +168,27 @@ impl Layer {
         felt.iter().rposition(|&change| change > 0.0).unwrap_or(0)
     }
 
-    /// The longest way between two of `len` positions in a stack of such layers, in steps: the layers
-    /// that reach so far, each by the steps it takes.
+    /// The longest path between two of `len` positions in a stack of such layers, in steps: the number of layers
+    /// needed to reach that far, times the steps of each layer.
     pub fn path(&self, len: usize, device: &Device) -> usize {
         if matches!(self.kind, Kind::Lstm | Kind::Gru) {
             return len;
         }
         let tried = len.min(4 * (self.sizes.radius + self.sizes.kernel) + 8);
         let reach = self.reach(tried, device);
-        // What is felt at the far end of the trial has no bound but the sequence's own end.
+        // If a change has an effect at the far end of the measured sequence, only the sequence itself limits the reach.
         if reach + 1 == tried { 1 } else { (len - 1).div_ceil(reach.max(1)) }
     }
 }
 
-/// A convolution over positions in `groups`; the ends see zeros.
+/// A convolution over positions in `groups`, with zeros beyond the ends.
 fn convolve(x: Tensor<3>, kernel: &Tensor<3>, groups: usize) -> Tensor<3> {
     let padding = kernel.dims()[2] / 2;
     let options = ConvOptions::new([1], [padding], [1], groups);
     conv1d(x.swap_dims(1, 2), kernel.clone(), None, options).swap_dims(1, 2)
 }
 
-/// Weights drawn from N(0, 1/`inputs`).
+/// Normally distributed random weights with variance 1/`inputs`.
 fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> Tensor<D> {
     let std = (inputs as f64).powf(-0.5);
     Tensor::random(shape, Distribution::Normal(0.0, std), device)

@@ -4,15 +4,15 @@ use burnformer_kernels::linear;
 
 use super::{Output, random};
 
-/// What every recurrence needs: the inputs' share of the gates, which is one matrix product for all
-/// positions, and the states' share, which has to wait for the state before.
+/// The gates of a recurrence. The part that comes from the inputs is one matrix product for all
+/// positions; the part that comes from the state must wait for the state before.
 #[derive(Debug)]
 struct Gates {
-    /// `[gates·d, d]`.
+    /// Weights of the inputs, `[gates·d, d]`.
     input: Tensor<2>,
-    /// `[d, gates·d]`, as a step multiplies by it.
+    /// Weights of the state, `[d, gates·d]`, transposed for the product of a step.
     state: Tensor<2>,
-    /// `[gates·d]`.
+    /// The bias, `[gates·d]`.
     bias: Tensor<1>,
 }
 
@@ -25,7 +25,7 @@ impl Gates {
         }
     }
 
-    /// The inputs' share at each of the positions, `[batch, gates·d]` each.
+    /// The part of the gates that comes from the inputs, one `[batch, gates·d]` per position.
     fn inputs(&self, x: Tensor<3>) -> Vec<Tensor<2>> {
         let [batch, len, _] = x.dims();
         let all = linear(x, self.input.clone(), Some(self.bias.clone()));
@@ -39,19 +39,19 @@ impl Gates {
     }
 }
 
-/// The states of all positions, one step each.
+/// Joins the states of all positions into an output with one step per position.
 fn stacked(states: Vec<Tensor<2>>) -> Output {
     let steps = states.len();
     Output { states: Tensor::stack(states, 1), steps }
 }
 
-/// The part of `gates` (`[batch, gates·d]`) that belongs to gate `index`.
+/// The values of gate number `index` in `gates` (`[batch, gates·d]`).
 fn gate(gates: &Tensor<2>, index: usize, d: usize) -> Tensor<2> {
     let batch = gates.dims()[0];
     gates.clone().slice([0..batch, index * d..(index + 1) * d])
 }
 
-/// Long short-term memory: input, forget and output gates around a cell.
+/// Long short-term memory (LSTM): input, forget and output gates around a cell.
 #[derive(Debug)]
 pub(super) struct Lstm {
     gates: Gates,
@@ -79,7 +79,7 @@ impl Lstm {
     }
 }
 
-/// Gated recurrent units: reset and update gates around the state.
+/// Gated recurrent unit (GRU): reset and update gates around the state.
 #[derive(Debug)]
 pub(super) struct Gru {
     gates: Gates,
