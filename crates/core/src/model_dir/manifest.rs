@@ -137,7 +137,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Replaces the file at `path`: it holds the old content or the new, at any moment.
+/// Replaces the file at `path`, which holds either the old content or the new at any moment.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
     burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

@@ -1,4 +1,4 @@
-//! Files of the cache, in which several processes may be at work.
+//! Files of the cache folder, which several processes may use at the same time.
 
 use std::io;
 use std::path::Path;
@@ -17,12 +17,13 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(unwritable(path))
 }
 
-/// Replaces the file at `path`, whoever else does so too: it holds the old content or the new, at any moment.
+/// Replaces the file at `path`, which holds either the old content or the new at any moment. Other processes may do so
+/// at the same time.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write_shared(path, bytes).map_err(unwritable(path))
 }
 
-/// A temporary file in the folder of `path`, to be published there.
+/// A temporary file in the folder of `path`, which can later be renamed to `path`.
 pub(super) fn temporary(path: &Path) -> Result<Temporary> {
     Temporary::new(folder_of(path), Readers::Umask).map_err(unwritable(path))
 }
