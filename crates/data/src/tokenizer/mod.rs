@@ -79,7 +79,7 @@ impl Tokenizer {
     /// Saves a `tokenizer.json` atomically: the file is written completely or not at all.
     ///
     /// # Errors
-    /// [`DataError::Unwritable`](crate::DataError::Unwritable).
+    /// [`DataError::Unwritable`].
     pub fn save(&self, path: &Path) -> Result<()> {
         burnformer_files::write(path, &self.to_bytes())
             .map_err(|cause| DataError::Unwritable { path: path.into(), cause })
