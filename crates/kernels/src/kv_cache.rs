@@ -2,7 +2,7 @@ use burn::tensor::{Bool, Int, Tensor, TensorData};
 
 use crate::attention::attention;
 use crate::dropout::DropoutMask;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 use crate::{op::Place, step_attention as step};
 
 /// The keys and values of the positions decoded so far, for rows that beam search reorders.
@@ -85,7 +85,7 @@ impl KvCache {
         hidden: Option<Tensor<4, Bool>>,
         mask: Option<DropoutMask>,
     ) -> Tensor<3> {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         if query.dims()[1] == 1
             && hidden.is_none()
             && mask.is_none()
@@ -108,7 +108,7 @@ impl KvCache {
         (joined(keys), joined(values))
     }
 
-    #[cfg(feature = "flex")]
+    #[cfg(feature = "cpu")]
     fn read(&self) -> Vec<step::Block<'_>> {
         let blocks = self.blocks.iter();
         blocks
@@ -118,12 +118,12 @@ impl KvCache {
 
     /// Whether blocks may stay where they are.
     fn stays(&self) -> bool {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         return self
             .blocks
             .iter()
             .all(|block| Place::without_gradients(&[&block.key]) == Place::Cpu);
-        #[cfg(not(feature = "flex"))]
+        #[cfg(not(feature = "cpu"))]
         false
     }
 

@@ -3,17 +3,18 @@
 //! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the other on one thread.
 //! The operations here do the work of several such passes in one, forward and backward.
 //!
-//! The trade-off taken: fused code exists for float32 on `flex` (cargo feature `flex`), and on GPUs (cargo feature
-//! `cube`) for what costs plain tensors the most launches and passes over memory: the loss, norms, attention and the
-//! norm of the gradients. On every other backend and element type, and without the features, each function runs its
-//! [`reference`](mod@reference), which is ordinary tensor arithmetic and what the tests compare with; callers never ask
-//! which. Dropout is drawn with the same bits everywhere, on GPUs and on devices of other machines (cargo feature
-//! `remote`) where it is used. No result depends on the number of threads: work is divided by the size of the problem
-//! alone, and partial sums are added in a fixed order.
+//! The trade-off taken: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`), and on GPUs
+//! (cargo feature `gpu`) for what costs plain tensors the most launches and passes over memory: the loss, norms,
+//! attention and the norm of the gradients. On every other backend and element type, and without the features, each
+//! function runs its [`reference`](mod@reference), which is ordinary tensor arithmetic and what the tests compare
+//! with; callers never ask which. Dropout is drawn with the same bits everywhere: where it is used, also on GPUs and
+//! on devices of other machines (cargo feature `remote`). No result depends on the number of threads: work is divided
+//! by the size of the problem alone, and partial sums are added in a fixed order.
 //!
 //! Each operation has a folder: the public function, which decides where it runs (`mod.rs`), the reference
-//! (`reference.rs`), the operation on the CPU (`op.rs`) and its arithmetic on slices (`cpu.rs`); the kernels for
-//! GPUs are in one folder, `cube`. Operations of other crates are added in the same way; [`op`] tells how.
+//! (`reference.rs`), the operation on the CPU (`op.rs`) and its arithmetic on slices (`cpu.rs`), the operation on
+//! GPUs and its kernels (`gpu/`, or `gpu.rs` for a small one). What they are written with is in `cpu`, `gpu` and
+//! [`simd`]. Operations of other crates are added in the same way; [`op`] tells how.
 //!
 //! | paper | operation |
 //! |---|---|
@@ -24,8 +25,8 @@
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //!
-//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that it is drawn again in
-//! the backward pass and costs no memory.
+//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that it is drawn again
+//! in the backward pass and costs no memory.
 //!
 //! # Example
 //!
@@ -43,11 +44,9 @@
 //! ```
 
 // What operations are made of.
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 pub mod cpu;
-#[cfg(feature = "cube")]
-mod cube;
-#[cfg(feature = "cube")]
+#[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod op;
 mod random;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use burn::backend::DispatchDevice;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::gpu::philox::{
-    dropout_factor, element_index, index_in_block, words_of_block,
+    Draw, DrawLaunch, dropout_factor, element_index, index_in_block, words_of_block,
 };
 use burnformer_kernels::{self as kernels, DropoutMask, RandomKey};
 use common::{device, leaf, normal, values};
@@ -168,22 +168,19 @@ fn factors_of_elements(
     widths: &[u32],
     columns: &[u32],
     factors: &mut [f32],
-    key_0: u32,
-    key_1: u32,
-    threshold: u32,
-    keep: f32,
+    draw: Draw,
 ) {
     let unit = ABSOLUTE_POS;
     if unit >= factors.len() {
         terminate!();
     }
     let index = element_index(rows[unit], widths[unit], columns[unit]);
-    let words = words_of_block(&index, key_0, key_1);
-    factors[unit] = dropout_factor(&words, index_in_block(&index), threshold, keep);
+    let words = words_of_block(&index, &draw);
+    factors[unit] = dropout_factor(&words, index_in_block(&index), &draw);
 }
 
-/// Elements `[row, width, column]` whose indices, row·width + column, lie around those at which a counter of 32 bits ends:
-/// that of the elements and that of the blocks of eight.
+/// Elements `[row, width, column]` whose indices, row·width + column, lie around those at which a counter of 32 bits
+/// ends: that of the elements and that of the blocks of eight.
 fn elements_past_32_bits() -> Vec<[u32; 3]> {
     let mut elements = Vec::new();
     for (row, width) in [
@@ -223,10 +220,7 @@ fn drawn_on_the_device(client: &Client, elements: &[[u32; 3]], mask: DropoutMask
         widths,
         columns,
         output,
-        key_0,
-        key_1,
-        mask.drop_threshold(),
-        mask.keep_value(),
+        DrawLaunch::new(key_0, key_1, mask.drop_threshold(), mask.keep_value()),
     );
     let bytes = client.read_one(factors).expect("the device computes");
     bytemuck::pod_collect_to_vec(&bytes[..count * size_of::<f32>()])

@@ -1,8 +1,8 @@
 //! The optimiser of the paper (§5.3).
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod on_cpu;
 pub(crate) mod reference;
 mod step;
@@ -30,7 +30,7 @@ pub fn adam_step<const D: usize>(
     assert_eq!(given, [shape; 3], "moments and gradient of a parameter {shape:?}");
     let Moving { parameter, first, second } = &moving;
     match Place::without_gradients(&[parameter, first, second, &gradient]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => on_cpu::adam_step(moving, gradient, step),
         _ => reference::adam_step(moving, gradient, step),
     }

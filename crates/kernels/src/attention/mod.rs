@@ -1,9 +1,11 @@
 //! Multi-head scaled dot-product attention (paper §3.2).
 
 pub(crate) mod check;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "gpu")]
+mod gpu;
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
 mod softmax;
@@ -42,11 +44,11 @@ pub fn attention(
 ) -> Tensor<3> {
     check::shapes(&query, &key, &value, heads, hidden.as_ref());
     match Place::of(&[&query, &key, &value]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::attention(query, key, value, heads, hidden, mask),
-        #[cfg(feature = "cube")]
-        Place::Gpu if crate::cube::attention::covers([&query, &key, &value], heads) => {
-            crate::cube::attention::fused(query, key, value, heads, hidden, mask)
+        #[cfg(feature = "gpu")]
+        Place::Gpu if gpu::supports(&query, &value, heads) => {
+            gpu::attention(query, key, value, heads, hidden, mask)
         }
         _ => reference::attention(query, key, value, heads, hidden, mask),
     }

@@ -1,15 +1,15 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::mask::DropoutMask;
-#[cfg(feature = "cube")]
+#[cfg(feature = "gpu")]
 use crate::op::Place;
 
 impl DropoutMask {
     /// The factors for every element of `x`, as a tensor like it; drawn where `x` is, with the same bits everywhere.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
-        #[cfg(feature = "cube")]
+        #[cfg(feature = "gpu")]
         if Place::of(&[x]) == Place::Gpu {
-            return crate::cube::dropout_mask::like(x, self);
+            return super::gpu::mask_like(x, self);
         }
         #[cfg(feature = "remote")]
         if super::remote::serves(x) {

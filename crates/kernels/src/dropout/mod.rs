@@ -1,10 +1,12 @@
 //! Dropout, alone and on the way into a residual connection (paper §5.4).
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
 mod like;
 mod mask;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
 #[cfg(feature = "remote")]
@@ -24,7 +26,7 @@ pub use mask::DropoutMask;
 /// `x`: any → the same.
 pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
     match (Place::of(&[&x]), mask) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         (Place::Cpu, Some(mask)) => op::dropout(x, mask),
         _ => reference::dropout(x, mask),
     }
@@ -44,7 +46,7 @@ pub fn residual_dropout<const D: usize>(
 ) -> Tensor<D> {
     assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
     match Place::of(&[&x, &y]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::residual_dropout(x, y, mask),
         _ => reference::residual_dropout(x, y, mask),
     }

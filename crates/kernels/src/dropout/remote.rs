@@ -1,5 +1,5 @@
 //! What this crate computes on devices that another machine serves: the factors of dropout are drawn there. Drawn
-//! here they would have to travel, a float for every activation of the model at each update.
+//! here they would have to be sent, one float for each activation of the model in each update.
 
 use burn::backend::ir::{CustomOpIr, ScalarIr, TensorIr};
 use burn::backend::tensor::FloatTensor;
@@ -53,18 +53,18 @@ fn asked(operation: &CustomOpIr) -> (&TensorIr, Shape, DropoutMask) {
 }
 
 /// Makes `server`, which serves devices of the kind of `device`, draw masks of dropout. `None` for devices that
-/// cannot: others than the `flex` CPU and, with the feature `cube`, GPUs.
+/// cannot: all but the CPU by Burn's `flex` (cargo feature `cpu`) and GPUs (cargo feature `gpu`).
 pub fn with_operations(server: RemoteServer, device: &Device) -> Option<RemoteServer> {
     match device.clone().inner().as_dispatch() {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         DispatchDevice::Flex(_) => Some(on_cpu(server)),
-        #[cfg(feature = "cube")]
+        #[cfg(feature = "gpu")]
         DispatchDevice::Cube(_) => Some(on_gpu(server)),
         _ => None,
     }
 }
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 fn on_cpu(server: RemoteServer) -> RemoteServer {
     use burn::backend::Flex;
     use burn::backend::ops::FloatTensorOps;
@@ -77,13 +77,13 @@ fn on_cpu(server: RemoteServer) -> RemoteServer {
     })
 }
 
-#[cfg(feature = "cube")]
+#[cfg(feature = "gpu")]
 fn on_gpu(server: RemoteServer) -> RemoteServer {
     use burn::backend::ops::FloatTensorOps;
     use burn::tensor::FloatDType;
     use burn_cubecl::CubeBackend;
 
-    use crate::cube::dropout_mask::MaskLike;
+    use super::gpu::MaskKernel;
     server.with_custom_op::<CubeBackend, _>(MASK, |handles, operation, device| {
         let (factors, shape, mask) = asked(operation);
         let like = CubeBackend::float_empty(shape, device, FloatDType::F32);

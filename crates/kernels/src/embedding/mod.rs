@@ -1,8 +1,8 @@
 //! Rows of a table (paper §3.4).
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
 
@@ -21,7 +21,7 @@ use crate::op::Place;
 /// If an id is not below `vocab`.
 pub fn embedding(weight: Tensor<2>, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
     match Place::of(&[&weight]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::embedding(weight, ids, scale),
         _ => reference::embedding(weight, ids, scale),
     }

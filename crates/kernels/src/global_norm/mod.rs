@@ -1,7 +1,9 @@
 //! The norm of gradients, all of a model's taken as one vector.
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
 pub(crate) mod reference;
 
 use burn::tensor::Tensor;
@@ -19,8 +21,8 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     assert!(!vectors.is_empty(), "the norm of no vectors has no device");
     let operands: Vec<&dyn HasPlace> = vectors.iter().map(|vector| vector as _).collect();
     match Place::without_gradients(&operands) {
-        #[cfg(feature = "cube")]
-        Place::Gpu => crate::cube::squares::norm(vectors),
+        #[cfg(feature = "gpu")]
+        Place::Gpu => gpu::global_norm(vectors),
         _ => reference::global_norm(vectors),
     }
 }
@@ -30,7 +32,7 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
 /// Fused (for tensors without gradients of their own): in parallel, in float64, in a fixed order.
 pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     match Place::without_gradients(&[&x]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => cpu::sum_of_squares_of(x),
         _ => reference::sum_of_squares(x),
     }

@@ -6,8 +6,8 @@ use burn_cubecl::tensor::CubeTensor;
 /// Bytes of an element.
 const ELEMENT: usize = size_of::<f32>();
 
-/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. The rows may be apart, as those of
-/// a padded matrix are.
+/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. The rows may be apart, as
+/// those of a padded matrix are.
 pub fn with_contiguous_rows(x: CubeTensor) -> CubeTensor {
     if x.meta.strides().last() == Some(&1) { x } else { into_contiguous(x) }
 }

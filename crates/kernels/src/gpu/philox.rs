@@ -1,8 +1,8 @@
 //! Dropout on GPUs, drawn from Philox-4x32-10 (Salmon et al., 2011) with the bits that the CPU draws.
 //!
-//! A kernel finds the index of an element ([`element_index`]), draws the block that decides about it ([`words_of_block`])
-//! and takes the element's factor from the block ([`dropout_factor`]). The key's two words and the threshold are those of
-//! [`RandomKey::words`](crate::RandomKey::words) and [`DropoutMask::drop_threshold`](crate::DropoutMask::drop_threshold).
+//! A kernel gets what it draws from as a [`Draw`]. It finds the index of an element ([`element_index()`]), draws the
+//! block that decides about the element ([`words_of_block()`]) and takes the element's factor from the block
+//! ([`dropout_factor()`]).
 
 // `#[cube]` gives each function a module of its name, which has no documentation.
 #![allow(missing_docs)]
@@ -14,6 +14,19 @@ use crate::random::philox::{MULTIPLIERS, WEYL};
 /// Adjacent elements that one block of Philox decides about.
 pub const ELEMENTS_PER_BLOCK: usize = 8;
 
+/// What the factors of a [`DropoutMask`](crate::DropoutMask) are drawn from; a launch takes it as a `DrawLaunch`.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub struct Draw {
+    /// The first word of [`RandomKey::words`](crate::RandomKey::words).
+    pub key_0: u32,
+    /// The second word of the key.
+    pub key_1: u32,
+    /// [`DropoutMask::drop_threshold`](crate::DropoutMask::drop_threshold).
+    pub threshold: u32,
+    /// [`DropoutMask::keep_value`](crate::DropoutMask::keep_value).
+    pub keep: f32,
+}
+
 /// The four words of one block. Each word decides about two elements, its low half about the first of them.
 #[derive(CubeType, Clone, Copy)]
 pub struct Words {
@@ -23,8 +36,8 @@ pub struct Words {
     d: u32,
 }
 
-/// The index of an element among all that a mask decides about, in two words: it may be 2³² or more, and not every device
-/// has integers of 64 bits.
+/// The index of an element among all that a mask decides about, in two words: it may be 2³² or more, and not every
+/// device has integers of 64 bits.
 #[derive(CubeType, Clone, Copy)]
 pub struct ElementIndex {
     low: u32,
@@ -46,11 +59,11 @@ pub fn index_in_block(index: &ElementIndex) -> u32 {
     index.low % ELEMENTS_PER_BLOCK as u32
 }
 
-/// The words of the block that decides about element `index`, under the key of the words `key_0` and `key_1`. The counter is the
-/// number of the block, index / [`ELEMENTS_PER_BLOCK`].
+/// The words of the block that decides about element `index`. The counter is the number of the block,
+/// index / [`ELEMENTS_PER_BLOCK`].
 #[cube]
-pub fn words_of_block(index: &ElementIndex, key_0: u32, key_1: u32) -> Words {
-    let (mut k0, mut k1) = (key_0, key_1);
+pub fn words_of_block(index: &ElementIndex, draw: &Draw) -> Words {
+    let (mut k0, mut k1) = (draw.key_0, draw.key_1);
     let mut c0 = (index.low >> 3) | (index.high << 29);
     let mut c1 = index.high >> 3;
     let mut c2 = 0u32;
@@ -71,13 +84,13 @@ pub fn words_of_block(index: &ElementIndex, key_0: u32, key_1: u32) -> Words {
     Words { a: c0, b: c1, c: c2, d: c3 }
 }
 
-/// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 bits are below `threshold`, else
-/// `keep`.
+/// The factor of element `which` of the block, below [`ELEMENTS_PER_BLOCK`]: 0 if its 16 random bits are below the
+/// threshold, else what a kept element is multiplied by.
 #[cube]
-pub fn dropout_factor(words: &Words, which: u32, threshold: u32, keep: f32) -> f32 {
+pub fn dropout_factor(words: &Words, which: u32, draw: &Draw) -> f32 {
     let first = select(which < 2, words.a, words.b);
     let second = select(which < 6, words.c, words.d);
     let word = select(which < 4, first, second);
     let half = select(which & 1 == 0, word & 0xffff, word >> 16);
-    select(half < threshold, 0.0, keep)
+    select(half < draw.threshold, 0.0, draw.keep)
 }

@@ -1,9 +1,9 @@
 //! Affine maps (paper §3.3), and the first half of the feed-forward network.
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
 mod epilogue;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
 pub(crate) mod reference;
@@ -62,7 +62,7 @@ fn linear_with<const D: usize>(
         None => Place::of(&[&x, &weight]),
     };
     match place {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::linear(x, weight, bias, epilogue),
         _ => match epilogue {
             Epilogue::None => reference::linear(x, weight, bias),

@@ -1,9 +1,11 @@
 //! The loss over the vocabulary (paper §5.4).
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
 pub(crate) mod log_sum_exp;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
 
@@ -34,10 +36,10 @@ pub fn label_smoothed_cross_entropy(
     smoothing: f64,
 ) -> (Tensor<1>, Tensor<1>) {
     match Place::of(&[&logits]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
-        #[cfg(feature = "cube")]
-        Place::Gpu => crate::cube::cross_entropy::fused(logits, targets, pad, smoothing),
+        #[cfg(feature = "gpu")]
+        Place::Gpu => gpu::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
         _ => reference::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
     }
 }

@@ -1,8 +1,10 @@
 //! Layer normalisation, alone and around a residual connection (paper §3.1).
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "gpu")]
+mod gpu;
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
 
@@ -27,12 +29,10 @@ pub fn layer_norm<const D: usize>(
 ) -> Tensor<D> {
     check_width(&x, &weight, &bias);
     match Place::of(&[&x, &weight, &bias]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::layer_norm(x, weight, bias, epsilon),
-        #[cfg(feature = "cube")]
-        Place::Gpu if crate::cube::norm::covers(&x, &weight) => {
-            crate::cube::norm::fused(x, weight, bias, epsilon)
-        }
+        #[cfg(feature = "gpu")]
+        Place::Gpu if gpu::supports(&x) => gpu::layer_norm(x, weight, bias, epsilon),
         _ => reference::layer_norm(x, weight, bias, epsilon),
     }
 }
@@ -59,11 +59,11 @@ pub fn residual_dropout_norm<const D: usize>(
     assert_eq!(x.dims(), y.dims(), "the two sides of a residual connection have one shape");
     check_width(&x, &weight, &bias);
     match Place::of(&[&x, &y, &weight, &bias]) {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         Place::Cpu => op::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
-        #[cfg(feature = "cube")]
-        Place::Gpu if crate::cube::norm::covers(&x, &weight) => {
-            crate::cube::norm::fused_wiring([x, y], weight, bias, epsilon, mask)
+        #[cfg(feature = "gpu")]
+        Place::Gpu if gpu::supports(&x) => {
+            gpu::residual_dropout_norm(x, y, weight, bias, epsilon, mask)
         }
         _ => reference::residual_dropout_norm(x, y, weight, bias, epsilon, mask),
     }

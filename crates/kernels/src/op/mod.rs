@@ -3,8 +3,8 @@
 //! An operation is a value that holds its settings and implements [`FusedOp`] for one backend: `Flex`, the CPU, or
 //! `Cube`, every GPU. [`apply`] runs it on tensors, with or without gradients; it is the one place that knows Burn's
 //! autodiff graph. [`Place`] tells where tensors live, so that a public function can choose between the operation and
-//! plain tensor arithmetic. What operations on the CPU are written with is in [`cpu`](crate::cpu) and
-//! [`simd`](crate::simd).
+//! plain tensor arithmetic. What operations on the CPU are written with is in `cpu` and [`simd`](crate::simd), what
+//! those on GPUs are written with in `gpu`.
 //!
 //! The trade-off: inputs and outputs of an operation have no rank in their type ([`Operand`]), so that one trait
 //! serves tensors of all ranks; an operation checks the shapes in its public function.
@@ -14,7 +14,7 @@
 //! The square of every element, whose gradient is 2·x times that of the output:
 //!
 //! ```
-//! # #[cfg(feature = "flex")] {
+//! # #[cfg(feature = "cpu")] {
 //! use burn::backend::Flex;
 //! use burn::backend::flex::FlexTensor;
 //! use burn::tensor::{Device, Tensor};

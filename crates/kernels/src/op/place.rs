@@ -4,9 +4,9 @@ use burn::tensor::{DType, Device, Tensor};
 /// Where an operation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Burn's CPU backend `flex`, in float32 (cargo feature `flex`).
+    /// Burn's CPU backend `flex`, in float32 (cargo feature `cpu`).
     Cpu,
-    /// A GPU, in float32 (cargo feature `cube`).
+    /// A GPU, in float32 (cargo feature `gpu`).
     Gpu,
     /// Anywhere else, or in another type: plain tensor arithmetic serves them all.
     Elsewhere,
@@ -34,9 +34,9 @@ impl Place {
 
 fn of_dispatch(device: &DispatchDevice) -> Place {
     match device {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         DispatchDevice::Flex(_) => Place::Cpu,
-        #[cfg(feature = "cube")]
+        #[cfg(feature = "gpu")]
         DispatchDevice::Cube(_) => Place::Gpu,
         DispatchDevice::Autodiff(inner) => of_dispatch(inner),
         #[allow(unreachable_patterns)] // there may be no other backend in this build

@@ -1,17 +1,17 @@
 //! Attention of few queries to keys that are already there: a step of decoding.
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod on_cpu;
 
 use burn::tensor::{Bool, Tensor};
 
 use crate::attention::{attention, check};
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 use crate::op::Place;
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 pub(crate) use on_cpu::{Block, over_blocks};
 
 /// [`attention`](crate::attention()) for few queries a batch entry, without gradients: a step of decoding, where matrix
@@ -35,7 +35,7 @@ pub fn step_attention(
     hidden: Option<Tensor<4, Bool>>,
 ) -> Tensor<3> {
     check::shapes(&query, &key, &value, heads, hidden.as_ref());
-    #[cfg(feature = "flex")]
+    #[cfg(feature = "cpu")]
     if Place::without_gradients(&[&query, &key, &value]) == Place::Cpu
         && hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
     {

@@ -1,16 +1,16 @@
 //! Weights that are rearranged once for the products of decoding.
 
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod on_cpu;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod panels;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 mod tile;
 
 use burn::tensor::Tensor;
 
 use super::epilogue::Epilogue;
-#[cfg(feature = "flex")]
+#[cfg(feature = "cpu")]
 use crate::op::Place;
 
 /// A weight `[out, in]` rearranged for products with few rows, as decoding has them: the rearranging
@@ -20,9 +20,9 @@ use crate::op::Place;
 /// weight for that one; memory for the weight is needed twice.
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
-    #[cfg(feature = "flex")]
+    #[cfg(feature = "cpu")]
     inner: std::sync::Arc<on_cpu::Packed>,
-    #[cfg(not(feature = "flex"))]
+    #[cfg(not(feature = "cpu"))]
     never: std::convert::Infallible,
 }
 
@@ -30,7 +30,7 @@ impl PackedWeight {
     /// Rearranges `weight` (`[out, in]`); `None` where products would not gain: on another backend
     /// than `flex`, with gradients, or on a processor with none of AVX-512, AVX2 and NEON.
     pub fn new(weight: &Tensor<2>) -> Option<Self> {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         if Place::without_gradients(&[weight]) == Place::Cpu {
             let inner = on_cpu::Packed::new(weight.clone())?;
             return Some(Self { inner: std::sync::Arc::new(inner) });
@@ -41,10 +41,10 @@ impl PackedWeight {
 
     /// Whether `weight` is the tensor, unchanged, that this was made from.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         return Place::without_gradients(&[weight]) == Place::Cpu
             && self.inner.is_of(weight.clone());
-        #[cfg(not(feature = "flex"))]
+        #[cfg(not(feature = "cpu"))]
         {
             let _ = weight;
             match self.never {}
@@ -67,7 +67,7 @@ impl PackedWeight {
         bias: Option<Tensor<1>>,
         epilogue: Epilogue,
     ) -> Option<Tensor<D>> {
-        #[cfg(feature = "flex")]
+        #[cfg(feature = "cpu")]
         {
             let place = match &bias {
                 Some(bias) => Place::without_gradients(&[x, bias]),
@@ -75,7 +75,7 @@ impl PackedWeight {
             };
             (place == Place::Cpu).then(|| self.inner.linear(x.clone(), bias, epilogue))
         }
-        #[cfg(not(feature = "flex"))]
+        #[cfg(not(feature = "cpu"))]
         {
             let _ = (x, bias, epilogue);
             match self.never {}

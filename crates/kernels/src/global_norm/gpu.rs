@@ -1,5 +1,5 @@
-//! Sums of squares of many vectors: each vector's cubes write their parts into a row of one matrix, which is then added
-//! up. Burn's own sum adds with atomics, in whatever order the cubes end.
+//! The norm of many vectors on GPUs: the cubes of each vector write their sums of squares into one row of a matrix,
+//! which is then summed. Burn's own sum adds by atomic operations, in the order in which the cubes happen to end.
 
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::tensor::FloatTensor;
@@ -16,8 +16,9 @@ use crate::gpu::{empty, sums_of_units, units_per_cube};
 const CUBES: usize = 256;
 
 #[backend_extension(Cube, Fusion)]
-pub(crate) trait Squares: Backend {
-    /// `parts` `[vectors, CUBES]` with row `row` from the squares of `x`, in place where nothing else holds it.
+trait GlobalNormKernels: Backend {
+    /// `parts` `[vectors, CUBES]` with the sums of squares of `x` in row `row`; in at where nothing else holds
+    /// `parts`.
     #[fusion(dtype = parts, shape = parts)]
     fn squares_into(
         parts: FloatTensor<Self>,
@@ -25,21 +26,21 @@ pub(crate) trait Squares: Backend {
         row: usize,
     ) -> FloatTensor<Self>;
 
-    /// The root of the sum of all parts, `[1]`.
+    /// The square root of the sum of all parts, `[1]`.
     #[fusion(meta = |_parts| TensorSpec::new([1].into(), DType::F32))]
     fn root_of_sum(parts: FloatTensor<Self>) -> FloatTensor<Self>;
 }
 
-/// The norm of all `vectors` as one.
-pub(crate) fn norm(vectors: &[Tensor<1>]) -> Tensor<1> {
+/// The norm of all `vectors`, which are on a GPU, taken as one.
+pub(super) fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     let parts = Tensor::<2>::empty([vectors.len(), CUBES], &vectors[0].device()).into_dispatch();
     let parts = vectors.iter().enumerate().fold(parts, |parts, (row, vector)| {
-        <Dispatch as Squares>::squares_into(parts, vector.clone().into_dispatch(), row)
+        <Dispatch as GlobalNormKernels>::squares_into(parts, vector.clone().into_dispatch(), row)
     });
-    Tensor::from_dispatch(<Dispatch as Squares>::root_of_sum(parts))
+    Tensor::from_dispatch(<Dispatch as GlobalNormKernels>::root_of_sum(parts))
 }
 
-impl Squares for CubeBackend {
+impl GlobalNormKernels for CubeBackend {
     fn squares_into(parts: CubeTensor, x: CubeTensor, row: usize) -> CubeTensor {
         let parts = into_contiguous(parts);
         let parts = if parts.can_mut() { parts } else { parts.copy() };
@@ -73,13 +74,14 @@ impl Squares for CubeBackend {
     }
 }
 
+/// The sums of squares of one vector, one for each cube, into `parts` from element `first` on.
 #[cube(launch)]
 fn squares(x: &[f32], parts: &mut [f32], first: usize, #[comptime] units: usize) {
     let mut sum = f32::new(0.0);
-    let mut place = ABSOLUTE_POS;
-    while place < x.len() {
-        sum += x[place] * x[place];
-        place += CUBES * units;
+    let mut at = ABSOLUTE_POS;
+    while at < x.len() {
+        sum += x[at] * x[at];
+        at += CUBES * units;
     }
     let (sum, _) = sums_of_units(sum, 0.0, units);
     if UNIT_POS == 0 {
@@ -87,13 +89,14 @@ fn squares(x: &[f32], parts: &mut [f32], first: usize, #[comptime] units: usize)
     }
 }
 
+/// The square root of the sum of all parts; one cube.
 #[cube(launch)]
 fn root_of_parts(parts: &[f32], root: &mut [f32], #[comptime] units: usize) {
     let mut sum = f32::new(0.0);
-    let mut place = UNIT_POS as usize;
-    while place < parts.len() {
-        sum += parts[place];
-        place += units;
+    let mut at = UNIT_POS as usize;
+    while at < parts.len() {
+        sum += parts[at];
+        at += units;
     }
     let (sum, _) = sums_of_units(sum, 0.0, units);
     if UNIT_POS == 0 {

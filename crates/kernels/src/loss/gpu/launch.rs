@@ -1,27 +1,22 @@
-//! The loss over the vocabulary: the logits are read once forward, and read and written once backward; nothing of
-//! their size is made beside them.
+//! The launches of the loss's kernels, as operations that Burn's fusion executes in order with its own.
 
-mod kernels;
-
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::ops::IntTensorOps;
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::backend::{Autodiff, AutodiffBackend, Backend, Dispatch, backend_extension};
-use burn::tensor::{DType, Int, IntDType, Tensor};
+use burn::backend::{Backend, backend_extension};
+use burn::tensor::{DType, IntDType};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::CubeCount;
 
+use super::kernels;
 use crate::gpu::{cubes, empty, units_per_cube, with_contiguous_rows};
 
-#[backend_extension(Cube, Fusion, Autodiff)]
-pub(crate) trait CrossEntropy: Backend {
-    /// Σ smoothed loss and Σ NLL, each `[1]`; and of each row, `[4, rows]`, the highest logit, log Σ e^(x − highest), the
-    /// smoothed loss and the NLL.
+#[backend_extension(Cube, Fusion)]
+pub(super) trait LossKernels: Backend {
+    /// The sums of the smoothed loss and of the NLL, each `[1]`; and for each row, `[4, rows]`, the highest logit,
+    /// log Σ e^(x − highest), the smoothed loss and the NLL.
     #[fusion(meta = sums_of)]
     fn cross_entropy(
         logits: FloatTensor<Self>,
@@ -30,8 +25,8 @@ pub(crate) trait CrossEntropy: Backend {
         smoothing: f64,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 
-    /// The gradient of `scale` `[1]` times the smoothed sum, `[rows, vocab]`, over the logits where nothing else
-    /// holds them.
+    /// The gradient `[rows, vocab]` of `scale` `[1]` times the smoothed sum, written over the logits where nothing
+    /// else holds them.
     #[fusion(dtype = logits, shape = logits)]
     fn cross_entropy_gradient(
         logits: FloatTensor<Self>,
@@ -53,74 +48,7 @@ fn sums_of(
     (of(vec![1]), of(vec![1]), of(vec![4, logits.shape[0]]))
 }
 
-/// The extension behind high-level tensors.
-pub(crate) fn fused(
-    logits: Tensor<2>,
-    targets: Tensor<1, Int>,
-    pad: u32,
-    smoothing: f64,
-) -> (Tensor<1>, Tensor<1>) {
-    let (logits, targets) = (logits.into_dispatch(), targets.into_dispatch());
-    let (smoothed, nll, _) =
-        <Dispatch as CrossEntropy>::cross_entropy(logits, targets, pad, smoothing);
-    (Tensor::from_dispatch(smoothed), Tensor::from_dispatch(nll))
-}
-
-impl<B: CrossEntropy, C: CheckpointStrategy> CrossEntropy for Autodiff<B, C> {
-    fn cross_entropy(
-        logits: FloatTensor<Self>,
-        targets: IntTensor<Self>,
-        pad: u32,
-        smoothing: f64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let prepared = CrossEntropyBackward.prepare::<C>([logits.node()]).compute_bound();
-        let logits = logits.into_primitive();
-        let (smoothed, nll, by_row) =
-            B::cross_entropy(logits.clone(), targets.clone(), pad, smoothing);
-        let smoothed = match prepared.stateful() {
-            OpsKind::Tracked(prepared) => {
-                prepared.finish((logits, targets, by_row.clone(), pad, smoothing), smoothed)
-            }
-            OpsKind::UnTracked(prepared) => prepared.finish(smoothed),
-        };
-        (smoothed, Self::from_inner(nll), Self::from_inner(by_row))
-    }
-
-    /// Carries no gradient itself.
-    fn cross_entropy_gradient(
-        logits: FloatTensor<Self>,
-        targets: IntTensor<Self>,
-        by_row: FloatTensor<Self>,
-        scale: FloatTensor<Self>,
-        pad: u32,
-        smoothing: f64,
-    ) -> FloatTensor<Self> {
-        let [logits, by_row, scale] = [logits, by_row, scale].map(|x| x.into_primitive());
-        Self::from_inner(B::cross_entropy_gradient(logits, targets, by_row, scale, pad, smoothing))
-    }
-}
-
-#[derive(Debug)]
-struct CrossEntropyBackward;
-
-impl<B: CrossEntropy> Backward<B, 1> for CrossEntropyBackward {
-    /// Nothing the size of the logits but the logits themselves.
-    type State = (FloatTensor<B>, IntTensor<B>, FloatTensor<B>, u32, f64);
-
-    fn backward(
-        self,
-        ops: Ops<Self::State, 1>,
-        grads: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let (logits, targets, by_row, pad, smoothing) = ops.state;
-        unary::<B, _>(ops.parents, ops.node, grads, |scale| {
-            B::cross_entropy_gradient(logits, targets, by_row, scale, pad, smoothing)
-        });
-    }
-}
-
-impl CrossEntropy for CubeBackend {
+impl LossKernels for CubeBackend {
     fn cross_entropy(
         logits: CubeTensor,
         targets: CubeTensor,
@@ -192,7 +120,7 @@ impl CrossEntropy for CubeBackend {
     }
 }
 
-/// The targets as the kernels read them.
+/// The targets as the kernels read them: contiguous, in 32 bits.
 fn ids(targets: CubeTensor) -> CubeTensor {
     let targets = if targets.dtype == DType::I32 {
         targets

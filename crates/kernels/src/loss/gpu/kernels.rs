@@ -1,11 +1,11 @@
-//! A cube works on a row.
+//! The kernels of the loss. A cube works on one row of logits, its n units in turn on every n-th logit of the row.
 
 use cubecl::prelude::*;
 
 use crate::gpu::sums_of_units;
 
-/// Each unit keeps the highest logit it saw and Σ e^(x − highest), so that one pass over the row is enough; then the
-/// units' pairs are joined two by two.
+/// What the loss needs of each row, `by_row` `[4, rows]`: the highest logit, log Σ e^(x − highest), the smoothed loss
+/// and the NLL.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn rows_of_loss(
     logits: &Tensor<f32>,
@@ -22,47 +22,13 @@ pub(super) fn rows_of_loss(
         terminate!();
     }
     let start = row * logits.stride(0);
-    let unit = UNIT_POS as usize;
-    let mut highest = f32::new(comptime!(f32::MIN));
-    let mut sum = f32::new(0.0);
-    let mut total = f32::new(0.0);
-    let mut place = UNIT_POS as usize;
-    while place < vocab {
-        let x = logits[start + place];
-        let rise = x - highest;
-        // What is no number is no rise either, and makes the sum no number.
-        let factor = (-rise.abs()).exp();
-        if rise > 0.0 {
-            sum = sum * factor + 1.0;
-            highest = x;
-        } else {
-            sum += factor;
-        }
-        total += x;
-        place += units;
-    }
-
-    let mut peaks = Shared::<[f32]>::new_slice(units);
-    let mut sums = Shared::<[f32]>::new_slice(units);
-    peaks[unit] = highest;
-    sums[unit] = sum;
-    sync_cube();
-    let mut half = (CUBE_DIM / 2) as usize;
-    while half > 0 {
-        if unit < half {
-            let (one, other) = (peaks[unit], peaks[unit + half]);
-            let peak = max(one, other);
-            sums[unit] = sums[unit] * (one - peak).exp() + sums[unit + half] * (other - peak).exp();
-            peaks[unit] = peak;
-        }
-        sync_cube();
-        half /= 2;
-    }
+    let (highest, sum, total) = running_sums(logits, start, vocab, units);
+    let (peak, sum) = joined(highest, sum, units);
     let (total, _) = sums_of_units(total, 0.0, units);
 
-    if unit == 0 {
-        // Never added up: beside a huge logit the rest of log Σ eˣ would be lost.
-        let (peak, log_sum) = (peaks[0], sums[0].ln());
+    if UNIT_POS == 0 {
+        // The two are never added to each other: beside a very large logit log Σ e^(x − highest) would be lost.
+        let log_sum = sum.ln();
         let target = targets[row];
         let mut loss = f32::new(0.0);
         let mut nll = f32::new(0.0);
@@ -82,11 +48,63 @@ pub(super) fn rows_of_loss(
     }
 }
 
-/// The target's logit. Of a target outside the vocabulary −∞, so that the loss is infinite: the host, which does not
-/// wait, learns of it by a loss that is not finite.
+/// Over this unit's logits of the row that begins at `start`: the highest, Σ e^(x − highest) and Σ x, in one pass.
+#[cube]
+fn running_sums(
+    logits: &Tensor<f32>,
+    start: usize,
+    vocab: usize,
+    #[comptime] units: usize,
+) -> (f32, f32, f32) {
+    let mut highest = f32::new(comptime!(f32::MIN));
+    let mut sum = f32::new(0.0);
+    let mut total = f32::new(0.0);
+    let mut column = UNIT_POS as usize;
+    while column < vocab {
+        let x = logits[start + column];
+        let rise = x - highest;
+        // NaN is no rise, and makes the sum NaN.
+        let factor = (-rise.abs()).exp();
+        if rise > 0.0 {
+            sum = sum * factor + 1.0;
+            highest = x;
+        } else {
+            sum += factor;
+        }
+        total += x;
+        column += units;
+    }
+    (highest, sum, total)
+}
+
+/// The highest logit of the row and Σ e^(x − highest), joined two by two from those of the units.
+#[cube]
+fn joined(highest: f32, sum: f32, #[comptime] units: usize) -> (f32, f32) {
+    let unit = UNIT_POS as usize;
+    let mut peaks = Shared::<[f32]>::new_slice(units);
+    let mut sums = Shared::<[f32]>::new_slice(units);
+    peaks[unit] = highest;
+    sums[unit] = sum;
+    sync_cube();
+    let mut half = (CUBE_DIM / 2) as usize;
+    while half > 0 {
+        if unit < half {
+            let (one, other) = (peaks[unit], peaks[unit + half]);
+            let peak = max(one, other);
+            sums[unit] = sums[unit] * (one - peak).exp() + sums[unit + half] * (other - peak).exp();
+            peaks[unit] = peak;
+        }
+        sync_cube();
+        half /= 2;
+    }
+    (peaks[0], sums[0])
+}
+
+/// The target's logit; −∞ for a target outside the vocabulary, so that the loss is infinite: the host does not wait
+/// for the device, and learns of the error by a loss that is not finite.
 #[cube]
 fn logit_of(logits: &Tensor<f32>, start: usize, target: i32, vocab: usize) -> f32 {
-    // No literal of WGSL is infinite.
+    // WGSL has no infinite literal.
     let mut logit = -(f32::cast_from(vocab as u32) + 1000.0).exp();
     if target >= 0 && (target as usize) < vocab {
         logit = logits[start + target as usize];
@@ -94,6 +112,7 @@ fn logit_of(logits: &Tensor<f32>, start: usize, target: i32, vocab: usize) -> f3
     logit
 }
 
+/// The sums of the smoothed loss and of the NLL over all rows; one cube.
 #[cube(launch)]
 pub(super) fn sums_of_rows(
     by_row: &Tensor<f32>,
@@ -117,7 +136,7 @@ pub(super) fn sums_of_rows(
     }
 }
 
-/// scale·(p − ε/vocab − (1 − ε)·[the target]), 0 in rows of padding.
+/// The gradients of the logits: scale·(p − ε/vocab − (1 − ε)·[it is the target's]), and 0 in rows of padding.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradient_of_rows(
     logits: &Tensor<f32>,
@@ -138,14 +157,14 @@ pub(super) fn gradient_of_rows(
     let target = targets[row];
     let scale = scale[0];
     let uniform = smoothing / f32::cast_from(vocab as u32);
-    let mut place = UNIT_POS as usize;
-    while place < vocab {
+    let mut column = UNIT_POS as usize;
+    while column < vocab {
         let mut gradient = f32::new(0.0);
         if target != pad {
-            let right = select(place as i32 == target, 1.0 - smoothing, 0.0);
-            gradient = ((logits[from + place] - peak - log_sum).exp() - uniform - right) * scale;
+            let right = select(column as i32 == target, 1.0 - smoothing, 0.0);
+            gradient = ((logits[from + column] - peak - log_sum).exp() - uniform - right) * scale;
         }
-        out[to + place] = gradient;
-        place += CUBE_DIM as usize;
+        out[to + column] = gradient;
+        column += CUBE_DIM as usize;
     }
 }

@@ -1,0 +1,149 @@
+//! Tiles of queries, keys, values and gradients in the shared memory of a cube. A tile is some adjacent rows of one
+//! head of one sentence. Sentence and head together are numbered by `pair` = sentence·heads + head.
+
+use cubecl::prelude::*;
+
+/// Queries, or keys, of a tile.
+pub(super) const TILE: usize = 8;
+
+/// Units of a cube: one for each score of a tile of queries with a tile of keys.
+pub(super) const UNITS: u32 = (TILE * TILE) as u32;
+
+/// What the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Head {
+    pub d_k: usize,
+    pub d_v: usize,
+    /// Whether weights are dropped.
+    pub drops: bool,
+}
+
+impl Head {
+    /// What a score is multiplied by, 1 / √d_k.
+    pub(super) fn scale(self) -> f32 {
+        (self.d_k as f64).powf(-0.5) as f32
+    }
+}
+
+/// The first feature of row `row` of this pair in a tensor `[batch, len, heads·width]`.
+#[cube]
+pub(super) fn offset_of_row(
+    pair: usize,
+    row: usize,
+    len: usize,
+    heads: usize,
+    #[comptime] width: usize,
+) -> usize {
+    (((pair / heads) * len + row) * heads + pair % heads) * width
+}
+
+/// Loads the rows of a tile from row `first` on, and zeros for rows past the end. In shared memory a row takes one
+/// element more than its features, so that the units of a column read from different memory banks.
+#[cube]
+pub(super) fn load(
+    x: &[f32],
+    tile: &mut Shared<[f32]>,
+    pair: usize,
+    first: usize,
+    len: usize,
+    heads: usize,
+    #[comptime] width: usize,
+) {
+    let mut at = UNIT_POS as usize;
+    while at < TILE * width {
+        let (row, feature) = (at / width, at % width);
+        let mut element = f32::new(0.0);
+        if first + row < len {
+            element = x[offset_of_row(pair, first + row, len, heads, width) + feature];
+        }
+        tile[row * (width + 1) + feature] = element;
+        at += TILE * TILE;
+    }
+}
+
+/// Sets this unit's features of its row of `sums` to zero.
+#[cube]
+pub(super) fn clear(sums: &mut Shared<[f32]>, #[comptime] width: usize) {
+    let row = UNIT_POS as usize / TILE;
+    let mut feature = UNIT_POS as usize % TILE;
+    while feature < width {
+        sums[row * width + feature] = 0.0;
+        feature += TILE;
+    }
+}
+
+/// `sums` times `shrink`, plus the matrix product of `factors` `[TILE, TILE]`, or of its transpose, with `tile`: this
+/// unit's features of its row.
+#[cube]
+pub(super) fn add_product(
+    sums: &mut Shared<[f32]>,
+    shrink: f32,
+    factors: &Shared<[f32]>,
+    #[comptime] transposed: bool,
+    tile: &Shared<[f32]>,
+    #[comptime] width: usize,
+) {
+    let row = UNIT_POS as usize / TILE;
+    let mut feature = UNIT_POS as usize % TILE;
+    while feature < width {
+        let mut sum = sums[row * width + feature] * shrink;
+        for other in 0..TILE {
+            let at = if comptime!(transposed) { other * TILE + row } else { row * TILE + other };
+            sum += factors[at] * tile[other * (width + 1) + feature];
+        }
+        sums[row * width + feature] = sum;
+        feature += TILE;
+    }
+}
+
+/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows from `first` on of the
+/// tensor that begins at element `origin` of `x`: this unit's features of its row.
+#[cube]
+pub(super) fn store(
+    sums: &Shared<[f32]>,
+    divisor: f32,
+    x: &mut [f32],
+    origin: usize,
+    pair: usize,
+    first: usize,
+    len: usize,
+    heads: usize,
+    #[comptime] width: usize,
+) {
+    let row = UNIT_POS as usize / TILE;
+    if first + row < len {
+        let start = origin + offset_of_row(pair, first + row, len, heads, width);
+        let mut feature = UNIT_POS as usize % TILE;
+        while feature < width {
+            let quotient = sums[row * width + feature] / divisor;
+            x[start + feature] = select(divisor == 0.0, 0.0, quotient);
+            feature += TILE;
+        }
+    }
+}
+
+/// The scalar product of row `x` of the tile `xs` and row `y` of the tile `ys`.
+#[cube]
+pub(super) fn dot(
+    xs: &Shared<[f32]>,
+    x: usize,
+    ys: &Shared<[f32]>,
+    y: usize,
+    #[comptime] width: usize,
+) -> f32 {
+    let mut sum = f32::new(0.0);
+    for feature in 0..width {
+        sum += xs[x * (width + 1) + feature] * ys[y * (width + 1) + feature];
+    }
+    sum
+}
+
+/// The sum of row `row` of a matrix `[TILE, TILE]`.
+#[cube]
+pub(super) fn sum_of_row(matrix: &Shared<[f32]>, row: usize) -> f32 {
+    let mut sum = f32::new(0.0);
+    for column in 0..TILE {
+        sum += matrix[row * TILE + column];
+    }
+    sum
+}

@@ -1,0 +1,81 @@
+//! The rows that are normalised, as the kernels read them.
+
+use cubecl::prelude::*;
+
+use super::input::Input;
+use crate::gpu::philox::{
+    Draw, ELEMENTS_PER_BLOCK, Words, dropout_factor, element_index, index_in_block,
+};
+
+/// The kind of an [`Input`], for which the kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Alone,
+    Sum,
+    Dropped,
+}
+
+impl From<Input> for Kind {
+    fn from(input: Input) -> Self {
+        match input {
+            Input::Alone => Self::Alone,
+            Input::Sum => Self::Sum,
+            Input::Dropped(_) => Self::Dropped,
+        }
+    }
+}
+
+/// What the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Rows {
+    pub width: usize,
+    /// Units that share a row.
+    pub units: usize,
+    pub kind: Kind,
+}
+
+impl Rows {
+    /// Adjacent features that a unit takes at once: those of a block of dropout, unless blocks extend over the ends
+    /// of rows.
+    pub(super) fn step(self) -> usize {
+        if self.kind == Kind::Dropped && self.width.is_multiple_of(ELEMENTS_PER_BLOCK) {
+            ELEMENTS_PER_BLOCK
+        } else {
+            1
+        }
+    }
+}
+
+/// Feature `column` of row `row` of what is normalised. `words` are those of the block that decides about it.
+#[cube]
+pub(super) fn input_at(
+    x: &[f32],
+    y: &[f32],
+    row: usize,
+    column: usize,
+    words: &Words,
+    draw: &Draw,
+    #[comptime] rows: Rows,
+) -> f32 {
+    let at = row * comptime!(rows.width) + column;
+    if comptime!(rows.kind == Kind::Alone) {
+        x[at]
+    } else if comptime!(rows.kind == Kind::Sum) {
+        x[at] + y[at]
+    } else {
+        x[at] + y[at] * factor_at(row, column, words, draw, rows)
+    }
+}
+
+/// Dropout's factor of feature `column` of row `row`. `words` are those of the block that decides about it.
+#[cube]
+pub(super) fn factor_at(
+    row: usize,
+    column: usize,
+    words: &Words,
+    draw: &Draw,
+    #[comptime] rows: Rows,
+) -> f32 {
+    let index = element_index(row as u32, comptime!(rows.width) as u32, column as u32);
+    dropout_factor(words, index_in_block(&index), draw)
+}
