@@ -1,45 +1,35 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
 use burnformer_data::{BatchSampler, SamplerSettings};
-use burnformer_train::{Corpora, TrainConfig};
+use burnformer_train::Corpora;
 use serde_json::json;
 
-use super::of_bench;
+use super::options::{Format, Pieces, Text, texts_of};
 use super::record::{Record, peak_memory_bytes};
 
 /// Arguments of `bench data`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Parallel text, as for `train` [default: the embedded corpus]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    train: Vec<PathBuf>,
-    /// Most tokens a side in a batch, padding counted
-    #[arg(long, default_value_t = 4096)]
-    budget: usize,
-    /// Pieces of the shared vocabulary
-    #[arg(long, default_value_t = 8000)]
-    vocab: usize,
-    /// One JSON line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    text: Text,
+    #[command(flatten)]
+    pieces: Pieces,
+    #[command(flatten)]
+    format: Format,
 }
 
 /// Times preparation and one epoch of batches.
 pub fn run(args: Args) -> Result<()> {
-    let mut config = TrainConfig::default();
-    config.tokenizer.train.vocab_size = args.vocab;
-    config.training.budget = args.budget;
-    config.data.train.clone_from(&args.train);
-    let (texts, _read) = of_bench(&mut config)?;
+    let mut config = args.text.config(&args.pieces);
+    let (texts, _read) = texts_of(&mut config)?;
     let fresh = tempfile::tempdir()?;
     config.data.cache = fresh.path().to_path_buf();
     let (first, _) = timed(|| Corpora::prepare(&config, texts.clone(), &mut |_| ()))?;
     let (second, corpora) = timed(|| Corpora::prepare(&config, texts, &mut |_| ()))?;
     let settings =
-        SamplerSettings { budget: args.budget, max_sentences: None, multiple: 1, seed: 1 };
+        SamplerSettings { budget: args.text.budget, max_sentences: None, multiple: 1, seed: 1 };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
     let plan = sampler.plan(1, 0);
     let start = Instant::now();
@@ -57,7 +47,7 @@ pub fn run(args: Args) -> Result<()> {
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),
     }))
-    .print(args.json)
+    .print(args.format.json)
 }
 
 /// Seconds of `work`, and what it gave.

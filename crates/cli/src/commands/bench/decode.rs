@@ -5,10 +5,17 @@ use burn::tensor::Device;
 use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
 use serde_json::json;
 
-use super::peer::{Alternation, Peer};
+use super::alternation::{Alternation, Comparison};
+use super::options::{Format, Place, Shape, random_pieces};
+use super::peer::Peer;
 use super::record::{Record, peak_memory_bytes};
-use super::{Shape, random_pieces, use_threads};
-use crate::device::DeviceName;
+use super::setting::{Setting, divisors, flat, plural, thread_count};
+
+/// Sentences translated together, unless `--batch` says otherwise.
+const BATCH: usize = 64;
+
+/// Batch sizes among which both sides take their fastest, unless `--batch` says otherwise.
+const BATCHES: [usize; 3] = [32, 64, 128];
 
 /// Arguments of `bench decode`.
 #[derive(clap::Args)]
@@ -16,9 +23,10 @@ pub struct Args {
     /// Tokens of every translation
     #[arg(long, default_value_t = 20)]
     len: usize,
-    /// Sentences translated together
-    #[arg(long, default_value_t = 64)]
-    batch: usize,
+    /// Sentences translated together; 1 measures latency [default: 64, or with --against the fastest of 32, 64 and 128
+    /// on either side]
+    #[arg(long)]
+    batch: Option<usize>,
     /// Hypotheses of the beam search
     #[arg(long, default_value_t = 4)]
     beam: usize,
@@ -30,36 +38,58 @@ pub struct Args {
     sentences: usize,
     #[command(flatten)]
     shape: Shape,
-    /// Threads [default: one a core]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-    /// One JSON line
-    #[arg(long)]
-    json: bool,
-    /// Where to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    format: Format,
     #[command(flatten)]
     alternation: Alternation,
+    /// Compute types of the peer, each compared with ours
+    #[arg(long, value_delimiter = ',', default_value = "float32,int8", requires = "against")]
+    types: Vec<String>,
 }
 
 /// Times translations, alone or in alternation with CTranslate2.
 pub fn run(args: Args) -> Result<()> {
     if args.alternation.wanted() {
-        let theirs = options(&args);
-        let mut ours: Vec<String> = ["bench", "decode", "--json"].map(String::from).into();
-        ours.extend(theirs.iter().cloned());
-        ours.extend(["--threads".to_string(), args.threads.to_string()]);
-        let mut theirs = theirs;
-        theirs.extend(["--types".to_string(), "float32".to_string()]);
-        return args.alternation.run(Peer::Ct2Decode, &ours, &theirs, "tgt_tokens_per_s");
+        return args.alternation.run(comparison(&args));
     }
-    use_threads(args.threads)?;
-    measure(&args, &args.device.open()?)?.print(args.json)
+    measure(&args, &args.place.open()?)?.print(args.format.json)
+}
+
+/// CTranslate2 with every division of the threads among workers; this binary with all threads, and where sentences come
+/// one at a time with fewer too.
+fn comparison(args: &Args) -> Comparison {
+    let threads = thread_count(args.place.threads);
+    let batches = args.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]);
+    let theirs = options(args);
+    let mut ours: Vec<String> = ["bench", "decode", "--json"].map(String::from).into();
+    ours.extend(theirs.iter().cloned());
+    ours.extend(["--device".to_string(), args.place.device.to_string()]);
+    let (mut our_settings, mut their_settings) = (Vec::new(), Vec::new());
+    for &batch in &batches {
+        let fewer = if batch == 1 { divisors(threads) } else { vec![threads] };
+        our_settings.extend(fewer.into_iter().map(|threads| own_setting(threads, batch)));
+        for compute_type in &args.types {
+            let divisions = divisors(threads).into_iter().map(|n| match batch {
+                1 => format!("1x{n}"),
+                _ => format!("{n}x{}", threads / n),
+            });
+            their_settings.extend(divisions.map(|d| format!("{compute_type}/{d}/{batch}")));
+        }
+    }
+    let figure = "tgt_tokens_per_s";
+    Comparison { peer: Peer::Ct2Decode, ours, our_settings, theirs, their_settings, figure }
+}
+
+fn own_setting(threads: usize, batch: usize) -> Setting {
+    let options = [("--threads", threads.to_string()), ("--batch", batch.to_string())];
+    let name = format!("float32, {}, batch {batch}", plural(threads, "thread"));
+    Setting { name, options: flat(options) }
 }
 
 fn measure(args: &Args, device: &Device) -> Result<Record> {
-    let config = args.shape.config(args.shape.vocab, 0.0);
+    let config = args.shape.config(args.shape.pieces.vocab, 0.0);
     let model = NeuralModel::new(config.clone(), config.init(1, device)?, device);
     let settings = SearchSettings {
         min_length: args.len,
@@ -67,10 +97,11 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
         n_best: 1,
         ..SearchSettings::beam(args.beam, 0.6)
     };
-    let batching = Batching { max_sentences: args.batch, max_tokens: usize::MAX };
+    let batch = args.batch.unwrap_or(BATCH).max(1);
+    let batching = Batching { max_sentences: batch, max_tokens: usize::MAX };
     let requests = requests(args);
     // One batch after the other, so that with --batch 1 a sentence's time is its latency.
-    let batches = requests.chunks(args.batch.max(1));
+    let batches = requests.chunks(batch);
     let translate = |batch| search(&model, batch, &settings, &batching);
     batches.clone().take(1).try_for_each(|batch| translate(batch).map(drop))?;
     let start = Instant::now();
@@ -83,7 +114,7 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
         "threads": rayon::current_num_threads(),
         "type": "float32",
         "beam": args.beam,
-        "batch": args.batch,
+        "batch": batch,
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "sentences_per_s": requests.len() as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),
@@ -92,19 +123,17 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
 
 /// Sources of random pieces.
 fn requests(args: &Args) -> Vec<Request> {
-    let source = |place| random_pieces(place, args.src_len, args.shape.vocab);
+    let source = |place| random_pieces(place, args.src_len, args.shape.pieces.vocab);
     (0..args.sentences as u64).map(|place| Request::new(source(place))).collect()
 }
 
 /// The options that both sides understand.
 fn options(args: &Args) -> Vec<String> {
     let numbers = [
-        ("--len", args.len),
-        ("--batch", args.batch),
-        ("--beam", args.beam),
-        ("--src-len", args.src_len),
-        ("--sentences", args.sentences),
+        ("--len", args.len.to_string()),
+        ("--beam", args.beam.to_string()),
+        ("--src-len", args.src_len.to_string()),
+        ("--sentences", args.sentences.to_string()),
     ];
-    let numbers = numbers.into_iter().flat_map(|(name, n)| [name.to_string(), n.to_string()]);
-    numbers.chain(args.shape.to_options()).collect()
+    flat(numbers).into_iter().chain(args.shape.to_options()).collect()
 }

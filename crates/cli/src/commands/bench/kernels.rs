@@ -6,10 +6,11 @@ use burnformer_core::RandomKey;
 use burnformer_kernels::linear;
 use serde_json::{Map, Value, json};
 
-use super::peer::{Alternation, Peer};
+use super::alternation::{Alternation, Comparison};
+use super::options::{Format, Place};
+use super::peer::Peer;
 use super::record::Record;
-use super::use_threads;
-use crate::device::DeviceName;
+use super::setting::{Setting, divisors, flat, thread_count};
 
 /// Arguments of `bench kernels`.
 #[derive(clap::Args)]
@@ -27,15 +28,10 @@ pub struct Args {
     /// Seconds spent on each; the best time counts
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Threads [default: one a core]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-    /// One JSON line
-    #[arg(long)]
-    json: bool,
-    /// Where to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    format: Format,
     #[command(flatten)]
     alternation: Alternation,
 }
@@ -43,14 +39,9 @@ pub struct Args {
 /// Times the matrix products of affine maps, forward and backward, alone or beside PyTorch.
 pub fn run(args: Args) -> Result<()> {
     if args.alternation.wanted() {
-        let options = options(&args);
-        let mut ours: Vec<String> = ["bench", "kernels", "--json"].map(String::from).into();
-        ours.extend(options.iter().cloned());
-        ours.extend(["--threads".to_string(), args.threads.to_string()]);
-        return args.alternation.run(Peer::TorchMatmul, &ours, &options, "gflops");
+        return args.alternation.run(comparison(&args));
     }
-    use_threads(args.threads)?;
-    let device = args.device.open()?.autodiff();
+    let device = args.place.open()?.autodiff();
     let (mut work, mut spent, mut shapes) = (0.0, 0.0, Map::new());
     for shape in &args.shapes {
         let (input, output) = parse(shape)?;
@@ -65,7 +56,7 @@ pub fn run(args: Args) -> Result<()> {
         "gflops": work / spent / 1e9,
         "shapes": Value::Object(shapes),
     });
-    Record::new(record).print(args.json)
+    Record::new(record).print(args.format.json)
 }
 
 fn parse(shape: &str) -> Result<(usize, usize)> {
@@ -96,12 +87,24 @@ fn best_time(rows: usize, [input, output]: [usize; 2], seconds: f64, device: &De
     best
 }
 
-/// The options that both sides understand.
-fn options(args: &Args) -> Vec<String> {
-    let pairs = [
+fn comparison(args: &Args) -> Comparison {
+    let theirs = flat([
         ("--rows", args.rows.to_string()),
         ("--seconds", args.seconds.to_string()),
         ("--shapes", args.shapes.join(",")),
-    ];
-    pairs.into_iter().flat_map(|(name, value)| [name.to_string(), value]).collect()
+    ]);
+    let mut ours: Vec<String> = ["bench", "kernels", "--json"].map(String::from).into();
+    ours.extend(theirs.iter().cloned());
+    ours.extend(["--device".to_string(), args.place.device.to_string()]);
+    Comparison {
+        peer: Peer::TorchMatmul,
+        ours,
+        our_settings: vec![Setting::all_threads(args.place.threads)],
+        theirs,
+        their_settings: divisors(thread_count(args.place.threads))
+            .iter()
+            .map(usize::to_string)
+            .collect(),
+        figure: "gflops",
+    }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use burnformer_layer_costs::{Kind, Measurement, Memory, Sizes, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
-use crate::device::DeviceName;
+use super::options::{Format, Place};
 use crate::output::say;
 
 /// Arguments of `bench layers`.
@@ -36,12 +36,10 @@ pub struct Args {
     /// Draw time and memory over length and width, .png or .svg; may be given again
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
-    /// Print every measurement as JSON, one object a line, instead of the table
-    #[arg(long)]
-    json: bool,
-    /// Where to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    format: Format,
 }
 
 /// The process's own allocator.
@@ -73,7 +71,7 @@ pub fn run(args: Args) -> Result<()> {
         figure(&all).save(path)?;
         say(format_args!("wrote {}", path.display()));
     }
-    if !args.json {
+    if !args.format.json {
         return crate::output::print(table(&all, args.fit_from).trim_end());
     }
     all.iter().try_for_each(|m| crate::output::print(serde_json::to_string(m)?))
@@ -92,7 +90,7 @@ fn check(args: &Args) -> Result<()> {
 }
 
 fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
-    let device = args.device.open()?;
+    let device = args.place.open()?;
     let patience = Duration::from_millis(args.patience);
     let mut all = Vec::new();
     for kind in Kind::ALL {

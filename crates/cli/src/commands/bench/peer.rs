@@ -1,29 +1,26 @@
-use std::path::PathBuf;
+//! Programs of other frameworks that measure the same work, and how a run of either side is read.
+
+use std::fmt::{Display, Formatter};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
-use crate::output::say;
-
-/// How to measure beside a peer.
-#[derive(clap::Args)]
-pub struct Alternation {
-    /// Measure in alternation with this peer and print the ratio
-    #[arg(long, value_name = "PEER", requires = "python")]
-    against: Option<PeerName>,
-    /// The Python that has the peer's packages
-    #[arg(long)]
-    python: Option<PathBuf>,
-    /// Pairs of runs, ours and the peer's, taking turns at going first
-    #[arg(long, default_value_t = 5)]
-    pairs: usize,
-}
-
+/// A framework to measure beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum PeerName {
+pub enum PeerName {
     Torch,
     Ctranslate2,
+}
+
+impl Display for PeerName {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Torch => "torch",
+            Self::Ctranslate2 => "ctranslate2",
+        })
+    }
 }
 
 /// A program that measures the same work in another framework.
@@ -38,7 +35,8 @@ pub enum Peer {
 }
 
 impl Peer {
-    fn name(self) -> PeerName {
+    /// The framework that the program belongs to.
+    pub fn name(self) -> PeerName {
         match self {
             Self::TorchTrain | Self::TorchMatmul => PeerName::Torch,
             Self::Ct2Decode => PeerName::Ctranslate2,
@@ -52,6 +50,42 @@ impl Peer {
             Self::TorchMatmul => "torch_matmul.py",
         }
     }
+
+    /// The Python packages that the program needs.
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::TorchTrain => &["torch", "sentencepiece"],
+            Self::Ct2Decode => &["ctranslate2", "torch", "transformers"],
+            Self::TorchMatmul => &["torch"],
+        }
+    }
+}
+
+/// Prints those of its arguments that Python cannot import.
+const MISSING: &str = "import importlib.util, sys
+print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None])";
+
+/// Fails if `python` does not run, or lacks a package of `peer`.
+fn check_packages(python: &Path, peer: Peer) -> Result<()> {
+    let shown = python.display();
+    let output = Command::new(python).args(["-c", MISSING]).args(peer.packages()).output();
+    let output = output.with_context(|| {
+        format!("--python {shown} does not start: give the path of a Python 3, for example --python python3")
+    })?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "--python {shown} is not a Python 3 that works: {}",
+        errors.trim()
+    );
+    let missing = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    ensure!(
+        missing.is_empty(),
+        "--python {shown} lacks what measuring {} needs: {}. Install it with: {shown} -m pip install {missing}",
+        peer.name(),
+        missing.replace(' ', ", "),
+    );
+    Ok(())
 }
 
 /// The peers' programs, so that an installed binary has them too.
@@ -62,66 +96,68 @@ const FILES: [(&str, &str); 4] = [
     ("ct2_decode.py", include_str!("../../../../../benches/peers/ct2_decode.py")),
 ];
 
-/// What one run of either side gave.
-struct Run {
-    figure: f64,
-    peak_bytes: u64,
-    fields: Value,
+/// The peers' programs in a folder that is removed at the end, and the Python that runs them.
+pub struct Programs {
+    folder: tempfile::TempDir,
+    python: PathBuf,
+    peer: Peer,
 }
 
-impl Alternation {
-    /// Whether a peer was named.
-    pub fn wanted(&self) -> bool {
-        self.against.is_some()
-    }
-
-    /// Runs this binary with `ours` and `peer` with `theirs` in turn, each a process of its own, and
-    /// prints both medians of `figure` and the ratio with its spread.
-    pub fn run(&self, peer: Peer, ours: &[String], theirs: &[String], figure: &str) -> Result<()> {
-        let (Some(name), Some(python)) = (self.against, &self.python) else {
-            bail!("--against needs --python PATH");
-        };
-        if name != peer.name() {
-            bail!("--against: this benchmark's peer is {:?}", peer.name());
-        }
+impl Programs {
+    /// Writes the programs, once `python` has what `peer` needs.
+    pub fn write(python: &Path, peer: Peer) -> Result<Self> {
+        check_packages(python, peer)?;
         let folder = tempfile::tempdir()?;
         for (name, text) in FILES {
             std::fs::write(folder.path().join(name), text)?;
         }
-        let own = || {
-            let mut command = Command::new(std::env::current_exe()?);
-            measured(command.args(ours), figure)
-        };
-        let other = || {
-            let mut command = Command::new(python);
-            measured(command.arg(folder.path().join(peer.program())).args(theirs), figure)
-        };
-        let mut pairs = Vec::with_capacity(self.pairs);
-        for turn in 0..self.pairs {
-            let (own, other) = match turn % 2 {
-                0 => (own()?, other()?),
-                _ => {
-                    let other = other()?;
-                    (own()?, other)
-                }
-            };
-            let ratio = own.figure / other.figure;
-            say(format_args!(
-                "pair {}: {:.1} against {:.1}, ratio {ratio:.3}",
-                turn + 1,
-                own.figure,
-                other.figure
-            ));
-            pairs.push((own, other));
-        }
-        report(&pairs, figure)
+        Ok(Self { folder, python: python.to_path_buf(), peer })
+    }
+
+    /// The command that runs the peer's program.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg(self.folder.path().join(self.peer.program()));
+        command
     }
 }
 
-/// Runs `command`, whose last line of output is a JSON object that has `figure`.
-fn measured(command: &mut Command, figure: &str) -> Result<Run> {
+/// The field that says in words in which setting a run was.
+pub const NAME: &str = "setting_name";
+
+/// The field that says in which type a peer computed, where it offers several.
+pub const TYPE: &str = "type";
+
+/// One line that a run of either side printed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The speed.
+    pub figure: f64,
+    /// The most memory that the process held, in bytes: what it says itself, or else what the system says; 0 where
+    /// neither does.
+    pub peak_bytes: u64,
+    /// Everything else it printed.
+    pub fields: Value,
+}
+
+impl Run {
+    /// The text of field `name`, or nothing.
+    pub fn text(&self, name: &str) -> &str {
+        self.fields[name].as_str().unwrap_or_default()
+    }
+
+    /// This run with its setting in words.
+    pub fn named(mut self, setting: &str) -> Self {
+        self.fields[NAME] = setting.into();
+        self
+    }
+}
+
+/// Runs `command`, which prints JSON objects that have `figure`, one a line and at least one.
+pub fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     let shown = format!("{command:?}");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+    let start = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
+    let mut child = start.with_context(|| format!("cannot start {shown}"))?;
     let mut output = String::new();
     let mut pipe = child.stdout.take().expect("stdout is piped");
     std::io::Read::read_to_string(&mut pipe, &mut output)?;
@@ -129,12 +165,19 @@ fn measured(command: &mut Command, figure: &str) -> Result<Run> {
     if !good {
         bail!("failed: {shown}");
     }
-    let line = output.lines().rev().find(|line| line.starts_with('{'));
-    let line = line.with_context(|| format!("no JSON line from {shown}"))?;
-    let fields: Value = serde_json::from_str(line)?;
-    let found = fields[figure].as_f64();
-    let figure = found.with_context(|| format!("no {figure} from {shown}"))?;
-    Ok(Run { figure, peak_bytes, fields })
+    let lines = output.lines().filter(|line| line.starts_with('{'));
+    let runs = lines.map(|line| {
+        let fields: Value = serde_json::from_str(line)?;
+        let found = fields[figure].as_f64();
+        let figure = found.with_context(|| format!("no {figure} from {shown}"))?;
+        let peak_bytes = fields["peak_memory_bytes"].as_u64().unwrap_or(peak_bytes);
+        Ok(Run { figure, peak_bytes, fields })
+    });
+    let runs: Vec<Run> = runs.collect::<Result<_>>()?;
+    if runs.is_empty() {
+        bail!("no JSON line from {shown}");
+    }
+    Ok(runs)
 }
 
 /// Whether `child` succeeded, and the most memory it held, in bytes (0 where the system cannot say).
@@ -156,67 +199,4 @@ fn wait(child: &mut std::process::Child) -> Result<(bool, u64)> {
 #[cfg(not(target_os = "linux"))]
 fn wait(child: &mut std::process::Child) -> Result<(bool, u64)> {
     Ok((child.wait()?.success(), 0))
-}
-
-fn report(pairs: &[(Run, Run)], figure: &str) -> Result<()> {
-    let of = |side: fn(&(Run, Run)) -> f64| sorted(pairs.iter().map(side).collect());
-    let ratios = of(|(own, other)| own.figure / other.figure);
-    let [own, other] = [of(|pair| pair.0.figure), of(|pair| pair.1.figure)];
-    let peak = |side: fn(&(Run, Run)) -> u64| pairs.iter().map(side).max().unwrap_or(0);
-    let framework = |run: &Run| run.fields["framework"].as_str().unwrap_or("?").to_string();
-    let Some((first, _)) = pairs.first().map(|pair| (&pair.0, &pair.1)) else { return Ok(()) };
-    let mut value = json!({
-        "figure": figure,
-        "pairs": pairs.len(),
-        "ours": framework(first),
-        "ours_median": median(&own),
-        "peer": framework(&pairs[0].1),
-        "peer_median": median(&other),
-        "ratio_median": median(&ratios),
-        "ratio_min": ratios[0],
-        "ratio_max": ratios[ratios.len() - 1],
-        "ours_peak_memory_bytes": peak(|pair| pair.0.peak_bytes),
-        "peer_peak_memory_bytes": peak(|pair| pair.1.peak_bytes),
-    });
-    if let Some(shapes) = first.fields["shapes"].as_object() {
-        value["shapes"] =
-            shapes.keys().map(|shape| (shape.clone(), by_shape(pairs, shape))).collect();
-    }
-    crate::output::print(value)
-}
-
-/// Medians of one shape.
-fn by_shape(pairs: &[(Run, Run)], shape: &str) -> Value {
-    let read = |run: &Run| run.fields["shapes"][shape].as_f64().unwrap_or(f64::NAN);
-    let of = |side: &dyn Fn(&(Run, Run)) -> f64| median(&sorted(pairs.iter().map(side).collect()));
-    json!({
-        "ours": of(&|pair| read(&pair.0)),
-        "peer": of(&|pair| read(&pair.1)),
-        "ratio": of(&|pair| read(&pair.0) / read(&pair.1)),
-    })
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The middle of `sorted` values, or the mean of the middle two.
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
-        _ => sorted[middle],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle() {
-        assert_eq!(median(&sorted(vec![3.0, 1.0, 2.0])), 2.0);
-        assert_eq!(median(&sorted(vec![4.0, 1.0, 2.0, 3.0])), 2.5);
-    }
 }

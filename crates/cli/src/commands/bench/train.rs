@@ -14,9 +14,11 @@ use burnformer_train::{
 };
 use serde_json::json;
 
-use super::peer::{Alternation, Peer};
+use super::alternation::{Alternation, Comparison};
+use super::options::{Format, Place, Shape, Text, random_pieces, texts_of};
+use super::peer::Peer;
 use super::record::{Record, peak_memory_bytes};
-use super::{Shape, of_bench, random_pieces, use_threads};
+use super::setting::{Setting, flat};
 use crate::commands::precision;
 use crate::device::{DeviceName, best_matmul_rate};
 
@@ -26,9 +28,8 @@ const WARMUP: u64 = 4000;
 /// Arguments of `bench train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Parallel text, as for `train` [default: the embedded corpus]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    train: Vec<PathBuf>,
+    #[command(flatten)]
+    text: Text,
     /// Random sentences of so many tokens instead of text
     #[arg(long, value_name = "TOKENS", conflicts_with_all = ["train", "against"])]
     len: Option<usize>,
@@ -38,9 +39,6 @@ pub struct Args {
     /// Updates before them that are not
     #[arg(long, default_value_t = 3)]
     warm: u64,
-    /// Most tokens a side in a batch, padding counted
-    #[arg(long, default_value_t = 4096)]
-    budget: usize,
     /// Pad lengths to a multiple of this
     #[arg(long, default_value_t = 1)]
     multiple: usize,
@@ -52,52 +50,47 @@ pub struct Args {
     precision: Precision,
     #[command(flatten)]
     shape: Shape,
-    /// Threads [default: one a core]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-    /// One JSON line
-    #[arg(long)]
-    json: bool,
-    /// Where to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    format: Format,
     #[command(flatten)]
     alternation: Alternation,
-    /// Let the peer compile its model (torch.compile)
-    #[arg(long, requires = "against")]
-    compile: bool,
+    /// Compute types of the peer, each compared with ours; those in 16 bits by PyTorch's autocast
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "float32,bfloat16",
+        value_parser = precision(),
+        requires = "against"
+    )]
+    types: Vec<Precision>,
 }
 
 /// Times updates, alone or in alternation with PyTorch.
 pub fn run(args: Args) -> Result<()> {
-    let mut config = TrainConfig::default();
-    config.tokenizer.train.vocab_size = args.shape.vocab;
-    config.training.budget = args.budget;
+    let mut config = args.text.config(&args.shape.pieces);
     config.training.multiple = args.multiple;
-    config.data.train.clone_from(&args.train);
     let (texts, _read) = match args.len {
         Some(_) => Default::default(),
-        None => of_bench(&mut config)?,
+        None => texts_of(&mut config)?,
     };
     if args.alternation.wanted() {
         ensure!(
-            args.device != DeviceName::Auto || !cfg!(feature = "gpu"),
+            args.place.device != DeviceName::Auto || !cfg!(feature = "gpu"),
             "--against compares on one device: name it with --device cpu or --device cuda"
         );
-        let ours = own_arguments(&args, &texts.train);
-        let theirs = peer_arguments(&args, &texts.train)?;
-        return args.alternation.run(Peer::TorchTrain, &ours, &theirs, "tgt_tokens_per_s");
+        return args.alternation.run(comparison(&args, &texts.train)?);
     }
-    use_threads(args.threads)?;
-    let device = args.device.open()?.autodiff();
+    let device = args.place.open()?.autodiff();
     let precision = args.precision;
     ensure!(precision.is_supported_on(&device), "{device:?} does not compute in {precision}");
-    measure(&args, &config, texts, &device)?.print(args.json)
+    measure(&args, &config, texts, &device)?.print(args.format.json)
 }
 
 fn measure(args: &Args, config: &TrainConfig, texts: Texts, device: &Device) -> Result<Record> {
     let (mut batches, vocab) = match args.len {
-        Some(len) => (Batches::Random(random_batch(len, args)), args.shape.vocab),
+        Some(len) => (Batches::Random(random_batch(len, args)), args.shape.pieces.vocab),
         None => Batches::of_text(config, texts)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
@@ -194,8 +187,8 @@ impl Batches {
 
 /// As many pairs of `len` tokens a side, end marks counted, as the budget holds.
 fn random_batch(len: usize, args: &Args) -> Batch {
-    let count = (args.budget / len.max(1)).max(1);
-    let ids = |place| random_pieces(place, len.max(2) - 1, args.shape.vocab);
+    let count = (args.text.budget / len.max(1)).max(1);
+    let ids = |place| random_pieces(place, len.max(2) - 1, args.shape.pieces.vocab);
     let rows: Vec<_> = (0..count as u64).map(|row| (ids(2 * row), ids(2 * row + 1))).collect();
     Batch::new((0..count as u32).collect(), &rows)
 }
@@ -205,20 +198,38 @@ fn update_flops(model: &ModelConfig, batch: &Batch) -> u64 {
     model.update_flops(batch.batch, batch.source_len, batch.target_len)
 }
 
+/// PyTorch with all threads, eager and compiled, in each type.
+fn comparison(args: &Args, text: &[PathBuf]) -> Result<Comparison> {
+    let setting = |how: &str, kind: &Precision| format!("{}/{how}", kind.name());
+    let of_type = |kind| ["eager", "compiled"].map(|how| setting(how, kind));
+    Ok(Comparison {
+        peer: Peer::TorchTrain,
+        ours: own_arguments(args, text),
+        our_settings: vec![own_setting(args)],
+        theirs: peer_arguments(args, text)?,
+        their_settings: args.types.iter().flat_map(of_type).collect(),
+        figure: "tgt_tokens_per_s",
+    })
+}
+
+fn own_setting(args: &Args) -> Setting {
+    let threads = Setting::all_threads(args.place.threads);
+    Setting { name: format!("{}, {}", args.precision.name(), threads.name), ..threads }
+}
+
 fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
     let mut own: Vec<String> = ["bench", "train", "--json", "--train"].map(String::from).into();
     own.extend(text.iter().map(|path| path.display().to_string()));
     let numbers = [
         ("--updates", args.updates.to_string()),
         ("--warm", args.warm.to_string()),
-        ("--budget", args.budget.to_string()),
+        ("--budget", args.text.budget.to_string()),
         ("--multiple", args.multiple.to_string()),
-        ("--device", args.device.to_string()),
+        ("--device", args.place.device.to_string()),
         ("--dropout", args.dropout.to_string()),
-        ("--threads", args.threads.to_string()),
         ("--precision", args.precision.to_string()),
     ];
-    own.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+    own.extend(flat(numbers));
     own.extend(args.shape.to_options());
     own
 }
@@ -231,18 +242,14 @@ fn peer_arguments(args: &Args, text: &[PathBuf]) -> Result<Vec<String>> {
     let numbers = [
         ("--updates", args.updates.to_string()),
         ("--warm", args.warm.to_string()),
-        ("--budget", args.budget.to_string()),
+        ("--budget", args.text.budget.to_string()),
         ("--dropout", args.dropout.to_string()),
-        ("--device", args.device.in_torch().to_string()),
+        ("--device", args.place.device.in_torch().to_string()),
     ];
-    own.extend(numbers.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+    own.extend(flat(numbers));
+    if args.place.threads > 0 {
+        own.extend(flat([("--threads", args.place.threads.to_string())]));
+    }
     own.extend(args.shape.to_options());
-    own.extend(args.compile.then(|| "--compile".to_string()));
-    let autocast = match args.precision {
-        Precision::Float32 => None,
-        Precision::BFloat16 => Some("bf16"),
-        Precision::Float16 => Some("fp16"),
-    };
-    own.extend(autocast.into_iter().flat_map(|half| ["--autocast", half].map(String::from)));
     Ok(own)
 }
