@@ -14,6 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use common::{Corpus, burnformer, train_arguments};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 
 /// Dropout, accumulation, log lines that span checkpoints, validation, early-stopping state, averaging:
@@ -42,17 +44,6 @@ enum Moment {
     WhileWriting,
     /// The line of an update that is validated: decoding comes next.
     WhileValidating,
-}
-
-/// A generator whose draws depend on its seed alone.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit.max(1)
-    }
 }
 
 /// A place for runs over one corpus.
@@ -98,15 +89,21 @@ impl Place {
     }
 
     /// Starts or resumes the run and kills it; whether it was killed before it ended.
-    fn kill(&self, out: &str, moment: Moment, draw: &mut Draw, whole: Duration) -> bool {
+    fn kill(
+        &self,
+        out: &str,
+        moment: Moment,
+        draw: &mut Xoshiro256PlusPlus,
+        whole: Duration,
+    ) -> bool {
         let mut child = self.start(out);
         let run = self.run_dir(out);
         let wait = match moment {
-            Moment::AnyTime => draw.below(whole.as_micros() as u64),
-            _ => draw.below(2_000),
+            Moment::AnyTime => draw.random_range(0..(whole.as_micros() as u64).max(1)),
+            _ => draw.random_range(0..2_000),
         };
         // Which of the writings, which of the validations.
-        let nth = 1 + draw.below(4) as usize;
+        let nth = draw.random_range(1..5);
         let end = Instant::now() + 2 * whole;
         let mut seen = Seen::default();
         while moment != Moment::AnyTime && seen.count < nth && Instant::now() < end {
@@ -227,7 +224,7 @@ fn assert_same(whole: &Path, parts: &Path, case: &str) {
 /// Kills `kills` processes, one, two or three a run, and compares each run's end.
 fn harness(kills: usize, seed: u64, more: &[&'static str]) {
     println!("seed {seed}");
-    let mut draw = Draw(seed);
+    let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
     let place = Place::new(more);
     place.finish("warm");
     let whole = Duration::max(place.finish("whole"), Duration::from_millis(500));
@@ -239,7 +236,7 @@ fn harness(kills: usize, seed: u64, more: &[&'static str]) {
         run += 1;
         let out = format!("killed-{run}");
         let mut story = Vec::new();
-        let most = 1 + draw.below(3) as usize;
+        let most = draw.random_range(1..4);
         while story.len() < most && killed < kills {
             let moment = moments[killed % moments.len()];
             if !place.kill(&out, moment, &mut draw, whole) {
@@ -285,7 +282,7 @@ fn a_run_that_diverges_goes_back_and_kills_leave_no_trace_of_that_either() {
 fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
     let seed = now();
     println!("seed {seed}");
-    let mut draw = Draw(seed);
+    let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut place = Place::new(&[]);
     let outs = ["whole", "killed"];
     for out in outs {

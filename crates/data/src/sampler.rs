@@ -9,12 +9,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
 use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
-use crate::random::{generator, shuffle};
+use crate::random::generator;
 
 /// How large a batch may be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,9 +140,9 @@ impl BatchSampler {
     /// The plan of an epoch: a pure function of the corpus, the limits, `seed` and `epoch`.
     pub fn plan(&self, seed: u64, epoch: u64) -> EpochPlan {
         let mut order = self.fitting.to_vec();
-        shuffle(&mut generator("pairs", seed, epoch), &mut order);
+        order.shuffle(&mut generator("pairs", seed, epoch));
         let mut plan = self.cut(order);
-        shuffle(&mut generator("batches", seed, epoch), &mut plan.batches);
+        plan.batches.shuffle(&mut generator("batches", seed, epoch));
         plan
     }
 

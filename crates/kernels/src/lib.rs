@@ -81,7 +81,7 @@ pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use memory::keep_freed_memory;
 pub use norm::{layer_norm, residual_dropout_norm};
-pub use random::RandomKey;
+pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
 

@@ -26,7 +26,7 @@ fn small() -> TransformerConfig {
 }
 
 /// A table that several of the models draw from the same place.
-const EMBEDDING: (&str, [f32; 3]) = ("embedding.weight", [0.11134444, -0.1237104, 0.27871016]);
+const EMBEDDING: (&str, [f32; 3]) = ("embedding.weight", [0.22920175, 0.026321873, -0.0070493636]);
 
 fn pinned() -> [Pinned; 5] {
     let rnn = RnnConfig { d_model: 16, d_hidden: 12, d_attention: 8, ..RnnConfig::tiny(20) };
@@ -38,16 +38,16 @@ fn pinned() -> [Pinned; 5] {
             others: "bd259fd2436d4efb",
             normal: &[
                 EMBEDDING,
-                ("source_position.weight", [-0.106695384, -0.45426315, -0.15164115]),
-                ("target_position.weight", [-0.113485806, 0.24046306, 0.30992308]),
+                ("source_position.weight", [-0.1792233, 0.063866846, -0.40100467]),
+                ("target_position.weight", [0.08540803, -0.014400466, 0.3870027]),
             ],
         },
         Pinned {
             config: TransformerConfig { sharing: EmbeddingSharing::None, ..small() }.into(),
             others: "c0c75f3dd593e858",
             normal: &[
-                ("source_embedding.weight", [-0.12975064, 0.30190945, 0.316844]),
-                ("target_embedding.weight", [0.5206883, 0.12380229, 0.2517944]),
+                ("source_embedding.weight", [-0.01716714, -0.07941226, 0.20861647]),
+                ("target_embedding.weight", [-0.47781903, -0.009946114, 0.26478234]),
             ],
         },
         Pinned {
@@ -85,7 +85,7 @@ fn initial_weights_are_a_function_of_the_seed_and_the_same_in_every_version() {
         let names: Vec<_> = all.keys().filter(|name| is_normal(name)).collect();
         assert_eq!(names, normal.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         for (name, expected) in normal {
-            // Logarithms and cosines are not the same to the last bit on every system.
+            // Exponentials and logarithms are not the same to the last bit on every system.
             for (value, expected) in all[*name].iter::<f32>().zip(expected) {
                 assert!((value - expected).abs() < 1e-6, "{name}: {value} against {expected}");
             }

@@ -39,6 +39,9 @@ pub(crate) mod option {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
+
     #[derive(serde::Serialize, serde::Deserialize)]
     struct Both {
         #[serde(with = "super")]
@@ -49,10 +52,8 @@ mod tests {
 
     #[test]
     fn every_float_comes_back_bit_for_bit() {
-        let mut state = 1_u64;
-        for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let value = f64::from_bits(state);
+        for bits in Xoshiro256PlusPlus::seed_from_u64(1).random_iter().take(20_000) {
+            let value = f64::from_bits(bits);
             let both = Both { value, other: value.is_finite().then_some(value) };
             let back: Both = serde_json::from_slice(&serde_json::to_vec(&both).unwrap()).unwrap();
             assert!(back.value.to_bits() == value.to_bits() || value.is_nan(), "{value:e}");

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
 const WORDS: [(&str, &str); 10] = [
     ("eins", "one"),
     ("zwei", "two"),
@@ -21,14 +24,10 @@ const WORDS: [(&str, &str); 10] = [
 
 /// `count` pairs of two to six number words, from a generator seeded by `seed`.
 pub fn pairs(seed: u64, count: usize) -> Vec<(String, String)> {
-    let mut state = seed;
-    let mut draw = move |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let pair = |_| {
-        let words: Vec<_> = (0..2 + draw(5)).map(|_| WORDS[draw(10) as usize]).collect();
+        let length = rng.random_range(2..7);
+        let words: Vec<_> = (0..length).map(|_| WORDS[rng.random_range(0..WORDS.len())]).collect();
         let side = |f: fn(&(&'static str, &'static str)) -> &'static str| {
             words.iter().map(f).collect::<Vec<_>>().join(" ")
         };

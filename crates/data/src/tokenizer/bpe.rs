@@ -251,6 +251,9 @@ impl Learner {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
 
     fn words(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
@@ -344,12 +347,8 @@ mod tests {
     fn the_work_grows_with_the_text_and_not_with_the_square_of_its_words() {
         // One word of 20,000 characters, as a line of Chinese without punctuation is; a merge that looked at the whole
         // word would look at 20,000 places 5,000 times.
-        let mut state = 1u32;
-        let mut letter = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            char::from(b'a' + (state >> 24) as u8 % 26)
-        };
-        let word: String = (0..20_000).map(|_| letter()).collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let word: String = (0..20_000).map(|_| rng.random_range('a'..='z')).collect();
         let alphabet: Vec<char> = ('a'..='z').collect();
         let learnt = learn(&[(word, 1)], vec![], &alphabet, 5_000, 16);
         assert!(learnt.tokens.len() > 3_000, "{}", learnt.tokens.len());

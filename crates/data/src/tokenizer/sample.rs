@@ -2,8 +2,8 @@
 
 use std::collections::BinaryHeap;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::RngCore;
+use chacha20::ChaCha8Rng;
+use rand::Rng;
 
 use crate::random::generator;
 

@@ -1,4 +1,5 @@
 use burnformer_core::RandomKey;
+use rand::RngExt;
 
 use super::top::{Scored, select_top};
 use crate::settings::Sampling;
@@ -17,7 +18,7 @@ pub(crate) fn draw(
 ) -> Option<u32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let weight = |logit: f32| (f64::from(logit - top) / sampling.temperature).exp();
-    let point = uniform(key);
+    let point = key.rng().random::<f64>();
     if sampling.top_k == 0 && sampling.top_p == 1.0 {
         let all = || (0..).zip(logits).filter(|&(_, &x)| x > f32::NEG_INFINITY);
         return pick(all().map(|(id, &logit)| (id, weight(logit))), point);
@@ -69,13 +70,6 @@ fn pick(weights: impl Iterator<Item = (u32, f64)> + Clone, point: f64) -> Option
         }
     }
     last
-}
-
-/// A number uniform in `[0, 1)` with 53 random bits.
-fn uniform(key: RandomKey) -> f64 {
-    let [a, b, ..] = key.block(0);
-    let bits = (u64::from(a) << 21) ^ u64::from(b >> 11);
-    bits as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -138,6 +132,15 @@ mod tests {
         let draws = (0..2000).map(|i| draw(&logits, &sampling, RandomKey::new(i), &mut Vec::new()));
         let highest = draws.map(|id| id.expect("a token")).max().expect("draws");
         assert!((480..500).contains(&highest), "{highest}");
+    }
+
+    #[test]
+    fn a_draw_is_made_of_the_first_53_bits_of_its_key() {
+        for key in (0..100).map(RandomKey::new) {
+            let [a, b, ..] = key.block(0);
+            let bits = (u64::from(a) << 21) | u64::from(b >> 11);
+            assert_eq!(key.rng().random::<f64>(), bits as f64 / (1u64 << 53) as f64);
+        }
     }
 
     #[test]

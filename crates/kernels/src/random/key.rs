@@ -1,5 +1,8 @@
-use std::f64::consts::TAU;
+use rand::RngExt;
+use rand::distr::StandardUniform;
+use rand_distr::StandardNormal;
 
+use super::PhiloxRng;
 use super::philox::{self, philox};
 
 /// A key of the counter-based generator Philox-4x32-10 (Salmon et al., 2011).
@@ -44,21 +47,20 @@ impl RandomKey {
         philox([index as u32, (index >> 32) as u32, 0, 0], [self.0 as u32, (self.0 >> 32) as u32])
     }
 
-    /// `count` numbers uniform in `[0, 1)`.
-    pub fn uniform(self, count: usize) -> Vec<f32> {
-        let words = (0..count.div_ceil(4) as u64).flat_map(|i| self.block(i));
-        words.map(unit).take(count).collect()
+    /// The key's words in the order of their counters, as a generator for the distributions of `rand` and
+    /// `rand_distr`. Every call starts again from the first word.
+    pub fn rng(self) -> PhiloxRng {
+        PhiloxRng::new(self)
     }
 
-    /// `count` numbers of the standard normal distribution (Box and Muller, 1958).
+    /// `count` numbers uniform in `[0, 1)`.
+    pub fn uniform(self, count: usize) -> Vec<f32> {
+        self.rng().sample_iter(StandardUniform).take(count).collect()
+    }
+
+    /// `count` numbers of the standard normal distribution.
     pub fn normal(self, count: usize) -> Vec<f32> {
-        let pairs = (0..count.div_ceil(4) as u64).flat_map(|i| {
-            let [a, b, c, d] = self.block(i);
-            let (x, y) = gaussians(a, b);
-            let (z, w) = gaussians(c, d);
-            [x, y, z, w]
-        });
-        pairs.take(count).collect()
+        self.rng().sample_iter(StandardNormal).take(count).collect()
     }
 
     /// Writes `keep_value` with probability `1 - rate` and 0 otherwise into every place of `out`.
@@ -93,16 +95,6 @@ pub(crate) fn drop_threshold(rate: f64) -> u32 {
     (rate * 65536.0).round() as u32
 }
 
-fn unit(word: u32) -> f32 {
-    (word >> 8) as f32 / (1u32 << 24) as f32
-}
-
-fn gaussians(a: u32, b: u32) -> (f32, f32) {
-    let radius = (-2.0 * ((f64::from(a) + 1.0) / 4_294_967_296.0).ln()).sqrt();
-    let angle = TAU * f64::from(b) / 4_294_967_296.0;
-    ((radius * angle.cos()) as f32, (radius * angle.sin()) as f32)
-}
-
 /// The finaliser of SplitMix64, a bijection that spreads every input bit over the word.
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -120,6 +112,13 @@ mod tests {
         assert_eq!(key.uniform(9), RandomKey::new(7).fold(3).uniform(9));
         assert_ne!(key.uniform(9), RandomKey::new(7).fold(4).uniform(9));
         assert_ne!(key.uniform(9), RandomKey::new(8).fold(3).uniform(9));
+    }
+
+    #[test]
+    fn a_uniform_number_is_the_upper_24_bits_of_a_word() {
+        let key = RandomKey::new(6);
+        let expected = (0..2).flat_map(|i| key.block(i)).map(|w| (w >> 8) as f32 / 16_777_216.0);
+        assert_eq!(key.uniform(7), expected.take(7).collect::<Vec<_>>());
     }
 
     #[test]

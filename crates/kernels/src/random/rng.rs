@@ -1,0 +1,79 @@
+use std::convert::Infallible;
+
+use rand::rand_core::utils::fill_bytes_via_next_word;
+use rand::{SeedableRng, TryRng};
+
+use super::RandomKey;
+
+/// The words of one [`RandomKey`], one after the other, as a generator of `rand`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhiloxRng {
+    key: RandomKey,
+    next_block: u64,
+    block: [u32; 4],
+    used: usize,
+}
+
+impl PhiloxRng {
+    /// The words of `key` from the first on.
+    pub(super) fn new(key: RandomKey) -> Self {
+        Self { key, next_block: 0, block: [0; 4], used: 4 }
+    }
+}
+
+impl TryRng for PhiloxRng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        if self.used == self.block.len() {
+            self.block = self.key.block(self.next_block);
+            self.next_block += 1;
+            self.used = 0;
+        }
+        self.used += 1;
+        Ok(self.block[self.used - 1])
+    }
+
+    /// The first word is the upper half, which decides what a few bits decide.
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let upper = u64::from(self.try_next_u32()?);
+        Ok(upper << 32 | u64::from(self.try_next_u32()?))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        fill_bytes_via_next_word(bytes, || self.try_next_u32())
+    }
+}
+
+impl SeedableRng for PhiloxRng {
+    type Seed = [u8; 8];
+
+    fn from_seed(seed: Self::Seed) -> Self {
+        RandomKey::new(u64::from_le_bytes(seed)).rng()
+    }
+
+    fn seed_from_u64(seed: u64) -> Self {
+        RandomKey::new(seed).rng()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::Rng;
+
+    use super::*;
+
+    #[test]
+    fn the_generator_gives_the_words_of_the_blocks_in_order() {
+        let key = RandomKey::new(5);
+        let words: Vec<u32> = (0..3).flat_map(|i| key.block(i)).collect();
+        let mut rng = PhiloxRng::seed_from_u64(5);
+        assert_eq!((0..12).map(|_| rng.next_u32()).collect::<Vec<_>>(), words);
+        let mut rng = PhiloxRng::from_seed(5u64.to_le_bytes());
+        assert_eq!(rng.next_u64(), u64::from(words[0]) << 32 | u64::from(words[1]));
+        let mut bytes = [0; 6];
+        rng.fill_bytes(&mut bytes);
+        assert_eq!(bytes[..4], words[2].to_le_bytes());
+        assert_eq!(bytes[4..], words[3].to_le_bytes()[..2]);
+    }
+}
