@@ -1,11 +1,15 @@
 use burn::tensor::Device;
 use burnformer_core::{ConfigError, EmbeddingSharing, RandomKey, check_vocabularies};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Rnn;
 
 /// The configuration of a recurrent encoder–decoder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// The comments of `d_hidden` and `d_attention` are also the documentation of these keys of a training configuration, in
+/// its section `[model.rnn]`.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RnnConfig {
     /// Number of tokens in the source vocabulary.
@@ -14,9 +18,9 @@ pub struct RnnConfig {
     pub target_vocab: usize,
     /// Width of the embeddings, and of the readout, which is multiplied by the output embedding.
     pub d_model: usize,
-    /// Width of the state of the decoder and of each direction of the encoder.
+    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
     pub d_hidden: usize,
-    /// Inner width of the additive attention.
+    /// The inner width of the additive attention; from 1 to 65,536.
     pub d_attention: usize,
     /// Dropout on embeddings and on the readout.
     pub dropout: f64,

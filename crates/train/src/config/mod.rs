@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
-pub use model::{ModelSettings, RnnSettings};
+pub use model::ModelSettings;
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::EarlyStoppingMetric;

@@ -1,117 +1,49 @@
-use burnformer_core::{Activation, EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+//! The section `[model]`: the configuration of an architecture without what the tokeniser decides.
+//!
+//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, those fields of [`RnnConfig`] that a
+//! Transformer does not have. Keys, defaults and documentation are read from these structs, so that a field that is added
+//! there is a key here. A field that serde leaves out of the default configuration is no key.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use burnformer_core::{Positions, TransformerConfig};
 use burnformer_data::special;
 use burnformer_models::{Architecture, ModelConfig};
 use burnformer_rnn::RnnConfig;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toml::Table;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+use toml::{Table, Value};
 
-/// The model's shape: a [`ModelConfig`] without what the tokeniser decides.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The fields of a configuration that the tokeniser decides: no keys of the section.
+const OF_TOKENIZER: [&str; 5] = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
+/// The key that chooses the architecture.
+const ARCHITECTURE: &str = "architecture";
+/// The table of what only the recurrent baseline has.
+const RNN: &str = RnnConfig::ARCHITECTURE;
+/// The key whose 0 stands for none, since TOML has no null.
+const WINDOW: &str = "attention_window";
+
+/// The architecture of the model and its sizes, without what the tokeniser decides.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ModelSettings {
-    /// The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`, `model.sharing` and the
-    /// section `model.rnn`, and refuses the other keys of `model`, which it has no part for; `--preset rnn`
-    /// starts from one.
+    /// The kind of model.
     pub architecture: Architecture,
-    /// The width of the model, d_model in the paper (§3.1): the number of features of every position between
-    /// layers; from 1 to 65,536, even with sinusoidal positions. Quality, memory and time grow with it.
-    pub d_model: usize,
-    /// The number of attention heads, h in the paper (§3.2.2); from 1 to 4,096. It must divide `model.d_model`,
-    /// unless `model.d_k` and `model.d_v` are set.
-    pub heads: usize,
-    /// The width of each head's queries and keys, d_k in the paper (§3.2.1; Table 3, rows B); 0 stands for
-    /// `model.d_model / model.heads`, which is the paper's choice.
-    pub d_k: usize,
-    /// The width of each head's values, d_v in the paper (§3.2.2); 0 stands for `model.d_model / model.heads`,
-    /// which is the paper's choice.
-    pub d_v: usize,
-    /// The inner width of the feed-forward networks, d_ff in the paper (§3.3), which is four times the width of
-    /// the model there; from 1 to 65,536.
-    pub d_ff: usize,
-    /// The number of layers of the encoder, N in the paper (§3.1); from 1 to 1,024.
-    pub encoder_layers: usize,
-    /// The number of layers of the decoder, N in the paper (§3.1); from 1 to 1,024. Translation runs through
-    /// the decoder once per token, so that fewer layers here speed it up most.
-    pub decoder_layers: usize,
-    /// The dropout rate on each sub-layer's output and on the sums of embeddings and positions, P_drop in the
-    /// paper (§5.4); from 0 to below 1. Raise it when the validation loss rises while the training loss falls:
-    /// 0.3 is usual for corpora below a few hundred thousand pairs.
-    pub dropout: f64,
-    /// The dropout rate on attention weights, from 0 to below 1; the paper has none.
-    pub attention_dropout: f64,
-    /// The dropout rate after the activation inside the feed-forward networks, from 0 to below 1; the paper has
-    /// none.
-    pub activation_dropout: f64,
-    /// The position of layer normalisation around each sub-layer (paper §3.1). Take `pre` for deep models,
-    /// or where training diverges during the warm-up.
-    pub norm: NormPosition,
-    /// The number added to the variance in layer normalisation, so that it is never divided by zero; above 0.
-    pub layer_norm_eps: f64,
-    /// The activation function of the feed-forward networks (paper §3.3).
-    pub activation: Activation,
-    /// How the model knows the position of a token (paper §3.5).
-    pub positions: Positions,
-    /// The number of positions that learned positions have a vector for, up to 16,777,216; it must exceed
-    /// `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such limit and ignore it.
-    pub max_positions: usize,
-    /// Self-attention reaches only positions at most this far away, |i − j| ≤ r (restricted self-attention,
-    /// paper §4); 0 lets it reach all. Its cost then grows with the length of a sentence instead of the square
-    /// of the length, which pays for texts far longer than sentences. Attention to the source stays full.
-    pub attention_window: usize,
-    /// Which of the source embedding, the target embedding and the output projection are one matrix
-    /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
-    /// `tokenizer.files`) needs `target` or `none`.
-    pub sharing: EmbeddingSharing,
-    /// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
-    pub rnn: RnnSettings,
+    /// The keys of the section. A `d_k` or `d_v` of 0 stands for `d_model / heads`. The fields that the tokeniser decides
+    /// have no meaning here.
+    pub transformer: TransformerConfig,
+    /// The keys of the table `rnn`. The fields that a Transformer has too are taken from `transformer`.
+    pub rnn: RnnConfig,
 }
-
-/// The sizes that only the recurrent baseline has.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RnnSettings {
-    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
-    pub d_hidden: usize,
-    /// The inner width of the additive attention; from 1 to 65,536.
-    pub d_attention: usize,
-}
-
-impl Default for RnnSettings {
-    fn default() -> Self {
-        let RnnConfig { d_hidden, d_attention, .. } = RnnConfig::tiny(1);
-        Self { d_hidden, d_attention }
-    }
-}
-
-/// The keys of `model` that both architectures have.
-const COMMON: [&str; 4] = ["architecture", "d_model", "dropout", "sharing"];
-/// The section that only the recurrent baseline has.
-const RNN: &str = "rnn";
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        let base = TransformerConfig::base(1);
         Self {
             architecture: Architecture::Transformer,
-            rnn: RnnSettings::default(),
-            d_model: base.d_model,
-            heads: base.heads,
-            d_k: 0,
-            d_v: 0,
-            d_ff: base.d_ff,
-            encoder_layers: base.encoder_layers,
-            decoder_layers: base.decoder_layers,
-            dropout: base.dropout,
-            attention_dropout: 0.0,
-            activation_dropout: 0.0,
-            norm: base.norm,
-            layer_norm_eps: base.layer_norm_eps,
-            activation: base.activation,
-            positions: base.positions,
-            max_positions: base.max_positions,
-            attention_window: 0,
-            sharing: base.sharing,
+            transformer: TransformerConfig { d_k: 0, d_v: 0, ..TransformerConfig::base(0) },
+            rnn: RnnConfig::tiny(0),
         }
     }
 }
@@ -119,74 +51,209 @@ impl Default for ModelSettings {
 impl ModelSettings {
     /// Most positions of a side, `</s>` among them, where they are learned; `None` where there is no limit.
     pub(crate) fn positions_known(&self) -> Option<usize> {
+        let &TransformerConfig { positions, max_positions, .. } = &self.transformer;
         let learned =
-            self.architecture == Architecture::Transformer && self.positions == Positions::Learned;
-        learned.then_some(self.max_positions)
+            self.architecture == Architecture::Transformer && positions == Positions::Learned;
+        learned.then_some(max_positions)
     }
 
     /// The configuration over vocabularies of these sizes.
     pub fn over(&self, source_vocab: usize, target_vocab: usize) -> ModelConfig {
+        let [pad, bos, eos] = [special::PAD, special::BOS, special::EOS];
+        let &TransformerConfig { d_model, heads, d_k, d_v, dropout, sharing, .. } =
+            &self.transformer;
+        let or_head = |d: usize| if d == 0 { d_model / heads.max(1) } else { d };
         match self.architecture {
-            Architecture::Transformer => self.transformer(source_vocab, target_vocab).into(),
-            Architecture::Rnn => self.rnn(source_vocab, target_vocab).into(),
+            Architecture::Transformer => ModelConfig::from(TransformerConfig {
+                source_vocab,
+                target_vocab,
+                pad,
+                bos,
+                eos,
+                d_k: or_head(d_k),
+                d_v: or_head(d_v),
+                ..self.transformer.clone()
+            }),
+            Architecture::Rnn => ModelConfig::from(RnnConfig {
+                source_vocab,
+                target_vocab,
+                pad,
+                bos,
+                eos,
+                d_model,
+                dropout,
+                sharing,
+                ..self.rnn.clone()
+            }),
         }
     }
 
     /// The first key, dotted, that is set to something, and that something, though the architecture has
     /// no such part.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
-        let table = |settings| Table::try_from(settings).expect("a configuration is plain data");
-        let (own, default) = (table(self), table(&Self::default()));
-        let common = |key: &str| COMMON.contains(&key);
+        let (own, default, of_rnn) = (self.table(), Self::default().table(), fields(&self.rnn));
         let idle = |key: &str| match self.architecture {
             Architecture::Transformer => key == RNN,
-            Architecture::Rnn => key != RNN && !common(key),
+            Architecture::Rnn => ![RNN, ARCHITECTURE].contains(&key) && !of_rnn.contains_key(key),
         };
-        let found = own.iter().find(|(key, value)| idle(key) && default[*key] != **value);
-        found.map(|(key, value)| (format!("model.{key}"), value.to_string()))
+        let mut found = own.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
+        found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
     }
 
-    fn rnn(&self, source_vocab: usize, target_vocab: usize) -> RnnConfig {
-        RnnConfig {
-            source_vocab,
-            target_vocab,
-            d_model: self.d_model,
-            d_hidden: self.rnn.d_hidden,
-            d_attention: self.rnn.d_attention,
-            dropout: self.dropout,
-            sharing: self.sharing,
-            pad: special::PAD,
-            bos: special::BOS,
-            eos: special::EOS,
-        }
+    /// The section as it stands in a file.
+    fn table(&self) -> Table {
+        let mut transformer = fields(&self.transformer);
+        transformer.entry(WINDOW).or_insert(Value::Integer(0));
+        let mut rnn = fields(&self.rnn);
+        rnn.retain(|key, _| !transformer.contains_key(key));
+        let mut table = Table::new();
+        table.insert(ARCHITECTURE.into(), self.architecture.name().into());
+        table.extend(transformer);
+        table.insert(RNN.into(), Value::Table(rnn));
+        table
     }
 
-    fn transformer(&self, source_vocab: usize, target_vocab: usize) -> TransformerConfig {
-        let d_head = self.d_model / self.heads.max(1);
-        let or_head = |d: usize| if d == 0 { d_head } else { d };
-        TransformerConfig {
-            source_vocab,
-            target_vocab,
-            d_model: self.d_model,
-            heads: self.heads,
-            d_k: or_head(self.d_k),
-            d_v: or_head(self.d_v),
-            d_ff: self.d_ff,
-            encoder_layers: self.encoder_layers,
-            decoder_layers: self.decoder_layers,
-            dropout: self.dropout,
-            attention_dropout: self.attention_dropout,
-            activation_dropout: self.activation_dropout,
-            norm: self.norm,
-            layer_norm_eps: self.layer_norm_eps,
-            activation: self.activation,
-            positions: self.positions,
-            max_positions: self.max_positions,
-            attention_window: (self.attention_window > 0).then_some(self.attention_window),
-            sharing: self.sharing,
-            pad: special::PAD,
-            bos: special::BOS,
-            eos: special::EOS,
+    /// The settings that a whole section, such as [`table`](Self::table) gives, describes.
+    fn from_table(mut table: Table) -> Result<Self, toml::de::Error> {
+        let default = Self::default();
+        let architecture = table.remove(ARCHITECTURE).map(Value::try_into).transpose()?;
+        let rnn = table.remove(RNN).map(Value::try_into::<Table>).transpose()?;
+        if table.get(WINDOW) == Some(&Value::Integer(0)) {
+            table.remove(WINDOW);
         }
+        Ok(Self {
+            architecture: architecture.unwrap_or(default.architecture),
+            transformer: overlaid(&default.transformer, table)?,
+            rnn: overlaid(&default.rnn, rnn.unwrap_or_default())?,
+        })
     }
+}
+
+/// The fields of `config` that are keys, in their order.
+fn fields(config: &impl Serialize) -> Table {
+    let mut fields = Table::try_from(config).expect("a configuration is plain data");
+    fields.retain(|key, _| !OF_TOKENIZER.contains(&key));
+    fields
+}
+
+/// `config` with the fields of `keys`.
+fn overlaid<C: Serialize + DeserializeOwned>(
+    config: &C,
+    keys: Table,
+) -> Result<C, toml::de::Error> {
+    let mut fields = Table::try_from(config).expect("a configuration is plain data");
+    fields.extend(keys);
+    fields.try_into()
+}
+
+impl Serialize for ModelSettings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.table().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ModelSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Self::default().table();
+        deserializer.deserialize_map(Section { table: &mut table, inner: None })?;
+        Self::from_table(table).map_err(|error| D::Error::custom(error.message()))
+    }
+}
+
+/// Reads keys over those of a whole section. Each value is checked while the parser stands at it, so that its errors
+/// know key and line.
+struct Section<'a> {
+    table: &'a mut Table,
+    /// The table inside the section that is read.
+    inner: Option<&'a str>,
+}
+
+impl<'de> Visitor<'de> for Section<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a table of model settings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            map.next_value_seed(Entry { table: self.table, inner: self.inner, key: &key })?;
+        }
+        Ok(())
+    }
+}
+
+/// The value of a key of a [`Section`].
+struct Entry<'a> {
+    table: &'a mut Table,
+    inner: Option<&'a str>,
+    key: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Entry<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Self { table, inner, key } = self;
+        if inner.is_none() && key == RNN {
+            return deserializer.deserialize_map(Section { table, inner: Some(key) });
+        }
+        let value = Value::deserialize(deserializer)?;
+        let place = match inner {
+            None => Some(&mut *table),
+            Some(inner) => table.get_mut(inner).and_then(Value::as_table_mut),
+        };
+        let old = place.and_then(|place| place.get_mut(key));
+        *old.ok_or_else(|| D::Error::custom(format!("unknown field `{key}`")))? = value;
+        let checked = ModelSettings::from_table(table.clone());
+        checked.map(drop).map_err(|error| D::Error::custom(error.message()))
+    }
+}
+
+impl JsonSchema for ModelSettings {
+    fn schema_name() -> Cow<'static, str> {
+        "ModelSettings".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let default = serde_json::to_value(Self::default()).expect("settings are plain data");
+        let mut keys = Map::new();
+        let architecture = generator.subschema_for::<Architecture>().to_value();
+        keys.insert(ARCHITECTURE.into(), architecture);
+        keys[ARCHITECTURE]["description"] = ARCHITECTURE_MEANS.into();
+        keys[ARCHITECTURE]["default"] = default[ARCHITECTURE].clone();
+        keys.extend(properties::<TransformerConfig>(generator, &default));
+        keys[WINDOW]["type"] = "integer".into();
+        let rnn = properties::<RnnConfig>(generator, &default[RNN]);
+        let rnn = json_schema!({
+            "type": "object",
+            "description": "The sizes that only the recurrent baseline has (Bahdanau et al., 2015).",
+            "properties": rnn,
+        });
+        keys.insert(RNN.into(), rnn.to_value());
+        json_schema!({
+            "type": "object",
+            "description": "The shape of the model.",
+            "properties": keys,
+        })
+    }
+}
+
+/// What the documentation says of the key that chooses the architecture.
+const ARCHITECTURE_MEANS: &str = "The kind of model. The recurrent baseline uses `model.d_model`, `model.dropout`, \
+    `model.sharing` and the section `model.rnn`, and refuses the other keys of `model`, which it has no part for; \
+    `--preset rnn` starts from one.";
+
+/// The schemas of those fields of `C` that have a value in `defaults`, with that value.
+fn properties<C: JsonSchema>(
+    generator: &mut SchemaGenerator,
+    defaults: &Json,
+) -> Map<String, Json> {
+    let schema = C::json_schema(generator).to_value();
+    let fields = schema["properties"].as_object().cloned().unwrap_or_default();
+    let with_default = |(key, mut schema): (String, Json)| {
+        schema["default"] = defaults.get(&key)?.clone();
+        Some((key, schema))
+    };
+    fields.into_iter().filter_map(with_default).collect()
 }

@@ -37,10 +37,10 @@ fn presets_agree_with_the_cores() {
 #[test]
 fn settings_override_the_file_and_the_file_the_preset() {
     let config = file("preset = \"base\"\n[model]\nd_ff = 77\n").unwrap();
-    assert_eq!((config.model.d_ff, config.model.d_model), (77, 512));
+    assert_eq!((config.model.transformer.d_ff, config.model.transformer.d_model), (77, 512));
     let config =
         set(&["model.d_ff=99", "data.train=[\"a\", \"b\"]", "validation.metric=ppl"]).unwrap();
-    assert_eq!(config.model.d_ff, 99);
+    assert_eq!(config.model.transformer.d_ff, 99);
     assert_eq!(config.data.train, ["a", "b"].map(PathBuf::from));
     assert_eq!(config.validation.metric, EarlyStoppingMetric::Ppl);
 }
@@ -50,7 +50,7 @@ fn a_file_without_a_preset_starts_from_the_default_preset() {
     let config = file("[model]\nd_ff = 77\n").unwrap();
     let mut expected = TrainConfig::resolve(None, None, &[]).unwrap();
     assert_eq!(expected, TrainConfig::resolve(Some(DEFAULT_PRESET), None, &[]).unwrap());
-    expected.model.d_ff = 77;
+    expected.model.transformer.d_ff = 77;
     assert_eq!(config, expected);
     assert_eq!(file("").unwrap(), set(&[]).unwrap());
 }
@@ -97,6 +97,59 @@ fn a_wrong_type_a_wrong_value_and_bad_syntax_are_named() {
 }
 
 #[test]
+fn a_wrong_type_in_the_model_section_names_key_and_line() {
+    for (text, key, line) in [
+        ("[model]\nheads = 4\nd_model = \"wide\"\n", "d_model", 3),
+        ("[model]\nattention_window = -1\n", "attention_window", 2),
+        ("[model]\nnorm = \"middle\"\n", "norm", 2),
+        ("\n[model.rnn]\nd_hidden = 1.5\n", "d_hidden", 3),
+        ("model = 3\n", "model", 1),
+    ] {
+        let message = file(text).unwrap_err().to_string();
+        assert!(message.contains(key) && message.contains(&format!(".toml:{line}: ")), "{message}");
+    }
+}
+
+#[test]
+fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documentation() {
+    use burnformer_core::TransformerConfig;
+    use burnformer_rnn::RnnConfig;
+    let sections = reference::SettingsFile::Training.sections();
+    let documented = |path: &str| {
+        let mut keys = sections.iter().flat_map(|section| &section.keys);
+        keys.any(|key| key.path == path && !key.description.is_empty() && key.default.is_some())
+    };
+    let fields = |config: serde_json::Value| config.as_object().unwrap().clone();
+    let transformer = fields(serde_json::to_value(TransformerConfig::base(9)).unwrap());
+    let rnn = fields(serde_json::to_value(RnnConfig::tiny(9)).unwrap());
+    let of_tokenizer = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
+    let keys = layers::known_keys();
+    for field in transformer.keys().filter(|field| !of_tokenizer.contains(&field.as_str())) {
+        let key = format!("model.{field}");
+        assert!(keys.contains(&key) && documented(&key), "{key}");
+    }
+    for field in rnn.keys().filter(|field| !transformer.contains_key(*field)) {
+        let key = format!("model.rnn.{field}");
+        assert!(keys.contains(&key) && documented(&key), "{key}");
+    }
+}
+
+#[test]
+fn a_model_settings_zero_stands_for_none_and_for_the_papers_widths() {
+    let model = |settings: &[&str]| match set(settings).unwrap().model.over(900, 900) {
+        burnformer_models::ModelConfig::Transformer(config) => config,
+        other => panic!("{other:?}"),
+    };
+    let plain = model(&["model.d_k=0", "model.d_v=0", "model.attention_window=0"]);
+    assert_eq!((plain.d_k, plain.d_v, plain.attention_window), (32, 32, None));
+    let wide = model(&["model.d_k=8", "model.attention_window=5"]);
+    assert_eq!((wide.d_k, wide.d_v, wide.attention_window), (8, 32, Some(5)));
+    let again = file(&set(&["model.attention_window=5"]).unwrap().to_toml()).unwrap();
+    assert_eq!(again.model.transformer.attention_window, Some(5));
+    assert!(set(&[]).unwrap().to_toml().contains("attention_window = 0\n"));
+}
+
+#[test]
 fn a_precision_is_one_of_three_names() {
     assert_eq!(set(&[]).unwrap().training.precision, Precision::Float32);
     for precision in Precision::ALL {
@@ -117,7 +170,7 @@ fn a_setting_of_the_other_architecture_is_refused() {
     let message = set(&["model.rnn.d_hidden=64"]).unwrap_err().to_string();
     assert!(message.contains("model.rnn is") && message.contains("\"transformer\""), "{message}");
     let message = set(&["model.architecture=rnn"]).unwrap_err().to_string();
-    assert!(message.contains("model.d_ff is 512"), "{message}");
+    assert!(message.contains("model.heads is 4"), "{message}");
     let unknown = set(&["model.architecture=lstm"]).unwrap_err().to_string();
     assert!(unknown.contains("lstm") && unknown.contains("rnn"), "{unknown}");
 }

@@ -1,6 +1,6 @@
 //! What a configuration must satisfy before anything is read or computed.
 
-use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig};
+use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
 
 use super::{ConfigFileError, TrainConfig, corpus_paths};
 
@@ -60,7 +60,7 @@ impl TrainConfig {
             return Err(ConfigFileError::Paths { key: "tokenizer.files", found: files });
         }
         let two = if files == 0 { !self.tokenizer.train.joint } else { files == 2 };
-        let good = !two || self.model.sharing != EmbeddingSharing::All;
+        let good = !two || self.model.transformer.sharing != EmbeddingSharing::All;
         let remedy = "\"target\" or \"none\" with a vocabulary for each side";
         check(good, "model.sharing", "\"all\"", remedy)?;
         match files {
@@ -76,24 +76,24 @@ impl TrainConfig {
             let architecture = model.architecture.name();
             return Err(ConfigFileError::NoEffect { key, value, architecture });
         }
-        let given = model.d_k > 0 && model.d_v > 0;
-        let divides = given || model.heads == 0 || model.d_model.is_multiple_of(model.heads);
-        let remedy = format!(
-            "a divisor of model.d_model = {}, or set model.d_k and model.d_v",
-            model.d_model
-        );
-        check(divides, "model.heads", model.heads, remedy)?;
+        let transformer = &model.transformer;
+        let &TransformerConfig { heads, d_model, d_k, d_v, .. } = transformer;
+        let divides = d_k > 0 && d_v > 0 || heads == 0 || d_model.is_multiple_of(heads);
+        let remedy =
+            format!("a divisor of model.d_model = {d_model}, or set model.d_k and model.d_v");
+        check(divides, "model.heads", heads, remedy)?;
         // The tokeniser decides the vocabulary later; its size is asked for here.
         let vocab = self.tokenizer.train.vocab_size;
         let shape = model.over(vocab, vocab);
         shape.validate().map_err(|source| ConfigFileError::Model { source })?;
         let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
-        let good = model.positions == Positions::Sinusoidal || longest <= model.max_positions;
+        let &TransformerConfig { positions, max_positions, .. } = transformer;
+        let good = positions == Positions::Sinusoidal || longest <= max_positions;
         let remedy = format!(
             "at least {longest}, for the longest sentence that data.max_source_len and \
              data.max_target_len keep and its </s>"
         );
-        check(good, "model.max_positions", model.max_positions, remedy)
+        check(good, "model.max_positions", max_positions, remedy)
     }
 
     fn validate_training(&self) -> Checked {

@@ -15,7 +15,7 @@ pub fn extrapolation(config: &TrainConfig, longest: usize) -> Vec<Row> {
         let mut config = config.clone();
         config.data.max_source_len = longest;
         config.data.max_target_len = longest;
-        config.model.positions = positions;
+        config.model.transformer.positions = positions;
         config.validation.every = 0;
         config.validation.bleu = false;
         config.checkpoints.average = 0;
@@ -58,7 +58,7 @@ mod tests {
         let mut learned = rows[1].config.clone();
         assert_eq!(learned.data.max_source_len, 10);
         assert_ne!(learned, rows[0].config);
-        learned.model.positions = Positions::Sinusoidal;
+        learned.model.transformer.positions = Positions::Sinusoidal;
         assert_eq!(learned, rows[0].config);
     }
 }
