@@ -1,0 +1,170 @@
+//! The table of replacements that the trainer compiles into a model: a double-array trie over bytes (Darts-clone) whose
+//! values are places in a list of texts.
+
+use crate::error::CharsmapProblem;
+
+/// The C++ library looks at this many matches, the shortest ones.
+const MOST_MATCHES: usize = 32;
+/// Bytes of a block of 256 units.
+const BLOCK_BYTES: usize = 1024;
+
+/// A `precompiled_charsmap`, checked: no way through it leaves it.
+#[derive(Clone, Debug)]
+pub struct Charsmap {
+    units: Vec<u32>,
+    /// Replacements, each with a NUL behind it.
+    texts: String,
+}
+
+/// How far from its own place a unit's children are.
+fn offset(unit: u32) -> usize {
+    (unit as usize >> 10) << ((unit & 1 << 9) >> 6)
+}
+
+/// The byte that leads to a unit; no byte for a leaf.
+fn label(unit: u32) -> u32 {
+    unit & (1 << 31 | 0xff)
+}
+
+fn is_leaf(unit: u32) -> bool {
+    label(unit) > 0xff
+}
+
+/// Where a leaf's replacement begins.
+fn value(leaf: u32) -> usize {
+    (leaf & !(1 << 31)) as usize
+}
+
+fn has_leaf(unit: u32) -> bool {
+    unit & 1 << 8 != 0
+}
+
+impl Charsmap {
+    /// Reads the size of the trie in bytes, the trie, and the replacements.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CharsmapProblem> {
+        let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
+        let size = u32::from_le_bytes(*size) as usize;
+        if size == 0 || size % BLOCK_BYTES != 0 {
+            return Err(CharsmapProblem::TrieSize { bytes: size });
+        }
+        let (units, texts) = rest.split_at_checked(size).ok_or(CharsmapProblem::Truncated)?;
+        let texts = std::str::from_utf8(texts).map_err(|_| CharsmapProblem::Replacements)?;
+        if !texts.ends_with('\0') {
+            return Err(CharsmapProblem::Replacements);
+        }
+        let units = units.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
+        let map = Self { units, texts: texts.to_owned() };
+        match (0..map.units.len()).find(|&unit| !map.is_sound(unit)) {
+            Some(unit) => Err(CharsmapProblem::Unit { unit }),
+            None => Ok(map),
+        }
+    }
+
+    /// Whether what a unit points to is there.
+    fn is_sound(&self, place: usize) -> bool {
+        let unit = self.units[place];
+        if place == 0 && (label(unit) != 0 || has_leaf(unit) || offset(unit) == 0) {
+            return false;
+        }
+        if place > 0 && is_leaf(unit) {
+            return value(unit) < self.texts.len() && self.texts.is_char_boundary(value(unit));
+        }
+        let children = place ^ offset(unit);
+        children | 0xff < self.units.len() && (!has_leaf(unit) || is_leaf(self.units[children]))
+    }
+
+    /// The replacement of the longest text that the table has at the start of `input`, and that text's length.
+    #[inline]
+    pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
+        let mut found = None;
+        let mut matches = 0;
+        let mut place = offset(self.units[0]);
+        for (at, &byte) in input.iter().enumerate() {
+            place ^= usize::from(byte);
+            let unit = *self.units.get(place)?;
+            if label(unit) != u32::from(byte) {
+                break;
+            }
+            place ^= offset(unit);
+            if has_leaf(unit) {
+                found = Some((value(self.units[place]), at + 1));
+                matches += 1;
+                if matches == MOST_MATCHES {
+                    break;
+                }
+            }
+        }
+        let (start, length) = found?;
+        let text = &self.texts[start..];
+        let end = text.bytes().position(|byte| byte == 0)?;
+        Some((&text[..end], length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trie of 256 units whose root's children start at 512 ^ 512 = 0 … that replaces `a` by the text at `value`.
+    fn replaces_a(value: u32) -> Vec<u32> {
+        let mut units = vec![0; 512];
+        units[0] = 256 << 10;
+        // `a` stands at 256 ^ 97, and its leaf at 256.
+        let a = 256 | usize::from(b'a');
+        units[a] = u32::from(b'a') | 1 << 8 | ((a as u32 ^ 256) << 10);
+        units[256] = 1 << 31 | value;
+        units
+    }
+
+    fn bytes(units: &[u32], texts: &[u8]) -> Vec<u8> {
+        let mut bytes = (units.len() as u32 * 4).to_le_bytes().to_vec();
+        bytes.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        bytes.extend(texts);
+        bytes
+    }
+
+    #[test]
+    fn a_text_is_replaced_by_what_its_leaf_points_to() {
+        let map = Charsmap::parse(&bytes(&replaces_a(2), b"x\0yz\0")).unwrap();
+        assert_eq!(map.longest_match(b"ab"), Some(("yz", 1)));
+        assert_eq!(map.longest_match(b"ba"), None);
+        assert_eq!(map.longest_match(b""), None);
+    }
+
+    #[test]
+    fn a_table_that_points_outside_of_itself_is_refused() {
+        let problem =
+            |units: &[u32], texts: &[u8]| Charsmap::parse(&bytes(units, texts)).unwrap_err();
+        let mut far = replaces_a(0);
+        far[300] = 44 | 1 << 22;
+        assert_eq!(problem(&far, b"x\0"), CharsmapProblem::Unit { unit: 300 });
+        assert_eq!(problem(&replaces_a(2), b"x\0"), CharsmapProblem::Unit { unit: 256 });
+        assert_eq!(problem(&replaces_a(1), "ä\0".as_bytes()), CharsmapProblem::Unit { unit: 256 });
+        let mut no_leaf = replaces_a(0);
+        no_leaf[256] = 0;
+        assert_eq!(problem(&no_leaf, b"x\0"), CharsmapProblem::Unit { unit: 256 | 97 });
+        assert_eq!(problem(&[0; 256], b"x\0"), CharsmapProblem::Unit { unit: 0 });
+    }
+
+    #[test]
+    fn a_table_of_another_size_than_it_claims_is_refused() {
+        let good = bytes(&replaces_a(0), b"x\0");
+        assert_eq!(Charsmap::parse(&good[..3]).unwrap_err(), CharsmapProblem::Truncated);
+        assert_eq!(Charsmap::parse(&good[..2000]).unwrap_err(), CharsmapProblem::Truncated);
+        let sizes = [0, 1023, 2047].map(|size: u32| [&size.to_le_bytes(), &good[4..]].concat());
+        for (bytes, size) in sizes.iter().zip([0, 1023, 2047]) {
+            assert_eq!(
+                Charsmap::parse(bytes).unwrap_err(),
+                CharsmapProblem::TrieSize { bytes: size }
+            );
+        }
+    }
+
+    #[test]
+    fn replacements_are_texts_that_end() {
+        for texts in [&b""[..], b"x", b"\xff\0"] {
+            let parsed = Charsmap::parse(&bytes(&replaces_a(0), texts));
+            assert_eq!(parsed.unwrap_err(), CharsmapProblem::Replacements);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From pieces back to text.
+
+use crate::normalizer::{REPLACEMENT, SPACE};
+use crate::vocabulary::byte_of;
+use crate::{PieceType, SentencePiece};
+
+/// Pieces put together so far.
+struct Text<'a> {
+    model: &'a SentencePiece,
+    text: String,
+    /// Bytes that may still become characters.
+    bytes: Vec<u8>,
+    /// Whether the space is still to come that normalisation put in front of the text.
+    at_start: bool,
+}
+
+/// The text of `pieces`, each with its id if it has one.
+pub fn decode<'a>(
+    model: &SentencePiece,
+    pieces: impl Iterator<Item = (&'a str, Option<u32>)>,
+) -> String {
+    let mut text = Text { model, text: String::new(), bytes: Vec::new(), at_start: true };
+    for (piece, id) in pieces {
+        text.add(piece, id);
+    }
+    text.end_bytes();
+    match &model.denormalizer {
+        Some(denormalizer) => denormalizer.normalize(&text.text),
+        None => text.text,
+    }
+}
+
+impl Text<'_> {
+    fn add(&mut self, piece: &str, id: Option<u32>) {
+        let kind = id.map_or(PieceType::Unknown, |id| self.model.vocabulary.kind(id));
+        if kind == PieceType::Byte
+            && let Some(byte) = byte_of(piece)
+        {
+            self.bytes.push(byte);
+            return;
+        }
+        self.end_bytes();
+        self.at_start &= self.text.is_empty();
+        if kind == PieceType::Control {
+            return;
+        }
+        let (rest, is_added_space) = self.without_added_space(piece);
+        if kind == PieceType::Unknown {
+            let is_placeholder = id.and_then(|id| self.model.piece(id)) == Some(piece);
+            self.text.push_str(if is_placeholder { &self.model.unknown_surface } else { piece });
+        } else {
+            self.push_spaced(rest);
+        }
+        self.at_start &= !is_added_space && self.text.is_empty();
+    }
+
+    /// `piece` without a space that stands at the start of the text, and whether that is the one that was added there.
+    fn without_added_space<'p>(&self, piece: &'p str) -> (&'p str, bool) {
+        let normalizer = &self.model.normalizer;
+        if !self.at_start || !(normalizer.adds_space() || normalizer.removes_extra_spaces) {
+            return (piece, false);
+        }
+        match piece.strip_prefix(SPACE) {
+            // Where no text starts with a space, none of them is kept.
+            Some(rest) => (rest, !normalizer.removes_extra_spaces),
+            None => (piece, false),
+        }
+    }
+
+    fn push_spaced(&mut self, piece: &str) {
+        for (place, part) in piece.split(SPACE).enumerate() {
+            if place > 0 {
+                self.text.push(' ');
+            }
+            self.text.push_str(part);
+        }
+    }
+
+    /// The bytes so far as characters; each byte that belongs to none is a replacement character of its own.
+    fn end_bytes(&mut self) {
+        for chunk in self.bytes.utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|_| self.text.push_str(REPLACEMENT));
+        }
+        self.bytes.clear();
+    }
+}

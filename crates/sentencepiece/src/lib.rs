@@ -1,0 +1,45 @@
+//! SentencePiece models (Kudo and Richardson, 2018) read and run as the C++ library does it, byte for byte.
+//!
+//! [`SentencePiece::open`] reads a `.spm` or `.model` file of any type (unigram, BPE, word, char);
+//! [`encode`](SentencePiece::encode) and [`decode`](SentencePiece::decode) give what version 0.2.3 of the library gives,
+//! on any text. Training is left out: the library's own trainer does that.
+//!
+//! The trade-off it took: *the library's arithmetic rather than a better one*. Scores are added in float32 and in its
+//! order, its limits are kept where they change a result (32 matches of a table of replacements, 64 user-defined symbols
+//! at one place), and its ties fall the same way; a model that was trained with its pieces would otherwise see others. What
+//! differs is what no trainer writes: a file whose pieces or replacements are not UTF-8, or whose pieces have a type that
+//! is not the library's, is refused here and read there.
+//!
+//! A file may come from anywhere: it is checked once, no way through its tables leaves them, and memory is bounded by its
+//! size ([`SentencePiece::from_bytes`]). The time of [`encode`](SentencePiece::encode) grows with the text's length times
+//! that of the longest piece.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `proto`, `vocabulary`, `trie` | the file, its pieces, and how they are found |
+//! | `normalizer`, `charsmap` | from text as it comes to text that is cut |
+//! | `unigram`, `bpe`, `whole` | how it is cut |
+//! | `decode` | from pieces back to text |
+
+#![forbid(unsafe_code)]
+
+mod bpe;
+mod charsmap;
+mod decode;
+mod error;
+mod model;
+mod normalizer;
+mod proto;
+mod segment;
+mod trie;
+mod unigram;
+mod vocabulary;
+mod whole;
+
+pub use error::{CharsmapProblem, PieceProblem, SentencePieceError};
+pub use model::{ModelType, PieceType, SentencePiece, UnknownId};
+
+/// The program in the README, compiled and run as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,346 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use prost::Message;
+
+use crate::charsmap::Charsmap;
+use crate::decode::decode;
+use crate::error::{SentencePieceError, WithoutPath, named};
+use crate::normalizer::Normalizer;
+use crate::proto::{ModelProto, NormalizerSpec, TrainerSpec};
+use crate::segment::Segment;
+use crate::trie::Trie;
+use crate::unigram::Unigram;
+use crate::vocabulary::{Vocabulary, byte_piece};
+use crate::{bpe, whole};
+
+/// The largest message of Protocol Buffers, in bytes.
+const LARGEST: u64 = i32::MAX as u64;
+
+/// How a model cuts text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModelType {
+    /// The most probable way under a unigram model (Kudo, 2018).
+    Unigram,
+    /// Byte-pair encoding (Sennrich et al., 2016).
+    Bpe,
+    /// At spaces.
+    Word,
+    /// At every character.
+    Char,
+}
+
+/// What a piece is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PieceType {
+    /// A part of texts.
+    Normal,
+    /// The one piece that stands for whatever has no piece.
+    Unknown,
+    /// A mark that no text holds (`</s>`).
+    Control,
+    /// A text that is never cut and never changed.
+    UserDefined,
+    /// A piece that the vocabulary holds and texts are not cut into.
+    Unused,
+    /// One byte (`<0x0A>`) of text that has no piece.
+    Byte,
+}
+
+/// An id that no piece of the model has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the id {id} is outside the vocabulary of {len} pieces; give ids of this model only")]
+pub struct UnknownId {
+    /// The id.
+    pub id: u32,
+    /// The model's number of pieces.
+    pub len: usize,
+}
+
+/// A SentencePiece model: text to pieces or ids, and back.
+///
+/// It has no state between calls and can serve several threads at once.
+#[derive(Clone, Debug)]
+pub struct SentencePiece {
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) normalizer: Normalizer,
+    pub(crate) denormalizer: Option<Normalizer>,
+    /// The text that the piece for unknown text becomes.
+    pub(crate) unknown_surface: String,
+    segmenter: Segmenter,
+    /// User-defined symbols.
+    symbols: Arc<Trie>,
+    special: Special,
+}
+
+#[derive(Clone, Debug)]
+enum Segmenter {
+    Unigram(Unigram),
+    Bpe,
+    Word,
+    Char,
+}
+
+/// Ids of the pieces with a name of their own.
+#[derive(Clone, Copy, Debug)]
+struct Special {
+    unknown: Option<u32>,
+    bos: Option<u32>,
+    eos: Option<u32>,
+    pad: Option<u32>,
+}
+
+impl SentencePiece {
+    /// Reads a `.spm` or `.model` file.
+    ///
+    /// # Errors
+    /// A [`SentencePieceError`] that names the file and what is wrong with it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SentencePieceError> {
+        let path = path.as_ref();
+        let unreadable = |cause| SentencePieceError::Unreadable { path: path.into(), cause };
+        let file = File::open(path).map_err(unreadable)?;
+        check_size(path, file.metadata().map_err(unreadable)?.len())?;
+        let mut bytes = Vec::new();
+        // One byte beyond the limit is read of what is longer than it said (a pipe, a growing file), and refused.
+        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        Self::from_bytes(path, &bytes)
+    }
+
+    /// Reads the content of a `.spm` or `.model` file; `name` is what error messages call it.
+    ///
+    /// Memory is bounded by the content: at most 96 bytes for each of its bytes are held while reading, and 24
+    /// afterwards.
+    ///
+    /// # Errors
+    /// A [`SentencePieceError`] that names the file and what is wrong with it.
+    pub fn from_bytes(name: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, SentencePieceError> {
+        let path = name.as_ref();
+        check_size(path, bytes.len() as u64)?;
+        let model = ModelProto::decode(bytes).map_err(|error| SentencePieceError::Protobuf {
+            path: path.into(),
+            message: error.to_string(),
+        })?;
+        named(path, Self::new(model))
+    }
+
+    fn new(model: ModelProto) -> Result<Self, WithoutPath> {
+        let trainer = model.trainer_spec.clone().unwrap_or_default();
+        let model_type = model_type(&trainer)?;
+        let vocabulary = Vocabulary::new(&model, model_type)?;
+        let symbols = Arc::new(vocabulary.symbols());
+        let spec = model.normalizer_spec.unwrap_or_default();
+        let map = charsmap(&spec, "normalizer_spec")?;
+        let suffix = trainer.treat_whitespace_as_suffix;
+        let normalizer = Normalizer::new(&spec, map, symbols.clone(), suffix);
+        let spec = model.denormalizer_spec.unwrap_or_default();
+        let denormalizer = charsmap(&spec, "denormalizer_spec")?
+            .map(|map| Normalizer::new(&spec, Some(map), Arc::new(Trie::new(&[])), false));
+        let segmenter = match model_type {
+            ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
+            ModelType::Bpe => Segmenter::Bpe,
+            ModelType::Word => Segmenter::Word,
+            ModelType::Char => Segmenter::Char,
+        };
+        let special = Special::new(&vocabulary, &trainer);
+        let unknown_surface = trainer.unk_surface().to_owned();
+        Ok(Self {
+            vocabulary,
+            normalizer,
+            denormalizer,
+            unknown_surface,
+            segmenter,
+            symbols,
+            special,
+        })
+    }
+
+    /// How the model cuts text.
+    pub fn model_type(&self) -> ModelType {
+        match self.segmenter {
+            Segmenter::Unigram(_) => ModelType::Unigram,
+            Segmenter::Bpe => ModelType::Bpe,
+            Segmenter::Word => ModelType::Word,
+            Segmenter::Char => ModelType::Char,
+        }
+    }
+
+    /// The text that is cut: `text` after the model's rules of normalisation.
+    pub fn normalize(&self, text: &str) -> String {
+        self.normalizer.normalize(text)
+    }
+
+    /// The ids of `text`. No special ids are added.
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/unigram.model");
+    /// let model = burnformer_sentencepiece::SentencePiece::open(path)?;
+    /// let ids = model.encode("The house is small.");
+    /// assert_eq!(model.decode(&ids)?, "The house is small.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let text = self.normalize(text);
+        let segments = self.segment(&text);
+        let mut ids = Vec::with_capacity(segments.len());
+        let mut after_unknown = false;
+        for segment in segments {
+            let is_unknown = segment.id == self.vocabulary.unknown;
+            match (&self.vocabulary.bytes, segment.id) {
+                (Some(bytes), _) if is_unknown => {
+                    let spelt = text.as_bytes()[segment.start..segment.end].iter();
+                    ids.extend(spelt.map(|&byte| bytes[byte as usize]));
+                }
+                (_, Some(id)) if !(is_unknown && after_unknown) => ids.push(id),
+                _ => {}
+            }
+            after_unknown = is_unknown;
+        }
+        ids
+    }
+
+    /// The pieces of `text`, whose ids [`encode`](Self::encode) gives. What has no piece stands there as it is in the
+    /// normalised text, or in bytes if the model has pieces for them.
+    pub fn encode_pieces(&self, text: &str) -> Vec<String> {
+        let text = self.normalize(text);
+        let mut pieces: Vec<String> = Vec::new();
+        let mut after_unknown = false;
+        for segment in self.segment(&text) {
+            let piece = &text[segment.start..segment.end];
+            let is_unknown = segment.id == self.vocabulary.unknown;
+            if is_unknown && self.vocabulary.bytes.is_some() {
+                pieces.extend(piece.bytes().map(byte_piece));
+            } else if is_unknown
+                && after_unknown
+                && let Some(last) = pieces.last_mut()
+            {
+                last.push_str(piece);
+            } else {
+                pieces.push(piece.to_owned());
+            }
+            after_unknown = is_unknown;
+        }
+        pieces
+    }
+
+    /// The text of `ids`. Control pieces give no text; bytes that form no character become U+FFFD.
+    ///
+    /// # Errors
+    /// [`UnknownId`] if an id is outside the vocabulary.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
+        let outside = |&id: &u32| id as usize >= self.len();
+        if let Some(id) = ids.iter().copied().find(outside) {
+            return Err(UnknownId { id, len: self.len() });
+        }
+        let pieces = ids.iter().map(|&id| (self.piece(id).unwrap_or_default(), Some(id)));
+        Ok(decode(self, pieces))
+    }
+
+    /// The text of `pieces`; one that is not in the vocabulary is text itself.
+    pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
+        let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
+        decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))
+    }
+
+    /// The number of pieces; ids are below it.
+    pub fn len(&self) -> usize {
+        self.vocabulary.len()
+    }
+
+    /// Whether there are no pieces, which no model that was read is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id of a piece as written in the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    pub fn id(&self, piece: &str) -> Option<u32> {
+        self.vocabulary.id(piece)
+    }
+
+    /// The piece with this id, as written in the vocabulary.
+    pub fn piece(&self, id: u32) -> Option<&str> {
+        self.vocabulary.text(id)
+    }
+
+    /// What the piece with this id is for.
+    pub fn piece_type(&self, id: u32) -> Option<PieceType> {
+        ((id as usize) < self.len()).then(|| self.vocabulary.kind(id))
+    }
+
+    /// The score of the piece with this id: a logarithm of its probability in a unigram model, minus the rank of its
+    /// merge in a BPE.
+    pub fn score(&self, id: u32) -> Option<f32> {
+        ((id as usize) < self.len()).then(|| self.vocabulary.score(id))
+    }
+
+    /// The id of the piece for unknown text (`<unk>`).
+    pub fn unk_id(&self) -> Option<u32> {
+        self.special.unknown
+    }
+
+    /// The id of the start of a sentence (`<s>`).
+    pub fn bos_id(&self) -> Option<u32> {
+        self.special.bos
+    }
+
+    /// The id of the end of a sentence (`</s>`).
+    pub fn eos_id(&self) -> Option<u32> {
+        self.special.eos
+    }
+
+    /// The id of padding (`<pad>`).
+    pub fn pad_id(&self) -> Option<u32> {
+        self.special.pad
+    }
+
+    fn segment(&self, text: &str) -> Vec<Segment> {
+        match &self.segmenter {
+            Segmenter::Unigram(unigram) => unigram.segment(&self.vocabulary, text),
+            Segmenter::Bpe => bpe::segment(&self.vocabulary, &self.symbols, text),
+            Segmenter::Word => whole::words(&self.vocabulary, text),
+            Segmenter::Char => whole::characters(&self.vocabulary, &self.symbols, text),
+        }
+    }
+}
+
+impl Special {
+    /// By the names in the model, each of which has to be of its type.
+    fn new(vocabulary: &Vocabulary, trainer: &TrainerSpec) -> Self {
+        let named = |name: &str, usual: &str, kind: PieceType| {
+            let id = vocabulary.id(if name.is_empty() { usual } else { name });
+            id.or(vocabulary.unknown).filter(|&id| vocabulary.kind(id) == kind)
+        };
+        Self {
+            unknown: named(&trainer.unk_piece, "<unk>", PieceType::Unknown),
+            bos: named(&trainer.bos_piece, "<s>", PieceType::Control),
+            eos: named(&trainer.eos_piece, "</s>", PieceType::Control),
+            pad: named(&trainer.pad_piece, "<pad>", PieceType::Control),
+        }
+    }
+}
+
+fn check_size(path: &Path, bytes: u64) -> Result<(), SentencePieceError> {
+    if bytes > LARGEST {
+        return Err(SentencePieceError::TooLarge { path: path.into(), bytes });
+    }
+    Ok(())
+}
+
+fn model_type(trainer: &TrainerSpec) -> Result<ModelType, WithoutPath> {
+    match trainer.model_type() {
+        1 => Ok(ModelType::Unigram),
+        2 => Ok(ModelType::Bpe),
+        3 => Ok(ModelType::Word),
+        4 => Ok(ModelType::Char),
+        found => Err(Box::new(move |path| SentencePieceError::ModelType { path, found })),
+    }
+}
+
+fn charsmap(spec: &NormalizerSpec, name: &'static str) -> Result<Option<Charsmap>, WithoutPath> {
+    let bytes = &spec.precompiled_charsmap;
+    let parsed = (!bytes.is_empty()).then(|| Charsmap::parse(bytes)).transpose();
+    parsed.map_err(|problem| -> WithoutPath {
+        Box::new(move |path| SentencePieceError::Charsmap { path, spec: name, problem })
+    })
+}

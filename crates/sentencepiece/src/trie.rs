@@ -1,0 +1,155 @@
+//! A prefix tree over bytes.
+
+/// Stands for a node without a value.
+const NONE: u32 = u32::MAX;
+
+/// Byte strings with a number each, looked up byte by byte.
+///
+/// Nodes are numbered level by level, so that the children of a node stand side by side, in the order of their bytes.
+/// That takes nine bytes a node, at most one node for each byte of the strings: a bound that a double array, which is
+/// a little faster, does not have.
+#[derive(Clone, Debug)]
+pub struct Trie {
+    /// The byte that leads to each node.
+    labels: Vec<u8>,
+    /// The first child of each node, whose last child is the one before the next node's first, and its value.
+    nodes: Vec<(u32, u32)>,
+    /// The root's children by their bytes; 0 where there is none.
+    root: Box<[u32; 256]>,
+}
+
+/// A place in a [`Trie`].
+pub type Node = u32;
+/// Where every string begins.
+pub const ROOT: Node = 0;
+
+impl Trie {
+    /// A tree of `keys`, which are sorted, distinct and not empty.
+    pub fn new(keys: &[(&[u8], u32)]) -> Self {
+        let count = count_nodes(keys);
+        let mut trie = Self {
+            labels: Vec::with_capacity(count),
+            nodes: Vec::with_capacity(count + 1),
+            root: Box::new([0; 256]),
+        };
+        trie.labels.push(0);
+        // The keys below each node of one level, and of the next.
+        let (mut level, mut next) = (vec![0..keys.len()], Vec::new());
+        let mut depth = 0;
+        while !level.is_empty() {
+            for below in level.drain(..) {
+                trie.add_node(keys, below, depth, &mut next);
+            }
+            std::mem::swap(&mut level, &mut next);
+            depth += 1;
+        }
+        trie.nodes.push((trie.labels.len() as u32, NONE));
+        for child in trie.nodes[0].0..trie.nodes[1].0 {
+            trie.root[trie.labels[child as usize] as usize] = child;
+        }
+        trie
+    }
+
+    fn add_node(
+        &mut self,
+        keys: &[(&[u8], u32)],
+        mut below: std::ops::Range<usize>,
+        depth: usize,
+        next: &mut Vec<std::ops::Range<usize>>,
+    ) {
+        let ends_here = !below.is_empty() && keys[below.start].0.len() == depth;
+        let value = if ends_here { keys[below.start].1 } else { NONE };
+        below.start += usize::from(ends_here);
+        self.nodes.push((self.labels.len() as u32, value));
+        while !below.is_empty() {
+            let label = keys[below.start].0[depth];
+            let group = keys[below.clone()].partition_point(|(key, _)| key[depth] == label);
+            self.labels.push(label);
+            next.push(below.start..below.start + group);
+            below.start += group;
+        }
+    }
+
+    /// Where `byte` leads from `node`.
+    #[inline]
+    pub fn step(&self, node: Node, byte: u8) -> Option<Node> {
+        if node == ROOT {
+            let child = self.root[byte as usize];
+            return (child != 0).then_some(child);
+        }
+        let node = node as usize;
+        let first = self.nodes[node].0 as usize;
+        let labels = &self.labels[first..self.nodes[node + 1].0 as usize];
+        let place = if labels.len() <= 8 {
+            labels.iter().position(|&label| label == byte)?
+        } else {
+            labels.binary_search(&byte).ok()?
+        };
+        Some((first + place) as u32)
+    }
+
+    /// The number of the string that ends at `node`.
+    #[inline]
+    pub fn value(&self, node: Node) -> Option<u32> {
+        let value = self.nodes[node as usize].1;
+        (value != NONE).then_some(value)
+    }
+
+    /// Where all of `bytes` lead from `node`.
+    #[inline]
+    pub fn walk(&self, node: Node, bytes: &[u8]) -> Option<Node> {
+        bytes.iter().try_fold(node, |node, &byte| self.step(node, byte))
+    }
+
+    /// The number of `key`.
+    pub fn get(&self, key: &[u8]) -> Option<u32> {
+        self.value(self.walk(ROOT, key)?)
+    }
+
+    /// The length of the longest string at the start of `text` among the `most` shortest ones.
+    pub fn longest_prefix(&self, text: &[u8], most: usize) -> Option<usize> {
+        let mut node = ROOT;
+        let mut ends = text.iter().enumerate().map_while(|(at, &byte)| {
+            node = self.step(node, byte)?;
+            Some(self.value(node).map(|_| at + 1))
+        });
+        ends.by_ref().flatten().take(most).last()
+    }
+}
+
+/// One for the root, and one for each byte in which a key goes on after what it shares with the key before it.
+fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
+    let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let first = keys.first().map_or(0, |(key, _)| key.len());
+    let rest = keys.windows(2).map(|two| two[1].0.len() - shared(two[0].0, two[1].0));
+    1 + first + rest.sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    proptest::proptest! {
+        #[test]
+        fn what_was_put_in_is_found_and_nothing_else(
+            strings in proptest::collection::btree_set("[a-c\u{e9}]{1,4}", 0..40),
+            asked in proptest::collection::vec("[a-c\u{e9}]{0,5}", 40),
+        ) {
+            let numbers: BTreeMap<&str, u32> = strings.iter().map(String::as_str).zip(7..).collect();
+            let keys: Vec<(&[u8], u32)> =
+                numbers.iter().map(|(text, number)| (text.as_bytes(), *number)).collect();
+            let trie = Trie::new(&keys);
+            proptest::prop_assert_eq!(trie.labels.len(), count_nodes(&keys));
+            for text in asked.iter().chain(&strings) {
+                proptest::prop_assert_eq!(trie.get(text.as_bytes()), numbers.get(text.as_str()).copied());
+                let prefixes: Vec<usize> = (1..=text.len())
+                    .filter(|&end| text.is_char_boundary(end) && numbers.contains_key(&text[..end]))
+                    .collect();
+                let longest = |most: usize| prefixes.iter().copied().take(most).last();
+                proptest::prop_assert_eq!(trie.longest_prefix(text.as_bytes(), 64), longest(64));
+                proptest::prop_assert_eq!(trie.longest_prefix(text.as_bytes(), 1), longest(1));
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The best way to cut a text under a unigram model (Kudo, 2018), as the C++ library's optimised encoder finds it.
+//!
+//! Sums are taken in float32 and in that library's order, the first of equal ways wins, and a sum that grows large is
+//! set back to 0 at the same places: only so do texts with ties come out alike.
+
+use crate::segment::Segment;
+use crate::trie::ROOT;
+use crate::vocabulary::Vocabulary;
+use crate::{PieceType, trie::Trie};
+
+/// What unknown text costs beyond the rarest piece.
+const UNKNOWN_PENALTY: f32 = 10.0;
+/// A sum beyond this is set back, so that long texts do not lose precision.
+const RESET: f32 = 100_000.0;
+/// No way leads to a place yet.
+const NOWHERE: usize = usize::MAX;
+/// Stands for no piece, in less room than an `Option` takes.
+const NO_PIECE: u32 = u32::MAX;
+
+/// What a unigram model needs beside its vocabulary.
+#[derive(Clone, Debug)]
+pub struct Unigram {
+    unknown_score: f32,
+}
+
+/// The last piece of the best way to a place in the text.
+#[derive(Clone, Copy)]
+struct Best {
+    score: f32,
+    id: u32,
+    start: usize,
+}
+
+impl Best {
+    /// Takes another way to the same place if it is better, or the first.
+    #[inline]
+    fn offer(&mut self, score: f32, id: u32, start: usize) {
+        if self.start == NOWHERE || score > self.score {
+            *self = Self { score, id, start };
+        }
+    }
+}
+
+impl Unigram {
+    /// The model of `vocabulary`.
+    pub fn new(vocabulary: &Vocabulary) -> Self {
+        let normal = (0..vocabulary.len() as u32)
+            .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
+            .map(|id| vocabulary.score(id));
+        // Without a normal piece the library takes the largest number there is.
+        let lowest =
+            normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
+        Self { unknown_score: lowest - UNKNOWN_PENALTY }
+    }
+
+    /// Cuts `text`, which is normalised.
+    pub fn segment(&self, vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
+        let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
+        let mut reached = 0;
+        for (start, character) in text.char_indices() {
+            let before = reset(&mut best[start..=reached.max(start)]);
+            let end_of_character = start + character.len_utf8();
+            let mut known = false;
+            matches(&vocabulary.ordinary, &text.as_bytes()[start..], |id, length| {
+                let score = match vocabulary.kind(id) {
+                    PieceType::Unused => return,
+                    PieceType::UserDefined => symbol_score(length),
+                    _ => vocabulary.score(id),
+                };
+                let end = start + length;
+                reached = reached.max(end);
+                best[end].offer(score + before, id, start);
+                known |= end == end_of_character;
+            });
+            if !known {
+                reached = reached.max(end_of_character);
+                let score = self.unknown_score + before;
+                best[end_of_character].offer(score, vocabulary.unknown.unwrap_or(NO_PIECE), start);
+            }
+        }
+        trace_back(&best)
+    }
+}
+
+/// The sum up to the first of `ahead`, after it was set back with all those beyond it.
+#[inline]
+fn reset(ahead: &mut [Best]) -> f32 {
+    let offset = ahead[0].score;
+    if !(offset < -RESET || offset > RESET) {
+        return offset;
+    }
+    for (place, best) in ahead.iter_mut().enumerate() {
+        if place == 0 || best.start != NOWHERE {
+            best.score -= offset;
+        }
+    }
+    0.0
+}
+
+/// The score of a user-defined symbol of `length` bytes, computed as the library does: in double precision, then rounded.
+fn symbol_score(length: usize) -> f32 {
+    (0.1 * (length as f64 - 1.0)) as f32
+}
+
+/// Calls `each` with every piece at the start of `text`, the shortest first.
+#[inline]
+fn matches(pieces: &Trie, text: &[u8], mut each: impl FnMut(u32, usize)) {
+    let mut node = ROOT;
+    for (at, &byte) in text.iter().enumerate() {
+        let Some(next) = pieces.step(node, byte) else { return };
+        node = next;
+        if let Some(id) = pieces.value(node) {
+            each(id, at + 1);
+        }
+    }
+}
+
+fn trace_back(best: &[Best]) -> Vec<Segment> {
+    let mut segments = Vec::with_capacity(best.len() / 4 + 1);
+    let mut end = best.len() - 1;
+    while end > 0 {
+        let Best { id, start, .. } = best[end];
+        segments.push(Segment { start, end, id: (id != NO_PIECE).then_some(id) });
+        end = start;
+    }
+    segments.reverse();
+    segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_scores_a_tenth_for_each_byte_but_the_first() {
+        assert_eq!(symbol_score(1), 0.0);
+        assert_eq!(symbol_score(4), (0.1f64 * 3.0) as f32);
+    }
+
+    #[test]
+    fn a_large_sum_is_set_back_and_unreached_places_are_left_alone() {
+        let place = |score, start| Best { score, id: NO_PIECE, start };
+        let mut ahead = [place(-100_001.0, 3), place(0.0, NOWHERE), place(-100_003.0, 4)];
+        assert_eq!(reset(&mut ahead), 0.0);
+        assert_eq!(ahead.map(|best| best.score), [0.0, 0.0, -2.0]);
+        assert_eq!(reset(&mut [place(-100_000.0, 3)]), -100_000.0);
+    }
+}

@@ -1,0 +1,223 @@
+//! The pieces of a model, their scores and types, and the way from a piece to its id.
+
+use crate::error::{PieceProblem, SentencePieceError, WithoutPath};
+use crate::proto::{ModelProto, PieceProto};
+use crate::trie::Trie;
+use crate::{ModelType, PieceType};
+
+/// Pieces are shorter than this, in bytes, as in the C++ library.
+const PIECE_LIMIT: usize = 8000;
+/// Characters of a piece that a message shows.
+const EXCERPT: usize = 40;
+
+/// All pieces of a model, by id.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// The texts of all pieces, one behind the other.
+    texts: String,
+    /// Where the text of each piece ends.
+    ends: Vec<u32>,
+    scores: Vec<f32>,
+    types: Vec<PieceType>,
+    /// Ids of the pieces that text is cut into: normal, user-defined and unused ones.
+    pub ordinary: Trie,
+    /// Ids of the others, in the order of their texts.
+    reserved: Vec<u32>,
+    /// The piece of type UNKNOWN.
+    pub unknown: Option<u32>,
+    /// The ids of the 256 bytes, if text outside the vocabulary is spelt in bytes.
+    pub bytes: Option<Box<[u32; 256]>>,
+}
+
+impl Vocabulary {
+    /// Takes the pieces of `model` over, checked as the C++ library does.
+    pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, WithoutPath> {
+        let byte_fallback = model.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback);
+        let pieces = &model.pieces;
+        if pieces.is_empty() {
+            return Err(Box::new(|path| SentencePieceError::NoPieces { path }));
+        }
+        let types = types(pieces, byte_fallback)?;
+        check(pieces, &types, model_type, byte_fallback)?;
+        let unknown = unknown(pieces, &types)?;
+        let bytes = if byte_fallback { Some(bytes(pieces, &types)?) } else { None };
+        if unknown.is_none() && bytes.is_none() {
+            return Err(Box::new(|path| SentencePieceError::NoUnknown { path }));
+        }
+        let (ordinary, reserved) = sorted(pieces, &types, model_type)?;
+        let mut texts = String::with_capacity(pieces.iter().map(|piece| piece.piece.len()).sum());
+        let ends = pieces.iter().map(|piece| {
+            texts.push_str(&piece.piece);
+            texts.len() as u32
+        });
+        let ends = ends.collect();
+        let scores = pieces.iter().map(|piece| piece.score).collect();
+        let ordinary = trie(pieces, ordinary.into_iter());
+        Ok(Self { texts, ends, scores, types, ordinary, reserved, unknown, bytes })
+    }
+
+    /// The number of pieces.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The text of a piece.
+    pub fn text(&self, id: u32) -> Option<&str> {
+        let id = id as usize;
+        let end = *self.ends.get(id)? as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
+        Some(&self.texts[start..end])
+    }
+
+    /// The score of a piece that exists.
+    #[inline]
+    pub fn score(&self, id: u32) -> f32 {
+        self.scores[id as usize]
+    }
+
+    /// The type of a piece that exists.
+    #[inline]
+    pub fn kind(&self, id: u32) -> PieceType {
+        self.types[id as usize]
+    }
+
+    /// The id of the piece with this text, of whatever type.
+    pub fn id(&self, text: &str) -> Option<u32> {
+        let of = |id: u32| self.text(id).unwrap_or_default();
+        let reserved = self.reserved.binary_search_by(|&id| of(id).cmp(text));
+        match reserved {
+            Ok(place) => Some(self.reserved[place]),
+            Err(_) => self.ordinary.get(text.as_bytes()),
+        }
+    }
+
+    /// The user-defined symbols, which are never cut.
+    pub fn symbols(&self) -> Trie {
+        let is_symbol = |&id: &u32| self.kind(id) == PieceType::UserDefined;
+        let mut ids: Vec<u32> = (0..self.len() as u32).filter(is_symbol).collect();
+        let key = |id: u32| self.text(id).unwrap_or_default().as_bytes();
+        ids.sort_unstable_by_key(|&id| key(id));
+        Trie::new(&ids.into_iter().map(|id| (key(id), id)).collect::<Vec<_>>())
+    }
+}
+
+/// The name of the piece for `byte`.
+pub fn byte_piece(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+/// The byte that a piece of type BYTE stands for.
+pub fn byte_of(piece: &str) -> Option<u8> {
+    let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
+    let hexadecimal = |c: char| c.is_ascii_digit() || ('A'..='F').contains(&c);
+    let valid = digits.len() == 2 && digits.chars().all(hexadecimal);
+    valid.then(|| u8::from_str_radix(digits, 16).ok())?
+}
+
+/// What is wrong with piece `id`.
+fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> WithoutPath {
+    let piece = pieces[id].piece.chars().take(EXCERPT).collect();
+    Box::new(move |path| SentencePieceError::Piece { path, id, piece, problem })
+}
+
+/// A lone NUL, which some converters write although there are pieces for bytes, is no piece to the C++ library.
+fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
+    piece.piece == "\0" && kind == PieceType::Unused
+}
+
+fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, WithoutPath> {
+    let kind = |(id, piece): (usize, &PieceProto)| match piece.kind() {
+        _ if byte_fallback && piece.piece == "\0" => Ok(PieceType::Unused),
+        1 => Ok(PieceType::Normal),
+        2 => Ok(PieceType::Unknown),
+        3 => Ok(PieceType::Control),
+        4 => Ok(PieceType::UserDefined),
+        5 => Ok(PieceType::Unused),
+        6 => Ok(PieceType::Byte),
+        found => Err(problem(pieces, id, PieceProblem::Type { found })),
+    };
+    pieces.iter().enumerate().map(kind).collect()
+}
+
+/// Checks each piece by itself.
+fn check(
+    pieces: &[PieceProto],
+    types: &[PieceType],
+    model_type: ModelType,
+    byte_fallback: bool,
+) -> Result<(), WithoutPath> {
+    let wrong = |piece: &PieceProto, kind: PieceType| match piece.piece.as_str() {
+        _ if model_type == ModelType::Unigram && !piece.score.is_finite() => {
+            Some(PieceProblem::Score)
+        }
+        "" => Some(PieceProblem::Empty),
+        text if text.len() >= PIECE_LIMIT => Some(PieceProblem::TooLong),
+        text if text.contains('\0') && !is_skipped(piece, kind) => Some(PieceProblem::Nul),
+        _ if kind != PieceType::Byte => None,
+        _ if !byte_fallback => Some(PieceProblem::ByteWithoutFallback),
+        text => byte_of(text).is_none().then_some(PieceProblem::ByteText),
+    };
+    let found = (0..pieces.len()).find_map(|id| Some((id, wrong(&pieces[id], types[id])?)));
+    found.map_or(Ok(()), |(id, wrong)| Err(problem(pieces, id, wrong)))
+}
+
+fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, WithoutPath> {
+    let mut unknown = (0..types.len()).filter(|&id| types[id] == PieceType::Unknown);
+    match (unknown.next(), unknown.next()) {
+        (Some(first), Some(second)) => {
+            Err(problem(pieces, second, PieceProblem::SecondUnknown { first }))
+        }
+        (first, _) => Ok(first.map(|id| id as u32)),
+    }
+}
+
+fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, WithoutPath> {
+    let mut ids = [None; 256];
+    for (id, piece) in (0..).zip(pieces) {
+        if types[id as usize] == PieceType::Byte
+            && let Some(byte) = byte_of(&piece.piece)
+        {
+            ids[byte as usize] = Some(id);
+        }
+    }
+    if let Some(byte) = ids.iter().position(Option::is_none) {
+        let byte = byte as u8;
+        return Err(Box::new(move |path| SentencePieceError::MissingByte { path, byte }));
+    }
+    Ok(Box::new(ids.map(Option::unwrap_or_default)))
+}
+
+/// The ids of ordinary and of reserved pieces, in the order of their texts.
+///
+/// A BPE model has all of them in one space of names, the others each of the two in its own.
+fn sorted(
+    pieces: &[PieceProto],
+    types: &[PieceType],
+    model_type: ModelType,
+) -> Result<(Vec<u32>, Vec<u32>), WithoutPath> {
+    let text = |id: u32| pieces[id as usize].piece.as_str();
+    let kind = |id: u32| types[id as usize];
+    let kept = |&id: &u32| !is_skipped(&pieces[id as usize], kind(id));
+    let mut ids: Vec<u32> = (0..pieces.len() as u32).filter(kept).collect();
+    let space = |id: u32| model_type != ModelType::Bpe && is_reserved(kind(id));
+    ids.sort_unstable_by_key(|&id| (space(id), text(id), id));
+    let same = |two: &&[u32]| space(two[0]) == space(two[1]) && text(two[0]) == text(two[1]);
+    if let Some(two) = ids.windows(2).find(same) {
+        let first = two[0] as usize;
+        return Err(problem(pieces, two[1] as usize, PieceProblem::Duplicate { first }));
+    }
+    let reserved = ids.iter().copied().filter(|&id| is_reserved(kind(id))).collect();
+    ids.retain(|&id| !is_reserved(kind(id)));
+    Ok((ids, reserved))
+}
+
+/// Whether text is never cut into pieces of this type.
+fn is_reserved(kind: PieceType) -> bool {
+    matches!(kind, PieceType::Unknown | PieceType::Control | PieceType::Byte)
+}
+
+fn trie(pieces: &[PieceProto], ids: impl Iterator<Item = u32>) -> Trie {
+    let keys: Vec<(&[u8], u32)> =
+        ids.map(|id| (pieces[id as usize].piece.as_bytes(), id)).collect();
+    Trie::new(&keys)
+}
