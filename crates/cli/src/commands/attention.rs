@@ -63,16 +63,22 @@ enum Part {
     Cross,
 }
 
+impl Args {
+    /// Whether a page or pictures are asked for.
+    fn wants_files(&self) -> bool {
+        self.html.is_some() || !self.picture.is_empty()
+    }
+}
+
 /// Shows what a model looks at.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load(&args.model, &args.device.open()?)?;
-    let files = args.html.is_some() || !args.picture.is_empty();
     let mut output = Output::create(None, &[])?;
     let mut kept = Vec::new();
     // Text goes out sentence by sentence; only files need all of them at once.
     each(&args, &translator, |sentence| {
-        print(&args, &mut output, &sentence, files)?;
-        kept.extend(files.then_some(sentence));
+        print(&args, &mut output, &sentence)?;
+        kept.extend(args.wants_files().then_some(sentence));
         Ok(())
     })?;
     output.flush()?;
@@ -106,14 +112,14 @@ fn each(
 }
 
 /// Writes what was asked for on standard output: nothing if that was files alone.
-fn print(args: &Args, output: &mut Output, sentence: &Sentence, files: bool) -> Result<()> {
+fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
     } else if args.alignments {
         let link = |&(source, target): &(usize, usize)| Link { source, target };
         let links: Vec<Link> = sentence.alignment.iter().map(link).collect();
         output.line(pharaoh(&links))?;
-    } else if !files {
+    } else if !args.wants_files() {
         output.line(terminal(args, sentence)?)?;
     }
     Ok(())

@@ -194,16 +194,14 @@ impl Learner {
             if every(self.config.validation.every) && !self.validate()? {
                 return Ok(Left::Diverged(f64::NAN, norm));
             }
-            // In the middle of a row of skipped updates nobody knows yet whether the model is good.
-            let sound = self.state.recovery.skipped == 0;
-            if sound && self.is_scheduled(step) {
+            if self.is_sound() && self.is_scheduled(step) {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
             }
-            self.check_memory(sound)?;
+            self.check_memory()?;
             if let Some(reason) = self.limit_reached() {
                 return Ok(Left::Stop(reason));
             }
-            if sound && interrupted.load(Ordering::Relaxed) {
+            if self.is_sound() && interrupted.load(Ordering::Relaxed) {
                 return Ok(Left::Stop(StopReason::Interrupted));
             }
         }
@@ -222,10 +220,15 @@ impl Learner {
         Ok(self.reporter.train(&point)?)
     }
 
-    /// Stops the run, with a checkpoint if it is `sound`, before the system would kill it.
-    fn check_memory(&mut self, sound: bool) -> Result<(), TrainError> {
+    /// Whether the model may be saved. During a row of skipped updates it is not yet known whether it is good.
+    fn is_sound(&self) -> bool {
+        self.state.recovery.skipped == 0
+    }
+
+    /// Stops the run before the system would kill it, with a checkpoint if the model may be saved.
+    fn check_memory(&mut self) -> Result<(), TrainError> {
         let checked = self.memory.check_process(&self.shape, &self.config, self.worst);
-        if checked.is_err() && sound {
+        if checked.is_err() && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
         }
         checked

@@ -76,7 +76,7 @@ pub(super) struct Bar {
 impl Bar {
     fn new(pace: Pace) -> Self {
         let bar = ProgressBar::with_draw_target(Some(RESOLUTION), ProgressDrawTarget::stderr());
-        bar.set_style(style(pace.is_bounded()));
+        bar.set_style(style(&pace));
         Self { bar, pace }
     }
 
@@ -90,8 +90,8 @@ impl Bar {
 }
 
 /// The bar of a run with an end, the spinner of one without.
-fn style(bounded: bool) -> ProgressStyle {
-    let template = if bounded { WITH_END } else { ENDLESS };
+fn style(pace: &Pace) -> ProgressStyle {
+    let template = if pace.is_bounded() { WITH_END } else { ENDLESS };
     // Both templates parse, see the test.
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")

@@ -86,8 +86,9 @@ pub fn smoothing(args: Smoothing) -> Result<()> {
     ensure!(args.vocab >= 2, "--vocab {}: it must be at least 2", args.vocab);
     let name = |epsilon: f64| format!("ε = {epsilon}");
     let target = |&epsilon: &f64| {
+        let [right, other] = smoothed_target(epsilon, args.vocab);
         let points =
-            (0..10).map(|place| (f64::from(place), target(epsilon, args.vocab, place == 0)));
+            (0..10).map(|place| (f64::from(place), if place == 0 { right } else { other }));
         Series::new(name(epsilon), points.collect())
     };
     let loss = |&epsilon: &f64| {
@@ -110,17 +111,17 @@ pub fn smoothing(args: Smoothing) -> Result<()> {
     args.output.save(&Figure { charts: vec![targets, losses], columns: 2 })
 }
 
-/// The smoothed target's probability of the right piece, or of another.
-fn target(epsilon: f64, vocab: usize, right: bool) -> f64 {
+/// The smoothed target's probability of the right piece, and of each other.
+fn smoothed_target(epsilon: f64, vocab: usize) -> [f64; 2] {
     let share = epsilon / vocab as f64;
-    if right { 1.0 - epsilon + share } else { share }
+    [1.0 - epsilon + share, share]
 }
 
 /// The cross-entropy to the smoothed target of a prediction that gives the right piece `p` and the
 /// others the rest alike, above the least that any prediction has.
 fn smoothed_loss(epsilon: f64, vocab: usize, p: f64) -> f64 {
     let others = (vocab - 1) as f64;
-    let (right, other) = (target(epsilon, vocab, true), target(epsilon, vocab, false));
+    let [right, other] = smoothed_target(epsilon, vocab);
     let cross = |p: f64, q: f64| -right * p.ln() - others * other * q.ln();
     cross(p, (1.0 - p) / others) - cross(right, other)
 }
@@ -132,7 +133,8 @@ mod tests {
     #[test]
     fn the_smoothed_target_is_a_distribution() {
         for epsilon in [0.0, 0.1, 0.4] {
-            let sum = target(epsilon, 50, true) + 49.0 * target(epsilon, 50, false);
+            let [right, other] = smoothed_target(epsilon, 50);
+            let sum = right + 49.0 * other;
             assert!((sum - 1.0).abs() < 1e-12, "{epsilon} {sum}");
         }
     }
@@ -140,7 +142,7 @@ mod tests {
     #[test]
     fn the_least_loss_is_at_the_target_and_certainty_costs() {
         let loss = |p| smoothed_loss(0.1, 50, p);
-        let least = target(0.1, 50, true);
+        let [least, _] = smoothed_target(0.1, 50);
         assert!(loss(least).abs() < 1e-12);
         assert!(loss(least - 0.05) > 0.0 && loss(0.999) > loss(0.95));
     }

@@ -1,0 +1,65 @@
+//! From hypotheses to the lines of the output.
+
+use anyhow::Result;
+use burnformer_infer::{Alternative, FinishReason, Hypothesis, Translator};
+use serde_json::{Value, json};
+
+use super::Args;
+use crate::commands::token_ids::ids_to_line;
+use crate::output::Output;
+
+/// `hypotheses` with their texts: one, or as many as `--nbest` says. What a search found too few of is filled
+/// with its last, so that whoever counts lines stays in step.
+pub(super) fn alternatives(
+    args: &Args,
+    translator: &Translator,
+    hypotheses: Vec<Hypothesis>,
+) -> Vec<Alternative> {
+    let alternative = |hypothesis: Hypothesis| {
+        let text = match args.token_ids {
+            true => ids_to_line(&hypothesis.tokens),
+            false => translator.text_of(&hypothesis),
+        };
+        Alternative { text, hypothesis }
+    };
+    let mut all: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
+    let last = all.last().expect("a search returns at least one hypothesis").clone();
+    all.resize(args.nbest.unwrap_or(1), last);
+    all
+}
+
+/// Writes what line `number`, from 0, was translated to.
+pub(super) fn write(
+    args: &Args,
+    output: &mut Output,
+    number: usize,
+    alternatives: &[Alternative],
+) -> Result<()> {
+    if args.json {
+        let mut value = to_json(&alternatives[0]);
+        if args.nbest.is_some() {
+            value["n_best"] = alternatives.iter().map(to_json).collect();
+        }
+        return output.line(value);
+    }
+    if args.nbest.is_none() {
+        return output.line(&alternatives[0].text);
+    }
+    for Alternative { text, hypothesis } in alternatives {
+        output.line(format_args!("{number} ||| {text} ||| {:.4}", hypothesis.score))?;
+    }
+    Ok(())
+}
+
+fn to_json(Alternative { text, hypothesis }: &Alternative) -> Value {
+    let finish = match hypothesis.finish {
+        FinishReason::EndOfSentence => "end-of-sentence",
+        FinishReason::Limit => "limit",
+    };
+    json!({
+        "translation": text,
+        "score": hypothesis.score,
+        "tokens": hypothesis.tokens,
+        "finish": finish,
+    })
+}

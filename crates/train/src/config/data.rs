@@ -1,0 +1,100 @@
+//! The section `[data]`: which text is learned from, and which pairs of it.
+
+use std::path::PathBuf;
+
+use burnformer_data::{CleaningSettings, CorpusPaths, Utf8Policy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ConfigFileError;
+
+/// The corpora, and which of their sentence pairs are kept.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSettings {
+    /// The text to learn from: two texts (source, target) or one TSV text of `source<TAB>target`; plain, gzip or
+    /// zstd. Each is a file, a text inside the program (`embedded:tatoeba-de-en/train.de`) or a text in the folder
+    /// of the configuration file (`run:corpus/train.tsv`, where a run keeps what came through a pipe). An empty
+    /// list stands for the embedded German–English corpus (Tatoeba). `--train` sets it on the command line.
+    pub train: Vec<PathBuf>,
+    /// The text to validate on, given like `data.train`. An empty list means no validation, or the embedded
+    /// validation text if the training text is the embedded one. `--valid` sets it on the command line.
+    pub valid: Vec<PathBuf>,
+    /// The text that is translated and scored after training, given like `data.train`. An empty list means no
+    /// test, or the embedded test text if the training text is the embedded one. `--test` sets it on the
+    /// command line.
+    pub test: Vec<PathBuf>,
+    /// The folder that holds trained tokenisers and tokenised corpora, so that the next run on the same text
+    /// starts at once. It may be deleted at any time between runs. An empty path stands for the user's cache
+    /// folder (`$XDG_CACHE_HOME/burnformer`, usually `~/.cache/burnformer`); name another one where that disk
+    /// is small or slow.
+    pub cache: PathBuf,
+    /// The longest source sentence, in tokens, that is kept in the training text; at least 1. Longer sentences
+    /// cost memory and are often misaligned; raise it to learn from paragraphs.
+    pub max_source_len: usize,
+    /// The longest target sentence, in tokens, that is kept in the training text; at least 1.
+    pub max_target_len: usize,
+    /// Pairs of which one side has more than this many times the tokens of the other are dropped from the
+    /// training text, since they are rarely translations of each other; at least 1, or 0 to keep all pairs.
+    pub max_length_ratio: f64,
+    /// Whether a pair whose two texts occurred before is dropped from the training text. Switch it on for text
+    /// collected from the web; it costs 16 bytes of memory per pair while the text is prepared.
+    pub drop_duplicates: bool,
+    /// What to do with a line that is not valid UTF-8.
+    pub utf8: Utf8Policy,
+}
+
+impl Default for DataSettings {
+    fn default() -> Self {
+        let cleaning = CleaningSettings::default();
+        Self {
+            train: vec![],
+            valid: vec![],
+            test: vec![],
+            cache: PathBuf::new(),
+            max_source_len: cleaning.max_source_len,
+            max_target_len: cleaning.max_target_len,
+            max_length_ratio: cleaning.max_length_ratio.unwrap_or(0.0),
+            drop_duplicates: false,
+            utf8: Utf8Policy::Error,
+        }
+    }
+}
+
+impl DataSettings {
+    /// The keys that name texts, and what they name.
+    pub fn texts(&self) -> [(&'static str, &Vec<PathBuf>); 3] {
+        [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)]
+    }
+
+    /// The keys that name texts, and what they name, to be changed.
+    pub fn texts_mut(&mut self) -> [(&'static str, &mut Vec<PathBuf>); 3] {
+        let Self { train, valid, test, .. } = self;
+        [("data.train", train), ("data.valid", valid), ("data.test", test)]
+    }
+
+    /// The cleaning of training text under a token budget.
+    pub fn cleaning(&self, budget: usize) -> CleaningSettings {
+        CleaningSettings {
+            max_source_len: self.max_source_len,
+            max_target_len: self.max_target_len,
+            max_length_ratio: (self.max_length_ratio > 0.0).then_some(self.max_length_ratio),
+            drop_duplicates: self.drop_duplicates,
+            utf8: self.utf8,
+            budget: Some(budget),
+            keep_empty: false,
+        }
+    }
+}
+
+/// One or two paths as a corpus.
+///
+/// # Errors
+/// [`ConfigFileError::Paths`] for any other number.
+pub fn corpus_paths(key: &'static str, paths: &[PathBuf]) -> Result<CorpusPaths, ConfigFileError> {
+    match paths {
+        [source, target] => Ok(CorpusPaths::pair(source, target)),
+        [tsv] => Ok(CorpusPaths::tsv(tsv)),
+        _ => Err(ConfigFileError::Paths { key, found: paths.len() }),
+    }
+}
