@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
+use crate::conventions::{Conventions, OutputBias, Sinusoids};
 use crate::transformer::Transformer;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).
@@ -108,6 +109,9 @@ pub struct TransformerConfig {
     pub bos: u32,
     /// Id that closes a sentence.
     pub eos: u32,
+    /// Where the model departs from the paper as models of other systems do.
+    #[serde(default, skip_serializing_if = "Conventions::are_the_papers")]
+    pub conventions: Conventions,
 }
 
 /// A configuration that describes no model.
@@ -154,9 +158,16 @@ pub enum ConfigError {
         /// The width given.
         d_model: usize,
     },
-    /// A special id lies outside the vocabulary, or two are the same.
+    /// Sinusoids of which the last has a wavelength of its own need two pairs.
+    #[error("d_model is {d_model}; sinusoids \"halves_to_end\" need a width of at least 4")]
+    NarrowWidth {
+        /// The width given.
+        d_model: usize,
+    },
+    /// A special id lies outside the vocabulary, or closing is also padding or opening.
     #[error(
-        "special ids pad {pad}, bos {bos}, eos {eos} must differ and lie below both vocabulary sizes"
+        "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
+         and eos must differ from the others"
     )]
     SpecialIds {
         /// Padding id.
@@ -197,6 +208,9 @@ impl TransformerConfig {
         if self.positions == Positions::Sinusoidal && !self.d_model.is_multiple_of(2) {
             return Err(ConfigError::OddWidth { d_model: self.d_model });
         }
+        if self.conventions.sinusoids == Sinusoids::HalvesToEnd && self.d_model < 4 {
+            return Err(ConfigError::NarrowWidth { d_model: self.d_model });
+        }
         let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
         check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
     }
@@ -222,6 +236,10 @@ impl TransformerConfig {
             if value > limit {
                 return Err(ConfigError::TooLarge { field, value, limit });
             }
+        }
+        let (value, limit) = (self.conventions.position_offset, MOST_ROWS);
+        if value > limit {
+            return Err(ConfigError::TooLarge { field: "position_offset", value, limit });
         }
         Ok(())
     }
@@ -274,7 +292,11 @@ impl TransformerConfig {
             Positions::Learned => 2 * self.max_positions * d,
         };
         let vocabulary = self.sharing.rows([self.source_vocab, self.target_vocab]);
-        encoder + decoder + closing + positions + vocabulary * d
+        let output_bias = match self.conventions.output_bias {
+            OutputBias::None => 0,
+            OutputBias::PerPiece => self.target_vocab,
+        };
+        encoder + decoder + closing + positions + vocabulary * d + output_bias
     }
 }
 
@@ -283,7 +305,8 @@ impl TransformerConfig {
 ///
 /// # Errors
 /// [`ConfigError::SharedVocabularies`] if vocabularies of two sizes are to be one matrix,
-/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary or two are the same.
+/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or the closing one is also padding or opening.
+/// Padding may open targets, as in models that come from Marian: what opens one is never hidden and never predicted.
 pub fn check_vocabularies(
     sharing: EmbeddingSharing,
     [source_vocab, target_vocab]: [usize; 2],
@@ -294,7 +317,7 @@ pub fn check_vocabularies(
     }
     let vocab = source_vocab.min(target_vocab);
     let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
-    if !inside || pad == bos || pad == eos || bos == eos {
+    if !inside || pad == eos || bos == eos {
         return Err(ConfigError::SpecialIds { pad, bos, eos });
     }
     Ok(())
@@ -323,5 +346,32 @@ mod tests {
         assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
         assert!(matches!(error(|c| c.eos = c.bos), ConfigError::SpecialIds { .. }));
         assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon { .. }));
+        let far = error(|c| c.conventions.position_offset = usize::MAX);
+        assert!(matches!(far, ConfigError::TooLarge { field: "position_offset", .. }));
+        let narrow = |c: &mut TransformerConfig| {
+            c.d_model = 2;
+            c.conventions.sinusoids = Sinusoids::HalvesToEnd;
+        };
+        assert_eq!(error(narrow), ConfigError::NarrowWidth { d_model: 2 });
+    }
+
+    #[test]
+    fn the_papers_conventions_leave_no_trace_in_a_file() {
+        let paper = TransformerConfig::tiny(50);
+        let json = serde_json::to_value(&paper).unwrap();
+        assert!(json.get("conventions").is_none(), "{json}");
+        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), paper);
+        let conventions = Conventions { position_offset: 2, ..Conventions::default() };
+        let other = TransformerConfig { conventions, ..paper };
+        let json = serde_json::to_value(&other).unwrap();
+        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), other);
+    }
+
+    #[test]
+    fn padding_may_open_a_target_but_not_close_one() {
+        let ids =
+            |pad, bos, eos| check_vocabularies(EmbeddingSharing::All, [9, 9], [pad, bos, eos]);
+        assert_eq!(ids(8, 8, 0), Ok(()));
+        assert!(ids(0, 8, 0).is_err() && ids(8, 0, 0).is_err() && ids(9, 1, 0).is_err());
     }
 }

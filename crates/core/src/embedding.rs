@@ -2,6 +2,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_kernels::{Epilogue, PackedWeight, RandomKey, embedding};
 
+use crate::conventions::EmbeddingScale;
 use crate::init;
 use crate::linear::packed_for;
 use crate::precision::Precision;
@@ -15,6 +16,8 @@ pub struct TokenEmbedding {
     packed: Option<PackedWeight>,
     #[module(skip)]
     precision: Precision,
+    #[module(skip)]
+    scale: EmbeddingScale,
 }
 
 impl TokenEmbedding {
@@ -22,7 +25,17 @@ impl TokenEmbedding {
     pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
         let weight = init::normal([vocab, d_model], std, key, device);
-        Self { weight, packed: None, precision: Precision::Float32 }
+        Self {
+            weight,
+            packed: None,
+            precision: Precision::Float32,
+            scale: EmbeddingScale::SqrtWidth,
+        }
+    }
+
+    /// Multiplies rows by `scale` instead of √d_model.
+    pub fn with_scale(self, scale: EmbeddingScale) -> Self {
+        Self { scale, ..self }
     }
 
     /// The number of tokens in the vocabulary.
@@ -30,19 +43,26 @@ impl TokenEmbedding {
         self.weight.val().dims()[0]
     }
 
-    /// Looks up the row of each id and multiplies it by √d_model.
+    /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by √d_model, or by what
+    /// [`with_scale`](Self::with_scale) says.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
-        let scale = (weight.dims()[1] as f64).sqrt();
+        let scale = match self.scale {
+            EmbeddingScale::SqrtWidth => (weight.dims()[1] as f64).sqrt(),
+            EmbeddingScale::One => 1.0,
+        };
         embedding(weight, ids, scale)
     }
 
-    /// The tied output projection x·Eᵀ, where E is the embedding matrix (paper §3.4).
-    pub fn logits<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+    /// The tied output projection, x·Eᵀ + `bias`.
+    ///
+    /// # Shapes
+    /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
+    pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
         let weight = self.weight.val();
         let fast = packed_for(&self.packed, &weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, None, Epilogue::None))
-            .unwrap_or_else(|| self.precision.linear(x, weight, None))
+        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
+            .unwrap_or_else(|| self.precision.linear(x, weight, bias))
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see

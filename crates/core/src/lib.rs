@@ -42,6 +42,7 @@
 mod activation;
 mod attention;
 mod config;
+mod conventions;
 mod decoder;
 mod dropout;
 mod embedding;
@@ -73,6 +74,7 @@ pub use attention::{Attended, scaled_dot_product_attention};
 pub use config::{
     ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
 };
+pub use conventions::{Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids};
 pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
 pub use dropout::Dropout;
 pub use embedding::{TokenEmbedding, token_ids};

@@ -1,8 +1,11 @@
+use std::ops::Range;
+
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
 use crate::config::{Positions, TransformerConfig};
+use crate::conventions::Sinusoids;
 use crate::init;
 
 /// Positional encoding: adds a vector for each position to the embeddings (paper §3.5).
@@ -10,27 +13,44 @@ use crate::init;
 pub struct PositionalEncoding {
     /// The learned vectors, `[max_positions, d_model]`; `None` for sinusoids.
     pub weight: Option<Param<Tensor<2>>>,
+    #[module(skip)]
+    sinusoids: Sinusoids,
+    /// The position of the first token.
+    offset: usize,
 }
 
 impl PositionalEncoding {
     /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
-        Self { weight: None }
+        Self { weight: None, sinusoids: Sinusoids::Interleaved, offset: 0 }
     }
 
     /// Learned positions: a trained vector for each of `max_positions` positions. The initial values are normally
     /// distributed with standard deviation d_model^−½, a function of `key`.
     pub fn learned(max_positions: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
         let std = (d_model as f64).powf(-0.5);
-        Self { weight: Some(init::normal([max_positions, d_model], std, key, device)) }
+        let weight = init::normal([max_positions, d_model], std, key, device);
+        Self { weight: Some(weight), ..Self::sinusoidal() }
     }
 
-    /// The encoding with the `positions`, `max_positions` and `d_model` of `config`.
+    /// Lays sines and cosines out as `sinusoids` says; learned positions have none.
+    pub fn with_sinusoids(self, sinusoids: Sinusoids) -> Self {
+        Self { sinusoids, ..self }
+    }
+
+    /// Counts positions from `offset` instead of 0.
+    pub fn with_offset(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// The encoding of `config`'s `positions`, `max_positions`, `d_model` and `conventions`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        match config.positions {
+        let encoding = match config.positions {
             Positions::Sinusoidal => Self::sinusoidal(),
             Positions::Learned => Self::learned(config.max_positions, config.d_model, key, device),
-        }
+        };
+        let conventions = config.conventions;
+        encoding.with_sinusoids(conventions.sinusoids).with_offset(conventions.position_offset)
     }
 
     /// Adds the vectors of the positions `start..start + len` to `x`.
@@ -42,8 +62,12 @@ impl PositionalEncoding {
     /// If there are fewer than `start + len` learned positions; see [`limit`](Self::limit).
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
         let [len, d_model] = [x.dims()[D - 2], x.dims()[D - 1]];
+        let start = start + self.offset;
         let vectors = match &self.weight {
-            None => sinusoids(start, len, d_model, &x.device()),
+            None => {
+                let values = self.sinusoids.values(start..start + len, d_model);
+                Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
+            }
             Some(weight) => {
                 let known = weight.dims()[0];
                 let end = start + len;
@@ -56,7 +80,7 @@ impl PositionalEncoding {
 
     /// The number of learned positions; `None` for sinusoids, which have no limit.
     pub fn limit(&self) -> Option<usize> {
-        self.weight.as_ref().map(|weight| weight.dims()[0])
+        self.weight.as_ref().map(|weight| weight.dims()[0].saturating_sub(self.offset))
     }
 }
 
@@ -71,17 +95,41 @@ fn frequency(pair: usize, d_model: usize) -> f64 {
     (-(2.0 * pair as f64) / d_model as f64 * 10_000f64.ln()).exp()
 }
 
-/// The vectors of `len` positions from `start`, `[len, d_model]`.
-fn sinusoids(start: usize, len: usize, d_model: usize, device: &Device) -> Tensor<2> {
-    let frequencies: Vec<f64> = (0..d_model / 2).map(|pair| frequency(pair, d_model)).collect();
-    let mut values = Vec::with_capacity(len * d_model);
-    for position in start..start + len {
-        for frequency in &frequencies {
-            let (sin, cos) = (position as f64 * frequency).sin_cos();
-            values.extend([sin as f32, cos as f32]);
+impl Sinusoids {
+    /// The vectors of `positions`, `[positions, d_model]`, row after row. They are computed in float64 and then rounded.
+    ///
+    /// ```
+    /// use burnformer_core::Sinusoids;
+    ///
+    /// let position_1 = |sinusoids: Sinusoids| sinusoids.values(1..2, 4);
+    /// let [sin, cos] = [1f64.sin() as f32, 1f64.cos() as f32];
+    /// let [slow_sin, slow_cos] = [0.01f64.sin() as f32, 0.01f64.cos() as f32];
+    /// assert_eq!(position_1(Sinusoids::Interleaved), [sin, cos, slow_sin, slow_cos]);
+    /// assert_eq!(position_1(Sinusoids::Halves), [sin, slow_sin, cos, slow_cos]);
+    /// // Here the last wavelength is 10000 · 2π.
+    /// assert_eq!(position_1(Sinusoids::HalvesToEnd)[1], 0.0001f64.sin() as f32);
+    /// ```
+    pub fn values(self, positions: Range<usize>, d_model: usize) -> Vec<f32> {
+        let frequency = |pair| match self {
+            Self::Interleaved | Self::Halves => frequency(pair, d_model),
+            Self::HalvesToEnd => 10_000f64.powf(-(pair as f64) / (d_model as f64 / 2.0 - 1.0)),
+        };
+        let frequencies: Vec<f64> = (0..d_model / 2).map(frequency).collect();
+        let mut values = Vec::with_capacity(positions.len() * d_model);
+        for position in positions {
+            let pairs = frequencies.iter().map(|frequency| (position as f64 * frequency).sin_cos());
+            match self {
+                Self::Interleaved => {
+                    values.extend(pairs.flat_map(|(sin, cos)| [sin as f32, cos as f32]));
+                }
+                Self::Halves | Self::HalvesToEnd => {
+                    values.extend(pairs.clone().map(|(sin, _)| sin as f32));
+                    values.extend(pairs.map(|(_, cos)| cos as f32));
+                }
+            }
         }
+        values
     }
-    Tensor::from_data(TensorData::new(values, [len, d_model]), device)
 }
 
 #[cfg(test)]
@@ -119,9 +167,35 @@ mod tests {
 
     #[test]
     fn a_start_offset_continues_the_sequence() {
+        for sinusoids in [Sinusoids::Interleaved, Sinusoids::Halves, Sinusoids::HalvesToEnd] {
+            assert_eq!(sinusoids.values(5..9, 16), sinusoids.values(0..9, 16)[5 * 16..]);
+        }
+    }
+
+    #[test]
+    fn counting_from_two_is_starting_two_later() {
         let device = Device::default();
-        let all = sinusoids(0, 9, 16, &device);
-        let tail = sinusoids(5, 4, 16, &device);
-        tail.into_data().assert_eq(&all.slice([5..9, 0..16]).into_data(), true);
+        let x = Tensor::<3>::zeros([1, 4, 16], &device);
+        let later = PositionalEncoding::sinusoidal().forward(x.clone(), 2);
+        let own = PositionalEncoding::sinusoidal().with_offset(2).forward(x, 0);
+        own.into_data().assert_eq(&later.into_data(), true);
+    }
+
+    /// Position 3 of width 8 as `MarianSinusoidalPositionalEmbedding` of transformers 5.23 and Marian's
+    /// `sinusoidalPositionEmbeddings` compute it.
+    #[test]
+    fn halves_are_those_of_hugging_face_and_of_marian() {
+        let near = |own: &[f32], expected: [f64; 8]| {
+            let pairs = own.iter().zip(expected);
+            assert!(pairs.clone().all(|(&a, b)| (f64::from(a) - b).abs() < 1e-7), "{own:?}");
+        };
+        let of = |angles: [f64; 4]| {
+            let [a, b, c, d] = angles;
+            [a.sin(), b.sin(), c.sin(), d.sin(), a.cos(), b.cos(), c.cos(), d.cos()]
+        };
+        near(&Sinusoids::Halves.values(3..4, 8), of([3.0, 0.3, 0.03, 0.003]));
+        let third = 10_000f64.powf(-1.0 / 3.0);
+        let angles = [3.0, 3.0 * third, 3.0 * third * third, 3.0e-4];
+        near(&Sinusoids::HalvesToEnd.values(3..4, 8), of(angles));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::activation::Activation;
 use crate::config::{EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+use crate::conventions::Conventions;
 
 impl TransformerConfig {
     /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both languages.
@@ -29,6 +30,7 @@ impl TransformerConfig {
             pad: 0,
             bos: 1,
             eos: 2,
+            conventions: Conventions::default(),
         }
     }
 

@@ -1,9 +1,11 @@
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::RandomKey;
 
 use crate::config::EmbeddingSharing;
+use crate::conventions::{EmbeddingScale, OutputBias};
 use crate::embedding::TokenEmbedding;
+use crate::init;
 use crate::linear::Linear;
 use crate::precision::Precision;
 
@@ -22,6 +24,8 @@ pub struct SharedEmbeddings {
     pub target_embedding: Option<TokenEmbedding>,
     /// The output projection, without bias, if it has its own matrix.
     pub generator: Option<Linear>,
+    /// `[target_vocab]`, added to logits, where they have a bias.
+    pub output_bias: Option<Param<Tensor<1>>>,
 }
 
 impl SharedEmbeddings {
@@ -43,7 +47,29 @@ impl SharedEmbeddings {
             target_embedding: (!shared).then(|| embed(target_vocab, 2)),
             generator: untied
                 .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
+            output_bias: None,
         }
+    }
+
+    /// Multiplies embeddings by `scale` instead of √d_model.
+    pub fn with_scale(self, scale: EmbeddingScale) -> Self {
+        let scaled = |own: Option<TokenEmbedding>| own.map(|own| own.with_scale(scale));
+        Self {
+            embedding: scaled(self.embedding),
+            source_embedding: scaled(self.source_embedding),
+            target_embedding: scaled(self.target_embedding),
+            ..self
+        }
+    }
+
+    /// Adds a bias of zeros to logits if `bias` says so.
+    pub fn with_output_bias(self, bias: OutputBias, device: &Device) -> Self {
+        let [_, target_vocab] = self.vocabularies();
+        let zeros = match bias {
+            OutputBias::None => None,
+            OutputBias::PerPiece => Some(init::constant(0.0, target_vocab, device)),
+        };
+        Self { output_bias: zeros, ..self }
     }
 
     /// Number of tokens in the vocabularies of source and target.
@@ -63,9 +89,11 @@ impl SharedEmbeddings {
 
     /// Projects states to the target vocabulary: `[.., d_model]` → `[.., target_vocab]`.
     pub fn logits<const D: usize>(&self, states: Tensor<D>) -> Tensor<D> {
-        match &self.generator {
-            Some(generator) => generator.forward(states),
-            None => self.of_target().logits(states),
+        let bias = self.output_bias.as_ref().map(Param::val);
+        match (&self.generator, bias) {
+            (None, bias) => self.of_target().logits(states, bias),
+            (Some(generator), None) => generator.forward(states),
+            (Some(generator), Some(bias)) => generator.forward(states) + bias.unsqueeze(),
         }
     }
 

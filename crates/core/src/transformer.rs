@@ -3,6 +3,7 @@ use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::RandomKey;
 
 use crate::config::TransformerConfig;
+use crate::conventions::DecoderStart;
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
 use crate::encoder::Encoder;
@@ -27,6 +28,8 @@ pub struct Transformer {
     pub decoder: Decoder,
     dropout: Dropout,
     pad: u32,
+    #[module(skip)]
+    decoder_start: DecoderStart,
 }
 
 /// The encoded source, to which the decoder attends.
@@ -52,16 +55,20 @@ pub struct AttentionMaps {
 impl Transformer {
     pub(crate) fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
-        let vocabularies = [source_vocab, target_vocab];
+        let (vocabularies, conventions) = ([source_vocab, target_vocab], config.conventions);
+        // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
+        let embeddings = SharedEmbeddings::new(vocabularies, d_model, sharing, key, device);
         Self {
-            // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
-            embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
+            embeddings: embeddings
+                .with_scale(conventions.embedding_scale)
+                .with_output_bias(conventions.output_bias, device),
             source_position: PositionalEncoding::from_config(config, key.fold(4), device),
             target_position: PositionalEncoding::from_config(config, key.fold(5), device),
             encoder: Encoder::from_config(config, key.fold(6), device),
             decoder: Decoder::from_config(config, key.fold(7), device),
             dropout: Dropout::new(config.dropout),
             pad: config.pad,
+            decoder_start: conventions.decoder_start,
         }
     }
 
@@ -163,7 +170,10 @@ impl Transformer {
         mode: Mode,
         maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
-        let embedded = self.embeddings.target(tokens);
+        let mut embedded = self.embeddings.target(tokens);
+        if self.decoder_start == DecoderStart::Zero && cache.is_empty() {
+            embedded = with_first_zero(embedded);
+        }
         let x = self.target_position.forward(embedded, cache.len());
         let x = self.dropout.forward(x, mode.fold(2));
         self.decoder.forward(x, cache, mode.fold(3), maps)
@@ -172,5 +182,15 @@ impl Transformer {
     /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
     pub fn vocabularies(&self) -> [usize; 2] {
         self.embeddings.vocabularies()
+    }
+}
+
+/// `x` (`[rows, len, d_model]`) with zeros in the place of each row's first vector.
+fn with_first_zero(x: Tensor<3>) -> Tensor<3> {
+    let [rows, len, d_model] = x.dims();
+    let zeros = Tensor::zeros([rows, 1, d_model], &x.device());
+    match len {
+        1 => zeros,
+        _ => Tensor::cat(vec![zeros, x.slice([0..rows, 1..len, 0..d_model])], 1),
     }
 }

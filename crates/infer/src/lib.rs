@@ -80,7 +80,7 @@ pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Request, search};
-pub use settings::{GENERATION_FILE, Sampling, SearchSettings};
+pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
     Alternative, LONGEST_SENTENCE, LongSources, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE,
     TOKENIZER_FILE, TranslateOptions, Translation, Translator, load_settings, load_tokenizers,

@@ -12,6 +12,9 @@ pub enum LengthPenalty {
     /// log P / ((5 + n) / 6)^α for n tokens, with α ≥ 0: the paper's choice (§6.1) with α 0.6, from Wu et al.,
     /// 2016, equation 14. Larger α favours longer translations.
     Gnmt(f64),
+    /// log P / n^α for n tokens, with α ≥ 0, as in Hugging Face's transformers, Marian and CTranslate2; α 1 is
+    /// `average`.
+    Power(f64),
 }
 
 impl LengthPenalty {
@@ -21,6 +24,7 @@ impl LengthPenalty {
             Self::None => 1.0,
             Self::Average => n.max(1) as f64,
             Self::Gnmt(alpha) => length_penalty(n, alpha),
+            Self::Power(alpha) => (n.max(1) as f64).powf(alpha),
         }
     }
 }
@@ -51,5 +55,12 @@ mod tests {
     fn average_divides_by_the_tokens_and_none_by_one() {
         assert_eq!(LengthPenalty::Average.divisor(4), 4.0);
         assert_eq!(LengthPenalty::None.divisor(4), 1.0);
+    }
+
+    #[test]
+    fn a_power_of_the_tokens_is_average_at_one_and_none_at_zero() {
+        assert_eq!(LengthPenalty::Power(1.0).divisor(4), 4.0);
+        assert_eq!(LengthPenalty::Power(0.5).divisor(4), 2.0);
+        assert_eq!(LengthPenalty::Power(0.0).divisor(4), 1.0);
     }
 }

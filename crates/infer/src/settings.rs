@@ -46,9 +46,44 @@ pub struct SearchSettings {
     pub no_repeat_ngram: usize,
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
+    /// Which hypotheses a beam search closes, and when it stops, where systems differ.
+    #[serde(skip_serializing_if = "is_default")]
+    pub beam_rule: BeamRule,
+    /// What becomes of hypotheses that reach the length limit.
+    #[serde(skip_serializing_if = "is_default")]
+    pub at_limit: AtLimit,
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
     pub sampling: Option<Sampling>,
+}
+
+/// Which hypotheses a beam search closes, and when it stops, where systems differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BeamRule {
+    /// tensor2tensor's, after Wu et al., 2016: every `</s>` among the best 2k extensions closes a hypothesis, and the
+    /// search stops when no live hypothesis could displace a closed one even at the length limit.
+    #[default]
+    Gnmt,
+    /// That of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the best k extensions closes
+    /// a hypothesis, and the search stops when no live hypothesis, taken at its present length, is better than the worst of
+    /// k closed ones. What the limit cuts is ranked with what was closed.
+    Transformers,
+}
+
+/// What becomes of hypotheses that reach the length limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtLimit {
+    /// They end there, without `</s>`.
+    #[default]
+    Cut,
+    /// The last token they may have is `</s>`, which costs nothing: transformers' `forced_eos_token_id`.
+    Close,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// How tokens are drawn. Scores stay those of the model's own distribution.
@@ -80,6 +115,8 @@ impl Default for SearchSettings {
             max_length_extra: 50,
             no_repeat_ngram: 0,
             suppress: Vec::new(),
+            beam_rule: BeamRule::default(),
+            at_limit: AtLimit::default(),
             sampling: None,
         }
     }
@@ -142,9 +179,14 @@ impl SearchSettings {
         }
         let within = self.n_best <= self.width();
         check(within, "n_best", &self.n_best, "it cannot exceed beam_size; raise beam_size")?;
-        if let LengthPenalty::Gnmt(alpha) = self.length_penalty {
+        let exponent = match self.length_penalty {
+            LengthPenalty::Gnmt(alpha) => Some(("length_penalty.gnmt", alpha)),
+            LengthPenalty::Power(alpha) => Some(("length_penalty.power", alpha)),
+            LengthPenalty::None | LengthPenalty::Average => None,
+        };
+        if let Some((name, alpha)) = exponent {
             let good = alpha.is_finite() && alpha >= 0.0;
-            check(good, "length_penalty.gnmt", &alpha, "a number of at least 0 is needed")?;
+            check(good, name, &alpha, "a number of at least 0 is needed")?;
         }
         let factor = self.max_length_factor;
         let good = factor.is_finite() && factor >= 0.0;

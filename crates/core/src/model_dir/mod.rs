@@ -51,12 +51,24 @@ pub fn save<C: Seq2SeqConfig, M: Module>(
     config: &C,
     model: &M,
 ) -> Result<(), ModelDirError> {
+    save_parameters(dir, config, &named_parameters(model))
+}
+
+/// What [`save`] writes, of a model whose parameters are at hand by their names.
+///
+/// # Errors
+/// [`ModelDirError::Io`] if a file cannot be written.
+pub fn save_parameters<C: Seq2SeqConfig>(
+    dir: &Path,
+    config: &C,
+    parameters: &BTreeMap<String, TensorData>,
+) -> Result<(), ModelDirError> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
     let arch = config.architecture();
     let file = ConfigFile { format_version: FORMAT_VERSION, arch, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
-    write_tensors(&dir.join(WEIGHTS), &named_parameters(model))
+    write_tensors(&dir.join(WEIGHTS), parameters)
 }
 
 /// Reads the configuration in `dir`. Its architecture must be one that `C` describes.
@@ -90,16 +102,29 @@ pub fn load_config<C: Seq2SeqConfig>(dir: &Path) -> Result<C, ModelDirError> {
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn load<C: Seq2SeqConfig>(dir: &Path, device: &Device) -> Result<(C, C::Model), ModelDirError> {
-    let config: C = load_config(dir)?;
-    let path = dir.join(WEIGHTS);
-    let values = read_tensors(&path, &read_checked(dir, WEIGHTS)?)?;
-    check_size(&dir.join(CONFIG), &config, &values)?;
+    let (config, parameters) = load_parameters::<C>(dir)?;
     let model = config
         .init(0, device)
         .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
-    let model = with_parameters(model, values)
+    let path = dir.join(WEIGHTS);
+    let model = with_parameters(model, parameters)
         .map_err(|source| ModelDirError::Parameters { path, source })?;
     Ok((config, model))
+}
+
+/// Configuration and parameters of the model in `dir`, which is of an architecture that `C` describes, as they stand in
+/// the files: for programs that need no device. The parameters are as many numbers as the configuration says; their
+/// names and shapes are not checked.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn load_parameters<C: Seq2SeqConfig>(
+    dir: &Path,
+) -> Result<(C, BTreeMap<String, TensorData>), ModelDirError> {
+    let config: C = load_config(dir)?;
+    let parameters = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
+    check_size(&dir.join(CONFIG), &config, &parameters)?;
+    Ok((config, parameters))
 }
 
 /// Compares the number of parameters before memory for the model in the configuration is allocated.
@@ -123,8 +148,7 @@ fn check_size(
 pub fn parameter_shapes<C: Seq2SeqConfig>(
     dir: &Path,
 ) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
-    let tensors = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
-    check_size(&dir.join(CONFIG), &load_config::<C>(dir)?, &tensors)?;
+    let (_, tensors) = load_parameters::<C>(dir)?;
     Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 

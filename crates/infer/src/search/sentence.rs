@@ -8,7 +8,7 @@ use super::top::{Scored, select_top};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::SpecialIds;
-use crate::settings::{Sampling, SearchSettings};
+use crate::settings::{AtLimit, BeamRule, Sampling, SearchSettings};
 
 /// A hypothesis that may still grow.
 #[derive(Clone, Debug, Default)]
@@ -170,6 +170,11 @@ impl<'a> Sentence<'a> {
             self.extensions.push(extension((logits[token as usize], token)));
             return;
         }
+        if self.settings.at_limit == AtLimit::Close && self.is_last_step() {
+            let token = self.special.eos;
+            self.extensions.push(Extension { parent, token, log_prob: 0.0, total });
+            return;
+        }
         constrain(logits, &self.live[parent].tokens, self.settings, self.special);
         match &self.settings.sampling {
             Some(sampling) => {
@@ -197,15 +202,46 @@ impl<'a> Sentence<'a> {
         }
     }
 
+    /// Whether the token to come is the last that the limit allows.
+    fn is_last_step(&self) -> bool {
+        self.step + 1 >= self.limit
+    }
+
+    /// Whether the extension of this `rank` ends, and why.
+    fn end_of(&self, extension: Extension, rank: usize) -> Option<FinishReason> {
+        let closed = extension.token == self.special.eos;
+        let at_limit = self.rule() == BeamRule::Transformers && self.step >= self.limit;
+        match (closed, at_limit && rank < self.settings.width()) {
+            (true, _) => Some(FinishReason::EndOfSentence),
+            (false, true) => Some(FinishReason::Limit),
+            (false, false) => None,
+        }
+    }
+
+    /// The rule of the beam; sampling has none.
+    fn rule(&self) -> BeamRule {
+        match self.settings.sampling {
+            Some(_) => BeamRule::Gnmt,
+            None => self.settings.beam_rule,
+        }
+    }
+
     /// Divides the extensions into finished and live.
     fn divide(&mut self) {
         std::mem::swap(&mut self.live, &mut self.spare);
         self.continuations.clear();
         let mut lives = 0;
-        for i in 0..self.extensions.len() {
-            let extension = self.extensions[i];
-            if extension.token == self.special.eos {
-                self.finish(extension);
+        // From which rank on `</s>` closes nothing.
+        let closing = match self.rule() {
+            BeamRule::Gnmt => usize::MAX,
+            BeamRule::Transformers => self.settings.width(),
+        };
+        for rank in 0..self.extensions.len() {
+            let extension = self.extensions[rank];
+            if let Some(reason) = self.end_of(extension, rank) {
+                if rank < closing {
+                    self.finish(extension, reason);
+                }
             } else if lives < self.settings.width() {
                 self.keep(extension, lives);
                 lives += 1;
@@ -229,7 +265,7 @@ impl<'a> Sentence<'a> {
         self.continuations.push((row, extension.token));
     }
 
-    fn finish(&mut self, extension: Extension) {
+    fn finish(&mut self, extension: Extension, reason: FinishReason) {
         let parent = &self.spare[extension.parent];
         let ended = Live {
             tokens: [&parent.tokens[..], &[extension.token]].concat(),
@@ -237,7 +273,7 @@ impl<'a> Sentence<'a> {
             total: extension.total,
             sample: parent.sample,
         };
-        let finished = self.hypothesis(ended, FinishReason::EndOfSentence);
+        let finished = self.hypothesis(ended, reason);
         insert(&mut self.finished, finished, self.settings.width());
     }
 
@@ -250,7 +286,11 @@ impl<'a> Sentence<'a> {
     fn is_settled(&self) -> bool {
         let full = self.finished.len() >= self.settings.width();
         let worst = self.finished.last().map_or(f64::NEG_INFINITY, |worst| worst.score);
-        let best = self.live[0].total / self.settings.length_penalty.divisor(self.limit);
+        let length = match self.rule() {
+            BeamRule::Gnmt => self.limit,
+            BeamRule::Transformers => self.step,
+        };
+        let best = self.live[0].total / self.settings.length_penalty.divisor(length);
         self.settings.sampling.is_none() && full && worst >= best
     }
 

@@ -17,6 +17,8 @@ fn settings_out_of_range_are_refused_by_name() {
     assert_eq!(refused(|s| s.n_best = 0), "n_best");
     assert_eq!(refused(|s| s.n_best = 5), "n_best");
     assert_eq!(refused(|s| s.length_penalty = LengthPenalty::Gnmt(-1.0)), "length_penalty.gnmt");
+    let power = refused(|s| s.length_penalty = LengthPenalty::Power(f64::NAN));
+    assert_eq!(power, "length_penalty.power");
     assert_eq!(refused(|s| s.max_length_factor = f64::NAN), "max_length_factor");
     assert_eq!(refused(|s| s.max_length = Some(0)), "max_length");
     assert_eq!(refused(|s| (s.min_length, s.max_length) = (6, Some(5))), "min_length");
@@ -48,7 +50,9 @@ fn saved_settings_load_as_they_were() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(GENERATION_FILE);
     let settings = SearchSettings {
-        length_penalty: LengthPenalty::Average,
+        length_penalty: LengthPenalty::Power(1.5),
+        beam_rule: BeamRule::Transformers,
+        at_limit: AtLimit::Close,
         sampling: Some(Sampling { top_k: 5, ..Sampling::default() }),
         ..SearchSettings::default()
     };
@@ -69,4 +73,10 @@ fn what_a_file_leaves_out_has_its_default_and_unknown_keys_are_errors() {
     assert!(error.to_string().contains("beem_size"), "{error}");
     let missing = SearchSettings::load(&folder.path().join("none.json")).unwrap_err();
     assert!(matches!(missing, InferError::SettingsFile { .. }));
+}
+
+#[test]
+fn the_rules_of_other_systems_stand_in_a_file_only_where_they_are_set() {
+    let json = serde_json::to_string(&SearchSettings::default()).expect("plain data");
+    assert!(!json.contains("beam_rule") && !json.contains("at_limit"), "{json}");
 }

@@ -1,0 +1,77 @@
+//! Where the Transformers of other systems differ from the paper's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Choices in which other systems depart from the paper, so that their models give here what they give there.
+///
+/// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conventions {
+    /// How the sines and cosines of fixed positions are laid out.
+    pub sinusoids: Sinusoids,
+    /// The position of the first token; the paper counts from 0, M2M100 and NLLB from 2.
+    pub position_offset: usize,
+    /// What embeddings are multiplied by.
+    pub embedding_scale: EmbeddingScale,
+    /// What the decoder sees before the first token.
+    pub decoder_start: DecoderStart,
+    /// Whether logits have a bias.
+    pub output_bias: OutputBias,
+}
+
+impl Conventions {
+    /// Whether all of them are the paper's.
+    pub fn are_the_papers(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How the sines and cosines of fixed positions are laid out (paper §3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sinusoids {
+    /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)), as in the paper.
+    #[default]
+    Interleaved,
+    /// All sines, then all cosines, of the paper's wavelengths: PE(pos, i) = sin(pos / 10000^(2i/d)),
+    /// PE(pos, i + d/2) = cos(pos / 10000^(2i/d)), as in Hugging Face's `MarianMTModel`.
+    Halves,
+    /// All sines, then all cosines, with a last wavelength of exactly 10000 · 2π:
+    /// PE(pos, i) = sin(pos / 10000^(i/(d/2−1))) and so on, as in tensor2tensor, Marian, fairseq and M2M100.
+    HalvesToEnd,
+}
+
+/// What embeddings are multiplied by before positions are added (paper §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmbeddingScale {
+    /// √d_model, as in the paper.
+    #[default]
+    SqrtWidth,
+    /// One: embeddings are added as they are.
+    One,
+}
+
+/// What the decoder sees before the first token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecoderStart {
+    /// The embedding of the token that opens a target.
+    #[default]
+    Embedding,
+    /// A vector of zeros, whatever token opens the target, as in Marian.
+    Zero,
+}
+
+/// Whether logits have a bias.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputBias {
+    /// None, as in the paper.
+    #[default]
+    None,
+    /// One number for each piece of the target vocabulary, which starts at zero, as in Marian.
+    PerPiece,
+}
