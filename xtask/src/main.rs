@@ -27,7 +27,7 @@ use worker::Worker;
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 13] = [
+const FORWARDED: [Entry; 15] = [
     ("train", "train a model, or resume a run"),
     ("config", "explain the keys of configurations"),
     ("eval-bleu", "translate a test set and score it by BLEU"),
@@ -35,6 +35,8 @@ const FORWARDED: [Entry; 13] = [
     ("study", "train the variations of the paper's Table 3 and compare them"),
     ("score", "give the log-probability of known translations"),
     ("average", "average the weights of checkpoints"),
+    ("import", "make a model directory of another system's model"),
+    ("export", "write a model directory as another system has it"),
     ("inspect", "describe a model directory"),
     ("attention", "show what a model looks at, and align words"),
     ("plot", "draw the curves of runs, positions, the schedule"),

@@ -45,6 +45,10 @@ enum Command {
     Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
+    /// Make a model directory of a model of another system.
+    Import(commands::import::Args),
+    /// Write a model directory as a model of another system.
+    Export(commands::export::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
     /// Show what a model looks at: every layer and head, and word alignments.
@@ -85,6 +89,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Config(args) => commands::config::run(args),
         Command::Study(args) => commands::study::run(args),
         Command::Average(args) => commands::average::run(args),
+        Command::Import(args) => commands::import::run(args),
+        Command::Export(args) => commands::export::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),

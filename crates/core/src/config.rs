@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
-use crate::conventions::{Conventions, OutputBias, Sinusoids};
+use crate::conventions::{Conventions, OutputBias, Sinusoids, TargetHistory};
+use crate::ssru::Ssru;
 use crate::transformer::Transformer;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).
@@ -282,7 +283,11 @@ impl TransformerConfig {
         let feed_forward = linear(d, self.d_ff) + linear(self.d_ff, d);
         let norm = 2 * d;
         let encoder = self.encoder_layers * (attention + feed_forward + 2 * norm);
-        let decoder = self.decoder_layers * (2 * attention + feed_forward + 3 * norm);
+        let history = match self.conventions.target_history {
+            TargetHistory::SelfAttention => attention,
+            TargetHistory::Ssru => Ssru::parameter_count(d),
+        };
+        let decoder = self.decoder_layers * (history + attention + feed_forward + 3 * norm);
         let closing = match self.norm {
             NormPosition::Post => 0,
             NormPosition::Pre => 2 * norm,

@@ -19,6 +19,8 @@ pub struct Conventions {
     pub decoder_start: DecoderStart,
     /// Whether logits have a bias.
     pub output_bias: OutputBias,
+    /// How the decoder knows the target before a position.
+    pub target_history: TargetHistory,
 }
 
 impl Conventions {
@@ -74,4 +76,15 @@ pub enum OutputBias {
     None,
     /// One number for each piece of the target vocabulary, which starts at zero, as in Marian.
     PerPiece,
+}
+
+/// How the decoder knows the target before a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetHistory {
+    /// By self-attention, as in the paper.
+    #[default]
+    SelfAttention,
+    /// By a recurrent unit, [`Ssru`](crate::Ssru), as in Marian's student models.
+    Ssru,
 }

@@ -3,6 +3,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{KvCache, RandomKey};
 
 use crate::config::TransformerConfig;
+use crate::conventions::TargetHistory;
 use crate::encoder::closing_norm;
 use crate::feed_forward::PositionWiseFeedForward;
 use crate::mask::{look_ahead_mask, window_mask};
@@ -11,6 +12,7 @@ use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
+use crate::ssru::{Ssru, SsruState};
 use crate::transformer::{AttentionMaps, Memory};
 use crate::window::{SelfAttentionMask, Window};
 
@@ -18,9 +20,11 @@ use crate::window::{SelfAttentionMask, Window};
 /// feed-forward network.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
-    /// Self-attention over the target positions so far.
-    pub self_attention: MultiHeadAttention,
-    /// Layer normalisation of the self-attention.
+    /// Self-attention over the target positions so far; `None` where a recurrent unit stands in its place.
+    pub self_attention: Option<MultiHeadAttention>,
+    /// The recurrent unit over the target positions so far, in the place of self-attention.
+    pub ssru: Option<Ssru>,
+    /// Layer normalisation of the self-attention, or of the recurrent unit.
     pub self_attention_norm: LayerNorm,
     /// Cross-attention over the encoded source.
     pub cross_attention: MultiHeadAttention,
@@ -38,6 +42,8 @@ pub struct DecoderLayer {
 pub struct LayerCache {
     /// Keys and values of the target so far; with an attention window, only of the positions within it.
     pub target: KvCache,
+    /// The state of the recurrent unit, where one stands in the place of self-attention.
+    pub recurrent: SsruState,
     /// Keys and values of the source, `[sentences, source_len, heads·d]`.
     pub source: KeyValues,
 }
@@ -70,7 +76,10 @@ impl DecoderCache {
     /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
     /// sentence.
     pub fn select_rows(&mut self, rows: &[usize]) {
-        self.layers.iter_mut().for_each(|layer| layer.target.select(rows));
+        for layer in &mut self.layers {
+            layer.target.select(rows);
+            layer.recurrent.select(rows);
+        }
     }
 
     /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
@@ -98,7 +107,8 @@ impl DecoderLayer {
         let d_model = self_attention.d_model();
         let norm = || LayerNorm::new(d_model, LayerNorm::EPSILON, device);
         Self {
-            self_attention,
+            self_attention: Some(self_attention),
+            ssru: None,
             self_attention_norm: norm(),
             cross_attention,
             cross_attention_norm: norm(),
@@ -111,10 +121,13 @@ impl DecoderLayer {
     /// A layer with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
+        let recurrent = config.conventions.target_history == TargetHistory::Ssru;
+        let attention = |place| MultiHeadAttention::from_config(config, key.fold(place), device);
         Self {
-            self_attention: MultiHeadAttention::from_config(config, key.fold(0), device),
+            self_attention: (!recurrent).then(|| attention(0)),
+            ssru: recurrent.then(|| Ssru::new(config.d_model, key.fold(3), device)),
             self_attention_norm: norm(),
-            cross_attention: MultiHeadAttention::from_config(config, key.fold(1), device),
+            cross_attention: attention(1),
             cross_attention_norm: norm(),
             feed_forward: PositionWiseFeedForward::from_config(config, key.fold(2), device),
             feed_forward_norm: norm(),
@@ -124,7 +137,8 @@ impl DecoderLayer {
 
     /// An empty cache for decoding from the encoded source `memory`, `[sentences, source_len, d_model]`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
-        LayerCache { target: KvCache::new(), source: self.cross_attention.key_values(memory) }
+        let source = self.cross_attention.key_values(memory);
+        LayerCache { target: KvCache::new(), recurrent: SsruState::default(), source }
     }
 
     /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
@@ -145,18 +159,13 @@ impl DecoderLayer {
     ) -> Tensor<3> {
         let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let new = self.self_attention.key_values(x.clone());
-            cache.target.append(new.key.clone(), new.value.clone());
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
-            match mask {
-                SelfAttentionMask::Dense(mask) => {
-                    let (past, mask) = (&cache.target, mask.clone());
-                    self.self_attention.attend_history(x, past, mask, mode.fold(1), record)
+            match (&self.self_attention, &self.ssru) {
+                (Some(attention), _) => {
+                    attend_target(attention, x, &mut cache.target, mask, mode.fold(1), record)
                 }
-                // Blocks are used only for a whole target, so the cache holds no earlier positions.
-                SelfAttentionMask::Blocks(_) => {
-                    self.self_attention.attend_self(x, new, mask, mode.fold(1), record)
-                }
+                (None, Some(ssru)) => ssru.forward(x, &mut cache.recurrent),
+                (None, None) => panic!("the layer has neither self-attention nor a recurrent unit"),
             }
         });
         let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
@@ -176,6 +185,26 @@ impl DecoderLayer {
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
             self.feed_forward.forward(x, mode.fold(5))
         })
+    }
+}
+
+/// Self-attention of new target positions `x` to those in `cache`, to which they are added, and to each other.
+fn attend_target(
+    attention: &MultiHeadAttention,
+    x: Tensor<3>,
+    cache: &mut KvCache,
+    mask: &SelfAttentionMask,
+    mode: Mode,
+    record: Option<&mut Vec<Tensor<4>>>,
+) -> Tensor<3> {
+    let new = attention.key_values(x.clone());
+    cache.append(new.key.clone(), new.value.clone());
+    match mask {
+        SelfAttentionMask::Dense(mask) => {
+            attention.attend_history(x, cache, mask.clone(), mode, record)
+        }
+        // Blocks are used only for a whole target, so the cache holds no earlier positions.
+        SelfAttentionMask::Blocks(_) => attention.attend_self(x, new, mask, mode, record),
     }
 }
 
@@ -245,7 +274,8 @@ impl Decoder {
     /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self) {
         for layer in &mut self.layers {
-            layer.self_attention.pack();
+            layer.self_attention.iter_mut().for_each(MultiHeadAttention::pack);
+            layer.ssru.iter_mut().for_each(Ssru::pack);
             layer.cross_attention.pack();
             layer.feed_forward.pack();
         }
@@ -254,7 +284,8 @@ impl Decoder {
     /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         for layer in &mut self.layers {
-            layer.self_attention.set_precision(precision);
+            layer.self_attention.iter_mut().for_each(|own| own.set_precision(precision));
+            layer.ssru.iter_mut().for_each(|own| own.set_precision(precision));
             layer.cross_attention.set_precision(precision);
             layer.feed_forward.set_precision(precision);
         }

@@ -61,6 +61,7 @@ mod random;
 mod residual;
 mod seq2seq;
 mod shared_embeddings;
+mod ssru;
 mod transformer;
 mod window;
 
@@ -74,7 +75,9 @@ pub use attention::{Attended, scaled_dot_product_attention};
 pub use config::{
     ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
 };
-pub use conventions::{Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids};
+pub use conventions::{
+    Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, TargetHistory,
+};
 pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
 pub use dropout::Dropout;
 pub use embedding::{TokenEmbedding, token_ids};
@@ -94,6 +97,7 @@ pub use random::Mode;
 pub use residual::ResidualNorm;
 pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 pub use shared_embeddings::SharedEmbeddings;
+pub use ssru::{Ssru, SsruState};
 pub use transformer::{AttentionMaps, Memory, Transformer};
 pub use window::{SelfAttentionMask, Window, WindowBlocks, window_attention};
 

@@ -7,6 +7,7 @@ use burn::tensor::{Device, Int, Tensor};
 use serde::Serialize;
 
 use crate::config::{ConfigError, TransformerConfig};
+use crate::conventions::TargetHistory;
 use crate::decoder::DecoderCache;
 use crate::precision::Precision;
 use crate::random::Mode;
@@ -211,7 +212,11 @@ impl Seq2SeqConfig for TransformerConfig {
         let seen = |keys: usize| self.attention_window.map_or(keys, |r| keys.min(2 * r + 1));
         let feed_forward = 2 * d_model * d_ff;
         let encoder = 2 * pair + width * seen(source) + feed_forward;
-        let decoder = 3 * pair + width * (seen(target) + source) + feed_forward;
+        let history = match self.conventions.target_history {
+            TargetHistory::SelfAttention => 2 * pair + width * seen(target),
+            TargetHistory::Ssru => 2 * d_model * d_model,
+        };
+        let decoder = history + pair + width * source + feed_forward;
         // Each decoder layer also projects keys and values of every source position.
         [self.encoder_layers * encoder + self.decoder_layers * pair, self.decoder_layers * decoder]
     }
@@ -226,7 +231,12 @@ impl Seq2SeqConfig for TransformerConfig {
         let feed_forward = self.d_model + self.d_ff;
         let residual = 2 * self.d_model;
         let encoder = attention(source) + feed_forward + 2 * residual;
-        let decoder = attention(target) + attention(source) + feed_forward + 3 * residual;
+        let history = match self.conventions.target_history {
+            TargetHistory::SelfAttention => attention(target),
+            // The input, both products, the gate, its complement, the cell and the output.
+            TargetHistory::Ssru => 7 * self.d_model,
+        };
+        let decoder = history + attention(source) + feed_forward + 3 * residual;
         [self.encoder_layers * encoder, self.decoder_layers * decoder]
     }
 }

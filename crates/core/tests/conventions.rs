@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
-    Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias, Transformer,
-    TransformerConfig, named_gradients, named_parameters, with_parameters,
+    Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias, TargetHistory,
+    Transformer, TransformerConfig, named_gradients, named_parameters, with_parameters,
 };
 
 fn config(conventions: Conventions) -> TransformerConfig {
@@ -85,5 +85,33 @@ fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
         let loss = model.forward(source, target, Mode::training(0, 0)).sum();
         let gradients = named_gradients(&model, &loss.backward());
         assert!(gradients["output_bias"].iter::<f32>().all(|g| g == 2.0), "{sharing:?}");
+    }
+}
+
+#[test]
+fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
+    let history = Conventions { target_history: TargetHistory::Ssru, ..Conventions::default() };
+    let config = config(history);
+    let model = config.init(1, &Device::default()).unwrap();
+    let whole = logits(&model, [1, 8, 9, 4]);
+    let device = Device::default();
+    let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
+    let mut cache = model.start_decoding(&model.encode(source, Mode::Inference));
+    for (place, token) in [1, 8, 9, 4].into_iter().enumerate() {
+        let step = model.decode_step(Tensor::from_ints([[token]], &device), &mut cache);
+        let expected = whole.clone().slice([0..1, place..place + 1, 0..20]).reshape([1, 20]);
+        let worst: f32 = (step - expected).abs().max().into_scalar();
+        assert!(worst < 1e-5, "{place}: {worst}");
+    }
+    let device = device.autodiff();
+    let model = config.init(1, &device).unwrap();
+    let count: usize = named_parameters(&model).values().map(TensorData::num_elements).sum();
+    assert_eq!(config.parameter_count(), count);
+    let ids = |ids: [i32; 3]| Tensor::<2, Int>::from_ints([ids], &device);
+    let logits = model.forward(ids([5, 6, 2]), ids([1, 8, 9]), Mode::training(0, 0));
+    let gradients = named_gradients(&model, &(logits.clone() * logits).sum().backward());
+    for name in ["candidate.weight", "gate.weight", "gate.bias"] {
+        let gradient = &gradients[&format!("decoder.layers.0.ssru.{name}")];
+        assert!(gradient.iter::<f32>().any(|g| g.abs() > 1e-6), "{name}");
     }
 }

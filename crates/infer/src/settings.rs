@@ -47,10 +47,8 @@ pub struct SearchSettings {
     /// The ids of tokens that are never generated, besides padding and `<s>`.
     pub suppress: Vec<u32>,
     /// Which hypotheses a beam search closes, and when it stops, where systems differ.
-    #[serde(skip_serializing_if = "is_default")]
     pub beam_rule: BeamRule,
     /// What becomes of hypotheses that reach the length limit.
-    #[serde(skip_serializing_if = "is_default")]
     pub at_limit: AtLimit,
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
@@ -80,10 +78,6 @@ pub enum AtLimit {
     Cut,
     /// The last token they may have is `</s>`, which costs nothing: transformers' `forced_eos_token_id`.
     Close,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// How tokens are drawn. Scores stay those of the model's own distribution.

@@ -6,6 +6,8 @@ pub mod bench;
 pub mod config;
 pub mod devices;
 pub mod eval_bleu;
+pub mod export;
+pub mod import;
 pub mod inspect;
 pub mod plot;
 pub mod score;

@@ -74,9 +74,3 @@ fn what_a_file_leaves_out_has_its_default_and_unknown_keys_are_errors() {
     let missing = SearchSettings::load(&folder.path().join("none.json")).unwrap_err();
     assert!(matches!(missing, InferError::SettingsFile { .. }));
 }
-
-#[test]
-fn the_rules_of_other_systems_stand_in_a_file_only_where_they_are_set() {
-    let json = serde_json::to_string(&SearchSettings::default()).expect("plain data");
-    assert!(!json.contains("beam_rule") && !json.contains("at_limit"), "{json}");
-}

@@ -1,0 +1,30 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use burnformer_interop::{Format, Package};
+
+use super::import::format;
+use crate::output::say;
+
+/// Arguments of `export`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The format to write
+    #[arg(value_parser = format())]
+    format: Format,
+    /// The model directory
+    #[arg(long, short)]
+    model: PathBuf,
+    /// The new folder
+    #[arg(long, short)]
+    out: PathBuf,
+}
+
+/// Writes a model directory as another system has it.
+pub fn run(args: Args) -> Result<()> {
+    let package = Package::load(&args.model)?;
+    args.format.write(&package, &args.out)?;
+    let (from, to) = (args.model.display(), args.out.display());
+    say(format_args!("{}: {from} written to {to}", args.format));
+    Ok(())
+}

@@ -1,0 +1,122 @@
+use burn::module::Module;
+use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use burnformer_kernels::RandomKey;
+
+use crate::linear::Linear;
+use crate::precision::Precision;
+
+/// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and Back*: what stands in
+/// the place of a decoder's self-attention in Marian's student models, such as those of Firefox.
+///
+/// c = σ(f) ⊙ c₋₁ + (1 − σ(f)) ⊙ W·x with f = W_f·x + b_f; the output is max(0, c). A step costs two products, however
+/// long the target is.
+#[derive(Module, Debug)]
+pub struct Ssru {
+    /// W: `d_model → d_model`, without bias.
+    pub candidate: Linear,
+    /// W_f and b_f: `d_model → d_model`.
+    pub gate: Linear,
+}
+
+/// The cell c of each hypothesis after the positions decoded so far, `[rows, 1, d_model]`; nothing before the first.
+#[derive(Clone, Debug, Default)]
+pub struct SsruState(Option<Tensor<3>>);
+
+impl SsruState {
+    /// Row i continues the hypothesis that was in row `rows[i]`.
+    pub fn select(&mut self, rows: &[usize]) {
+        if let Some(cell) = &mut self.0 {
+            let ids: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
+            let ids = TensorData::new(ids, [rows.len()]);
+            let ids = Tensor::<1, Int>::from_data(ids, &cell.device());
+            *cell = cell.clone().select(0, ids);
+        }
+    }
+}
+
+impl Ssru {
+    /// A unit over `d_model` features; its initial weights are a function of `key`.
+    pub fn new(d_model: usize, key: RandomKey, device: &Device) -> Self {
+        Self {
+            candidate: Linear::without_bias(d_model, d_model, key.fold(0), device),
+            gate: Linear::new(d_model, d_model, key.fold(1), device),
+        }
+    }
+
+    /// The number of parameters of a unit over `d_model` features.
+    pub fn parameter_count(d_model: usize) -> usize {
+        2 * d_model * d_model + d_model
+    }
+
+    /// Continues `state` by the positions of `x`, one after the other.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, new_len, d_model]` → the same
+    pub fn forward(&self, x: Tensor<3>, state: &mut SsruState) -> Tensor<3> {
+        let [rows, len, d_model] = x.dims();
+        let keep = activation::sigmoid(self.gate.forward(x.clone()));
+        let new = (keep.clone().neg() + 1.0) * self.candidate.forward(x);
+        let start = || Tensor::zeros([rows, 1, d_model], &new.device());
+        let mut cell = state.0.take().unwrap_or_else(start);
+        let mut cells = Vec::with_capacity(len);
+        for place in 0..len {
+            let at = |x: &Tensor<3>| x.clone().slice([0..rows, place..place + 1, 0..d_model]);
+            cell = at(&keep) * cell + at(&new);
+            cells.push(cell.clone());
+        }
+        state.0 = Some(cell);
+        activation::relu(Tensor::cat(cells, 1))
+    }
+
+    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    pub fn pack(&mut self) {
+        self.candidate.pack();
+        self.gate.pack();
+    }
+
+    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.candidate.set_precision(precision);
+        self.gate.set_precision(precision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, for one feature: W 2, W_f 1, b_f 0.5.
+    #[test]
+    fn the_cell_forgets_by_its_gate_and_the_output_is_never_negative() {
+        let device = Device::default();
+        let mut unit = Ssru::new(1, RandomKey::new(1), &device);
+        let weight = |x: f32| burn::module::Param::from_tensor(Tensor::from_floats([[x]], &device));
+        unit.candidate.weight = weight(2.0);
+        unit.gate.weight = weight(1.0);
+        let bias = Tensor::<1>::from_floats([0.5], &device);
+        unit.gate.bias = Some(burn::module::Param::from_tensor(bias));
+        let inputs = [1.0f32, -3.0, 0.5];
+        let x = Tensor::<1>::from_floats(inputs, &device).reshape([1, 3, 1]);
+        let own = unit.forward(x, &mut SsruState::default()).into_data();
+        let mut cell = 0.0;
+        for (x, own) in inputs.into_iter().zip(own.iter::<f32>()) {
+            let keep = 1.0 / (1.0 + (-(x + 0.5)).exp());
+            cell = keep * cell + (1.0 - keep) * 2.0 * x;
+            assert!((own - cell.max(0.0)).abs() < 1e-6, "{own} {cell}");
+        }
+    }
+
+    #[test]
+    fn steps_and_chosen_rows_continue_what_they_were() {
+        let device = Device::default();
+        let unit = Ssru::new(4, RandomKey::new(1), &device);
+        let values = RandomKey::new(2).normal(2 * 5 * 4);
+        let x = Tensor::<3>::from_data(TensorData::new(values, [2, 5, 4]), &device);
+        let whole = unit.forward(x.clone(), &mut SsruState::default());
+        let mut state = SsruState::default();
+        unit.forward(x.clone().slice([0..2, 0..2, 0..4]), &mut state);
+        state.select(&[1]);
+        let rest = unit.forward(x.slice([1..2, 2..5, 0..4]), &mut state);
+        rest.into_data().assert_eq(&whole.slice([1..2, 2..5, 0..4]).into_data(), true);
+    }
+}

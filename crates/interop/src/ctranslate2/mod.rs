@@ -1,0 +1,327 @@
+//! Model directories of CTranslate2.
+
+mod binary;
+mod layers;
+mod vocabulary;
+mod write;
+
+use std::io::Read;
+use std::path::Path;
+
+use burnformer_core::{
+    Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
+    OutputBias, Positions, Sinusoids, TransformerConfig,
+};
+use burnformer_infer::{LengthPenalty, SearchSettings};
+use serde::Deserialize;
+
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, read_file, read_if_there};
+use crate::package::Package;
+use crate::padding;
+use crate::tensors::{Tensor, Tensors};
+use binary::Binary;
+use vocabulary::Vocabularies;
+
+pub(crate) use write::{Quantisation, write};
+
+const WEIGHTS: &str = "model.bin";
+const CONFIG: &str = "config.json";
+/// Numbers of the activations (`ctranslate2/specs/common_spec.py`).
+const ACTIVATIONS: [(u8, Activation); 3] =
+    [(0, Activation::Relu), (2, Activation::Silu), (3, Activation::Gelu)];
+/// How far positions in a file may be from the computed ones, which float16 rounds.
+const POSITION_TOLERANCE: f32 = 2e-3;
+
+/// Whether `dir` looks like a model of CTranslate2.
+pub(crate) fn is_there(dir: &Path) -> bool {
+    // A file of Marian of this name begins with a 1 of 64 bits.
+    let begins = |path: &Path| {
+        let mut bytes = [0; 4];
+        std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).map(|()| bytes)
+    };
+    begins(&dir.join(WEIGHTS)).is_ok_and(|bytes| bytes != 1u32.to_le_bytes())
+}
+
+/// The keys of `config.json` that matter, with CTranslate2's defaults.
+#[derive(Deserialize)]
+#[serde(default)]
+struct Config {
+    unk_token: String,
+    bos_token: String,
+    eos_token: String,
+    decoder_start_token: Option<String>,
+    add_source_bos: bool,
+    add_source_eos: bool,
+    layer_norm_epsilon: Option<f64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            unk_token: "<unk>".into(),
+            bos_token: "<s>".into(),
+            eos_token: "</s>".into(),
+            decoder_start_token: Some("<s>".into()),
+            add_source_bos: false,
+            add_source_eos: false,
+            layer_norm_epsilon: None,
+        }
+    }
+}
+
+/// Reads the model in the folder `dir`.
+///
+/// # Errors
+/// An [`InteropError`] that names the file, and the variable or key, and what to do.
+pub(crate) fn read(dir: &Path) -> Result<Package> {
+    let path = dir.join(CONFIG);
+    let settings: Config = match read_if_there(&path)? {
+        Some(bytes) => parse_json(&path, &bytes)?,
+        None => Config::default(),
+    };
+    if settings.add_source_bos || !settings.add_source_eos {
+        let what = "a source that does not end in </s> alone (add_source_bos, add_source_eos)";
+        let remedy = "models of Marian and OPUS-MT have add_source_eos = true";
+        return Err(InteropError::unsupported(&path, what, remedy));
+    }
+    let vocabularies = Vocabularies::read(dir)?;
+    let path = dir.join(WEIGHTS);
+    let bytes = read_file(&path)?;
+    let mut file = Binary::read(&path, &bytes)?;
+    let mut config = shape(&path, &file, &settings, &vocabularies)?;
+    let mut weights = layers::read(&mut file, &config)?;
+    let sharing = embeddings(&mut file, &config, &mut weights)?;
+    config.sharing = sharing;
+    positions(&path, &mut file, &mut config, &mut weights)?;
+    let config_pad = config.pad;
+    let mut package = Package {
+        config,
+        weights,
+        search: search(),
+        texts: vocabularies.files(dir, config_pad)?,
+        remarks: Vec::new(),
+    };
+    if !vocabularies.has_padding() {
+        padding::append(&mut package);
+    }
+    let config = &package.config;
+    config.validate().map_err(|source| InteropError::Config { path, source })?;
+    Ok(package)
+}
+
+/// CTranslate2's own defaults.
+fn search() -> SearchSettings {
+    SearchSettings {
+        beam_size: 2,
+        min_length: 1,
+        length_penalty: LengthPenalty::Power(1.0),
+        max_length: Some(256),
+        max_length_factor: 0.0,
+        max_length_extra: 256,
+        ..SearchSettings::default()
+    }
+}
+
+/// The configuration, but for what depends on the values of weights.
+fn shape(
+    path: &Path,
+    file: &Binary,
+    settings: &Config,
+    vocabularies: &Vocabularies,
+) -> Result<TransformerConfig> {
+    let [source_vocab, d_model] = file.shape("encoder/embeddings_0/weight")?;
+    let [target_vocab, _] = file.shape("decoder/embeddings/weight")?;
+    let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
+    vocabularies.check([source_vocab, target_vocab])?;
+    refuse_options(path, file)?;
+    let heads = both_sides(path, file, "num_heads")?.max(1.0) as usize;
+    let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
+    let eos = vocabularies.id(&settings.eos_token)?;
+    let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
+    let bos = match &settings.decoder_start_token {
+        Some(token) if !zero_start => vocabularies.id(token)?,
+        _ => pad,
+    };
+    Ok(TransformerConfig {
+        source_vocab,
+        target_vocab,
+        d_model,
+        heads,
+        d_k: d_model / heads,
+        d_v: d_model / heads,
+        d_ff,
+        encoder_layers: layers::count(file, "encoder"),
+        decoder_layers: layers::count(file, "decoder"),
+        norm: match both_sides(path, file, "pre_norm")? != 0.0 {
+            true => NormPosition::Pre,
+            false => NormPosition::Post,
+        },
+        layer_norm_eps: settings.layer_norm_epsilon.unwrap_or(1e-5),
+        activation: activation(path, both_sides(path, file, "activation")?)?,
+        pad,
+        bos,
+        eos,
+        conventions: Conventions {
+            embedding_scale: embedding_scale(path, file, d_model)?,
+            decoder_start: if zero_start { DecoderStart::Zero } else { DecoderStart::Embedding },
+            output_bias: match file.has("decoder/projection/bias") {
+                true => OutputBias::PerPiece,
+                false => OutputBias::None,
+            },
+            ..Conventions::default()
+        },
+        ..TransformerConfig::base(target_vocab)
+    })
+}
+
+/// The number `name`, which encoder and decoder must have alike.
+fn both_sides(path: &Path, file: &Binary, name: &str) -> Result<f32> {
+    let [encoder, decoder] =
+        ["encoder", "decoder"].map(|side| file.scalar(&format!("{side}/{name}")));
+    match (encoder, decoder) {
+        (Some(encoder), Some(decoder)) if encoder == decoder => Ok(encoder),
+        (None, _) => Err(file.missing(&format!("encoder/{name}"))),
+        _ => {
+            let what = format!("{name} of which encoder and decoder differ");
+            Err(InteropError::unsupported(path, what, "both must have the same"))
+        }
+    }
+}
+
+fn activation(path: &Path, number: f32) -> Result<Activation> {
+    let found = ACTIVATIONS.into_iter().find(|&(known, _)| f32::from(known) == number);
+    let known = "known are ReLU, SiLU and exact GELU";
+    let what = || format!("activation {number}");
+    found.map(|(_, own)| own).ok_or_else(|| InteropError::unsupported(path, what(), known))
+}
+
+/// Options of other models than plain Transformers.
+fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
+    let flags = [
+        "decoder/alibi",
+        "decoder/scale_outputs",
+        "decoder/final_logit_softcapping",
+        "encoder/multi_query_attention",
+        "encoder/embeddings_1/weight",
+        "encoder/layernorm_embedding/gamma",
+        "decoder/layernorm_embedding/gamma",
+        "decoder/project_in/weight",
+        "encoder/layer_0/ffn/linear_0_noact/weight",
+        "encoder/layer_0/self_attention/relative_position_keys",
+        "encoder/layer_0/self_attention/relative_attention_bias",
+        "encoder/layer_0/self_attention/rotary_dim",
+    ];
+    let set = |name: &&str| file.has(name) && file.scalar(name) != Some(0.0);
+    match flags.into_iter().find(set) {
+        Some(name) => {
+            let remedy = "only encoder-decoders like those of Marian can be read";
+            Err(InteropError::unsupported(path, format!("the option {name}"), remedy))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What embeddings are multiplied by: a number, or whether it is √d_model.
+fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
+    let root = (d_model as f32).sqrt();
+    let scale = both_sides(path, file, "scale_embeddings")?;
+    let flag = file.is_flag("encoder/scale_embeddings");
+    if (scale - root).abs() < 1e-3 * root || flag && scale != 0.0 {
+        return Ok(EmbeddingScale::SqrtWidth);
+    }
+    if scale == 1.0 || flag {
+        return Ok(EmbeddingScale::One);
+    }
+    let what = format!("embeddings multiplied by {scale}");
+    Err(InteropError::unsupported(path, what, "√d_model or 1 is needed"))
+}
+
+/// Reads the matrices over vocabularies and finds out which are one.
+fn embeddings(
+    file: &mut Binary,
+    config: &TransformerConfig,
+    weights: &mut Tensors,
+) -> Result<EmbeddingSharing> {
+    let &TransformerConfig { source_vocab, target_vocab, d_model, .. } = config;
+    let source = file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?;
+    let target = file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?;
+    let output = file.tensor("decoder/projection/weight", &[target_vocab, d_model])?;
+    if config.conventions.output_bias == OutputBias::PerPiece {
+        let bias = file.tensor("decoder/projection/bias", &[target_vocab])?;
+        weights.insert("output_bias".into(), bias);
+    }
+    let mut insert = |name: &str, tensor: Tensor| weights.insert(format!("{name}.weight"), tensor);
+    if target != output {
+        insert("generator", output);
+        insert("source_embedding", source);
+        insert("target_embedding", target);
+        return Ok(EmbeddingSharing::None);
+    }
+    if source != target {
+        insert("source_embedding", source);
+        insert("target_embedding", target);
+        return Ok(EmbeddingSharing::Target);
+    }
+    insert("embedding", source);
+    Ok(EmbeddingSharing::All)
+}
+
+/// Positions are known sines and cosines, or any vectors.
+fn positions(
+    path: &Path,
+    file: &mut Binary,
+    config: &mut TransformerConfig,
+    weights: &mut Tensors,
+) -> Result<()> {
+    let names = ["encoder", "decoder"].map(|side| format!("{side}/position_encodings/encodings"));
+    if !names.iter().any(|name| file.has(name)) {
+        // CTranslate2 computes them, from 1 on (`src/layers/common.cc`).
+        config.conventions.sinusoids = Sinusoids::HalvesToEnd;
+        config.conventions.position_offset = 1;
+        return Ok(());
+    }
+    let mut tables = Vec::new();
+    for name in &names {
+        let [count, width] = file.shape(name)?;
+        if width != config.d_model || count == 0 {
+            return Err(InteropError::damaged(path, format!("variable {name} has an odd shape")));
+        }
+        tables.push(file.tensor(name, &[count, width])?);
+    }
+    let [source, target] = [&tables[0], &tables[1]].map(known_positions);
+    match (source, target) {
+        (Some(source), Some(target)) if source == target => {
+            (config.conventions.sinusoids, config.conventions.position_offset) = source;
+        }
+        _ if tables[0].shape == tables[1].shape => {
+            config.positions = Positions::Learned;
+            config.max_positions = tables[0].shape[0];
+            for (side, table) in ["target", "source"].into_iter().zip(tables.into_iter().rev()) {
+                weights.insert(format!("{side}_position.weight"), table);
+            }
+        }
+        _ => {
+            let what = "positions of which encoder and decoder differ";
+            return Err(InteropError::unsupported(path, what, "both must have the same"));
+        }
+    }
+    Ok(())
+}
+
+fn known_positions(table: &Tensor) -> Option<(Sinusoids, usize)> {
+    let &[count, width] = &table.shape[..] else { return None };
+    let layouts = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd];
+    let choices = layouts.into_iter().flat_map(|layout| [0, 1, 2].map(|offset| (layout, offset)));
+    choices.into_iter().filter(|_| width >= 4 && width.is_multiple_of(2)).find(
+        |&(layout, offset)| {
+            // In parts, so that a table that is none is seen at its beginning.
+            (0..count).all(|position| {
+                let place = position + offset;
+                let computed = layout.values(place..place + 1, width);
+                let row = &table.values[position * width..(position + 1) * width];
+                row.iter().zip(&computed).all(|(a, b)| (a - b).abs() < POSITION_TOLERANCE)
+            })
+        },
+    )
+}

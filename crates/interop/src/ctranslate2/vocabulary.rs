@@ -1,0 +1,114 @@
+//! The vocabularies: lists of tokens in JSON, or one a line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, read_file, read_if_there};
+use crate::{padding, vocabulary};
+
+/// Tokens that fill short rows, by the names that systems have for them.
+const PADDING: [&str; 2] = ["<pad>", "<blank>"];
+
+/// The tokens of both sides by id.
+pub(super) struct Vocabularies {
+    path: std::path::PathBuf,
+    source: Vec<String>,
+    /// `None` if it is the source's.
+    target: Option<Vec<String>>,
+}
+
+impl Vocabularies {
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.to_path_buf();
+        if let Some(source) = tokens(dir, "shared")? {
+            return Ok(Self { path, source, target: None });
+        }
+        let side = |name: &str| {
+            tokens(dir, name)?.ok_or_else(|| InteropError::Missing {
+                path: dir.into(),
+                wanted: format!("shared_vocabulary.json or {name}_vocabulary.json"),
+                remedy: "a model of CTranslate2 has its vocabularies beside model.bin",
+            })
+        };
+        let (source, target) = (side("source")?, side("target")?);
+        let joint = source == target;
+        Ok(Self { path, source, target: (!joint).then_some(target) })
+    }
+
+    fn target(&self) -> &[String] {
+        self.target.as_ref().unwrap_or(&self.source)
+    }
+
+    /// Checks that there are as many tokens as rows of the embeddings.
+    pub fn check(&self, [source, target]: [usize; 2]) -> Result<()> {
+        for (side, tokens, rows) in
+            [("source", self.source.len(), source), ("target", self.target().len(), target)]
+        {
+            if tokens != rows {
+                let message =
+                    format!("the {side} vocabulary has {tokens} tokens, the model {rows}");
+                return Err(InteropError::damaged(&self.path, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of `token`, which must be the same on both sides.
+    pub fn id(&self, token: &str) -> Result<u32> {
+        let find = |tokens: &[String]| tokens.iter().position(|own| own == token);
+        match (find(&self.source), find(self.target())) {
+            (Some(source), Some(target)) if source == target => Ok(source as u32),
+            _ => {
+                let what = format!("a vocabulary without {token} at the same place on both sides");
+                Err(InteropError::unsupported(&self.path, what, "the model needs it"))
+            }
+        }
+    }
+
+    pub fn padding(&self) -> Option<u32> {
+        PADDING.iter().find_map(|token| self.id(token).ok())
+    }
+
+    pub fn has_padding(&self) -> bool {
+        self.padding().is_some()
+    }
+
+    /// The vocabularies as files of a model directory, closed by `<pad>` with the id `pad` if they have no padding, and
+    /// the SentencePiece models that lie beside them.
+    pub fn files(&self, dir: &Path, pad: u32) -> Result<BTreeMap<String, Vec<u8>>> {
+        let mut files = BTreeMap::new();
+        let mut add = |name: &str, tokens: &[String]| {
+            let bytes = match self.has_padding() {
+                true => vocabulary::json(tokens),
+                false => vocabulary::json(&padding::filled(tokens, pad)),
+            };
+            files.insert(name.to_string(), bytes);
+        };
+        add("vocab.json", &self.source);
+        if let Some(target) = &self.target {
+            add("target_vocab.json", target);
+        }
+        for name in ["source.spm", "target.spm"] {
+            if let Some(bytes) = read_if_there(&dir.join(name))? {
+                files.insert(name.into(), bytes);
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
+    let path = dir.join(format!("{side}_vocabulary.json"));
+    if let Some(bytes) = read_if_there(&path)? {
+        return parse_json(&path, &bytes).map(Some);
+    }
+    let path = dir.join(format!("{side}_vocabulary.txt"));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = read_file(&path)?;
+    let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    Ok(Some(text.split('\n').map(|line| line.trim_end_matches('\r').to_string()).collect()))
+}

@@ -1,0 +1,180 @@
+//! A model directory of CTranslate2, as its converters write one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burnformer_core::{
+    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions,
+    TargetHistory, TransformerConfig,
+};
+
+use super::binary::{self, Written};
+use super::{ACTIVATIONS, CONFIG, WEIGHTS, layers};
+use crate::error::{InteropError, Result};
+use crate::files::write_file;
+use crate::package::{Package, fresh_folder};
+use crate::padding::NEVER;
+use crate::tensors::Tensor;
+use crate::vocabulary;
+
+/// Positions that are written of a model that computes them; CTranslate2 takes no longer sentence.
+const POSITIONS: usize = 2048;
+
+/// How matrices are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantisation {
+    Float32,
+    Int8,
+}
+
+/// Writes `package` into the new folder `dir`.
+///
+/// # Errors
+/// [`InteropError::CannotExport`] for what CTranslate2 has no place for, [`InteropError::Io`].
+pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
+    let config = &package.config;
+    check(config)?;
+    let [source, target] = vocabulary::tokens(package)?;
+    let quantise = |tensor: Tensor| match quantisation {
+        Quantisation::Float32 => Written::Float(tensor),
+        Quantisation::Int8 => Written::Int8(tensor),
+    };
+    let mut variables = layers::write(package, quantise)?;
+    embeddings(package, quantise, &mut variables)?;
+    positions(package, &mut variables)?;
+    flags(config, &mut variables);
+    fresh_folder(dir)?;
+    write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
+    write_file(&dir.join(CONFIG), &settings(config, &target))?;
+    let list = |tokens: &[String]| serde_json::to_vec_pretty(tokens).expect("texts are plain data");
+    if source == target {
+        return write_file(&dir.join("shared_vocabulary.json"), &list(&source));
+    }
+    write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
+    write_file(&dir.join("target_vocabulary.json"), &list(&target))
+}
+
+fn check(config: &TransformerConfig) -> Result<()> {
+    let refuse = |bad: bool, what: &str, remedy| match bad {
+        true => {
+            Err(InteropError::CannotExport { format: "CTranslate2", what: what.into(), remedy })
+        }
+        false => Ok(()),
+    };
+    let d_head = config.d_model / config.heads;
+    let widths = config.d_k != d_head
+        || config.d_v != d_head
+        || !config.d_model.is_multiple_of(config.heads);
+    refuse(widths, "heads of another width than d_model / heads", "train with d_k = d_v = 0")?;
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    refuse(ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
+    let window = config.attention_window.is_some();
+    refuse(window, "restricted self-attention", "train with attention_window = 0")
+}
+
+fn embeddings(
+    package: &Package,
+    quantise: impl Fn(Tensor) -> Written,
+    variables: &mut BTreeMap<String, Written>,
+) -> Result<()> {
+    let [source, target, output] =
+        ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"]
+            .map(|name| format!("{name}/weight"));
+    let own = |name: &str| package.weight(&format!("{name}.weight")).cloned();
+    match package.config.sharing {
+        EmbeddingSharing::All => {
+            variables.insert(target.clone(), quantise(own("embedding")?));
+            variables.insert(source, Written::Alias(target.clone()));
+            variables.insert(output, Written::Alias(target));
+        }
+        EmbeddingSharing::Target => {
+            variables.insert(target.clone(), quantise(own("target_embedding")?));
+            variables.insert(source, quantise(own("source_embedding")?));
+            variables.insert(output, Written::Alias(target));
+        }
+        EmbeddingSharing::None => {
+            variables.insert(target, quantise(own("target_embedding")?));
+            variables.insert(source, quantise(own("source_embedding")?));
+            variables.insert(output, quantise(own("generator")?));
+        }
+    }
+    if package.config.conventions.output_bias == OutputBias::PerPiece {
+        let mut bias = package.weight("output_bias")?.clone();
+        if package.config.conventions.decoder_start == DecoderStart::Zero {
+            // Search here never takes padding; CTranslate2 would.
+            bias.values[package.config.pad as usize] = NEVER;
+        }
+        variables.insert("decoder/projection/bias".into(), Written::Float(bias));
+    }
+    Ok(())
+}
+
+fn positions(package: &Package, variables: &mut BTreeMap<String, Written>) -> Result<()> {
+    let config = &package.config;
+    let name = |side: &str| format!("{side}/position_encodings/encodings");
+    let offset = config.conventions.position_offset;
+    if config.positions == Positions::Learned {
+        for (side, own) in [("encoder", "source_position"), ("decoder", "target_position")] {
+            let table = package.weight(&format!("{own}.weight"))?;
+            let table = table.rows(offset.min(table.shape[0]), table.shape[0]);
+            variables.insert(name(side), Written::Float(table));
+        }
+        return Ok(());
+    }
+    let values = config.conventions.sinusoids.values(offset..offset + POSITIONS, config.d_model);
+    let table = Tensor::new([POSITIONS, config.d_model], values);
+    variables.insert(name("decoder"), Written::Float(table));
+    variables.insert(name("encoder"), Written::Alias(name("decoder")));
+    Ok(())
+}
+
+fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) {
+    let activation = ACTIVATIONS.iter().find(|&&(_, own)| own == config.activation);
+    let activation = activation.expect("every activation has a number").0 as i8;
+    let scale = match config.conventions.embedding_scale {
+        EmbeddingScale::SqrtWidth => (config.d_model as f32).sqrt(),
+        EmbeddingScale::One => 1.0,
+    };
+    let flag = |value: bool| Written::ByteScalar(value.into());
+    for side in ["encoder", "decoder"] {
+        let mut add = |name: &str, value| variables.insert(format!("{side}/{name}"), value);
+        add("activation", Written::ByteScalar(activation));
+        add("num_heads", Written::ShortScalar(config.heads as i16));
+        add("pre_norm", flag(config.norm == NormPosition::Pre));
+        add("scale_embeddings", Written::FloatScalar(scale));
+    }
+    let mut add = |name: &str, value| variables.insert(name.to_string(), value);
+    // How several embeddings of one side would be merged.
+    add("encoder/embeddings_merge", Written::ByteScalar(0));
+    add("encoder/multi_query_attention", flag(false));
+    let zero = config.conventions.decoder_start == DecoderStart::Zero;
+    add("decoder/start_from_zero_embedding", flag(zero));
+    add("decoder/alignment_layer", Written::ShortScalar(-1));
+    add("decoder/alignment_heads", Written::ShortScalar(1));
+    for name in ["alibi", "alibi_use_positive_positions", "scale_alibi"] {
+        add(&format!("decoder/{name}"), flag(false));
+    }
+}
+
+/// `config.json`, with the names of the special tokens.
+fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
+    let token = |id: u32| &tokens[id as usize];
+    // Any token stands for the start from zeros.
+    let start = match config.conventions.decoder_start {
+        DecoderStart::Zero => config.eos,
+        DecoderStart::Embedding => config.bos,
+    };
+    let unknown =
+        if tokens.iter().any(|token| token == "<unk>") { "<unk>" } else { token(config.eos) };
+    let json = serde_json::json!({
+        "add_source_bos": false,
+        "add_source_eos": true,
+        "bos_token": token(config.bos),
+        "decoder_start_token": token(start),
+        "eos_token": token(config.eos),
+        "layer_norm_epsilon": config.layer_norm_eps,
+        "multi_query_attention": false,
+        "unk_token": unknown,
+    });
+    serde_json::to_vec_pretty(&json).expect("a configuration is plain data")
+}

@@ -1,0 +1,146 @@
+use std::path::{Path, PathBuf};
+
+use burnformer_core::ConfigError;
+use burnformer_core::model_dir::ModelDirError;
+use burnformer_infer::InferError;
+
+/// What the functions of this crate return.
+pub type Result<T, E = InteropError> = std::result::Result<T, E>;
+
+/// Why a model of another system cannot be read, or none be written.
+#[derive(Debug, thiserror::Error)]
+pub enum InteropError {
+    /// The file system refused.
+    #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file that a model of this format has is not there.
+    #[error("{}: there is no {wanted}; {remedy}", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What was looked for.
+        wanted: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// No format was recognised.
+    #[error(
+        "{}: no model of a known format; give a folder with config.json and model.safetensors or pytorch_model.bin \
+         (Hugging Face), with model.bin (CTranslate2), or with a .npz or .bin of Marian, or name the format", path.display()
+    )]
+    UnknownFormat {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// A file is not what its name says.
+    #[error("{}: {message}; the file is damaged or incomplete, get it anew", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A pickle asks for something that weights have no need of.
+    #[error(
+        "{}: the pickle would execute or build {what}, which is refused; load it in Python where you trust it, and save \
+         the weights with safetensors", path.display()
+    )]
+    Pickle {
+        /// The file.
+        path: PathBuf,
+        /// The class, function or operation.
+        what: String,
+    },
+    /// A tensor that the model needs is not in the file.
+    #[error("{}: tensor {name} is missing; the weights belong to another configuration", path.display())]
+    MissingTensor {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+    },
+    /// A tensor that the model has no place for.
+    #[error("{}: the model has no place for tensor {name}; {remedy}", path.display())]
+    UnknownTensor {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A tensor of another shape than the configuration says.
+    #[error(
+        "{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; \
+         weights and configuration belong to different models", path.display()
+    )]
+    Shape {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        found: Vec<usize>,
+        /// The shape that the configuration says.
+        expected: Vec<usize>,
+    },
+    /// The model uses something that has no counterpart here.
+    #[error("{}: {what} is not supported; {remedy}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// The option or type.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The configuration describes no model.
+    #[error("{}: {source}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// The format cannot express this model.
+    #[error("{format} has no place for {what}; {remedy}")]
+    CannotExport {
+        /// The format.
+        format: &'static str,
+        /// What it cannot express.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Where a model is to be written, there is something already.
+    #[error("{}: the folder exists and is not empty; give another one, or remove it", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A model directory cannot be read or written.
+    #[error(transparent)]
+    ModelDir(#[from] ModelDirError),
+    /// Search settings cannot be read or written.
+    #[error(transparent)]
+    Settings(#[from] InferError),
+}
+
+impl InteropError {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+
+    pub(crate) fn damaged(path: &Path, message: impl ToString) -> Self {
+        Self::Damaged { path: path.into(), message: message.to_string() }
+    }
+
+    pub(crate) fn unsupported(path: &Path, what: impl ToString, remedy: &'static str) -> Self {
+        Self::Unsupported { path: path.into(), what: what.to_string(), remedy }
+    }
+}

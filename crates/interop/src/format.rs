@@ -1,0 +1,104 @@
+//! The formats by name.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::ctranslate2::{self, Quantisation};
+use crate::error::{InteropError, Result};
+use crate::package::Package;
+use crate::{hugging_face, marian};
+
+/// A format of another system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or `pytorch_model.bin`,
+    /// `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`.
+    HuggingFace,
+    /// A folder of CTranslate2: `model.bin`, `config.json`, `shared_vocabulary.json` or one for each side.
+    CTranslate2,
+    /// The same with weights in int8; read as [`CTranslate2`](Self::CTranslate2) is.
+    CTranslate2Int8,
+    /// A `.npz` or `.bin` file of Marian with its vocabularies beside it, or their folder: teachers, and students such as
+    /// those of Firefox.
+    Marian,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8, Self::Marian];
+
+    /// The name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HuggingFace => "hugging-face",
+            Self::CTranslate2 => "ctranslate2",
+            Self::CTranslate2Int8 => "ctranslate2-int8",
+            Self::Marian => "marian",
+        }
+    }
+
+    /// The format of what lies at `path`.
+    ///
+    /// # Errors
+    /// [`InteropError::UnknownFormat`].
+    pub fn find(path: &Path) -> Result<Self> {
+        if hugging_face::is_there(path) {
+            return Ok(Self::HuggingFace);
+        }
+        if ctranslate2::is_there(path) {
+            return Ok(Self::CTranslate2);
+        }
+        if marian::is_there(path) {
+            return Ok(Self::Marian);
+        }
+        Err(InteropError::UnknownFormat { path: path.into() })
+    }
+
+    /// Reads the model at `path`.
+    ///
+    /// # Errors
+    /// An [`InteropError`] that names the file, and the tensor or key, and what to do.
+    pub fn read(self, path: &Path) -> Result<Package> {
+        match self {
+            Self::HuggingFace => hugging_face::read(path),
+            Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::read(path),
+            Self::Marian => marian::read(path),
+        }
+    }
+
+    /// Writes `package` into the new folder `path`.
+    ///
+    /// # Errors
+    /// [`InteropError::CannotExport`] for what the format has no place for, [`InteropError::Occupied`],
+    /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Io`].
+    pub fn write(self, package: &Package, path: &Path) -> Result<()> {
+        match self {
+            Self::HuggingFace => hugging_face::write(package, path),
+            Self::CTranslate2 => ctranslate2::write(package, path, Quantisation::Float32),
+            Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
+            Self::Marian => Err(InteropError::CannotExport {
+                format: "Marian",
+                what: "what this program writes".into(),
+                remedy: "export to hugging-face or ctranslate2",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        let names = Self::ALL.map(Self::name).join(", ");
+        found.ok_or_else(|| format!("unknown format {name:?}; known are {names}"))
+    }
+}

@@ -1,0 +1,248 @@
+//! `config.json` and `generation_config.json` of a `MarianMTModel`.
+
+use std::path::Path;
+
+use burnformer_core::{
+    Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
+    OutputBias, Positions, Sinusoids, TargetHistory, TransformerConfig,
+};
+use burnformer_infer::{AtLimit, BeamRule, LengthPenalty, SearchSettings};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{InteropError, Result};
+
+/// The keys of `config.json` that matter, with the defaults of transformers' `MarianConfig`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub(super) struct MarianConfig {
+    pub model_type: String,
+    pub vocab_size: usize,
+    pub decoder_vocab_size: Option<usize>,
+    pub d_model: usize,
+    pub encoder_layers: usize,
+    pub decoder_layers: usize,
+    pub encoder_attention_heads: usize,
+    pub decoder_attention_heads: usize,
+    pub encoder_ffn_dim: usize,
+    pub decoder_ffn_dim: usize,
+    pub activation_function: String,
+    pub dropout: f64,
+    pub attention_dropout: f64,
+    pub activation_dropout: f64,
+    pub scale_embedding: bool,
+    pub static_position_embeddings: bool,
+    pub normalize_before: bool,
+    pub normalize_embedding: bool,
+    pub add_final_layer_norm: bool,
+    pub max_position_embeddings: usize,
+    pub pad_token_id: u32,
+    pub eos_token_id: u32,
+    pub decoder_start_token_id: u32,
+    pub share_encoder_decoder_embeddings: bool,
+    pub tie_word_embeddings: bool,
+}
+
+impl Default for MarianConfig {
+    fn default() -> Self {
+        Self {
+            model_type: String::new(),
+            vocab_size: 58_101,
+            decoder_vocab_size: None,
+            d_model: 1024,
+            encoder_layers: 12,
+            decoder_layers: 12,
+            encoder_attention_heads: 16,
+            decoder_attention_heads: 16,
+            encoder_ffn_dim: 4096,
+            decoder_ffn_dim: 4096,
+            activation_function: "gelu".into(),
+            dropout: 0.1,
+            attention_dropout: 0.0,
+            activation_dropout: 0.0,
+            scale_embedding: false,
+            static_position_embeddings: true,
+            normalize_before: false,
+            normalize_embedding: false,
+            add_final_layer_norm: false,
+            max_position_embeddings: 1024,
+            pad_token_id: 58_100,
+            eos_token_id: 0,
+            decoder_start_token_id: 58_100,
+            share_encoder_decoder_embeddings: true,
+            tie_word_embeddings: true,
+        }
+    }
+}
+
+impl MarianConfig {
+    /// The configuration here, with `sharing`, which is known from the weights alone.
+    ///
+    /// # Errors
+    /// [`InteropError::Unsupported`] that names the first key without a counterpart, [`InteropError::Config`].
+    pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
+        self.check(path)?;
+        let heads = self.encoder_attention_heads.max(1);
+        let config = TransformerConfig {
+            source_vocab: self.vocab_size,
+            target_vocab: self.target_vocab(),
+            d_model: self.d_model,
+            heads: self.encoder_attention_heads,
+            d_k: self.d_model / heads,
+            d_v: self.d_model / heads,
+            d_ff: self.encoder_ffn_dim,
+            encoder_layers: self.encoder_layers,
+            decoder_layers: self.decoder_layers,
+            dropout: self.dropout,
+            attention_dropout: self.attention_dropout,
+            activation_dropout: self.activation_dropout,
+            norm: NormPosition::Post,
+            // PyTorch's default, which MarianMTModel does not change.
+            layer_norm_eps: 1e-5,
+            activation: self.activation(path)?,
+            positions: Positions::Sinusoidal,
+            max_positions: self.max_position_embeddings,
+            attention_window: None,
+            sharing,
+            pad: self.pad_token_id,
+            bos: self.decoder_start_token_id,
+            eos: self.eos_token_id,
+            conventions: Conventions {
+                sinusoids: Sinusoids::Halves,
+                position_offset: 0,
+                embedding_scale: match self.scale_embedding {
+                    true => EmbeddingScale::SqrtWidth,
+                    false => EmbeddingScale::One,
+                },
+                decoder_start: DecoderStart::Embedding,
+                output_bias: OutputBias::PerPiece,
+                target_history: TargetHistory::SelfAttention,
+            },
+        };
+        let path = path.to_path_buf();
+        config.validate().map_err(|source| InteropError::Config { path, source })?;
+        Ok(config)
+    }
+
+    pub fn target_vocab(&self) -> usize {
+        self.decoder_vocab_size.unwrap_or(self.vocab_size)
+    }
+
+    fn activation(&self, path: &Path) -> Result<Activation> {
+        match &self.activation_function[..] {
+            "relu" => Ok(Activation::Relu),
+            "gelu" => Ok(Activation::Gelu),
+            "swish" | "silu" => Ok(Activation::Silu),
+            other => {
+                let what = format!("activation_function {other:?}");
+                Err(InteropError::unsupported(path, what, "known are relu, gelu, swish and silu"))
+            }
+        }
+    }
+
+    fn check(&self, path: &Path) -> Result<()> {
+        let refuse = |bad: bool, what: &str, remedy| match bad {
+            true => Err(InteropError::unsupported(path, what, remedy)),
+            false => Ok(()),
+        };
+        let other = self.model_type != "marian";
+        let what = format!("model_type {:?}", self.model_type);
+        refuse(other, &what, "give a MarianMTModel, such as Helsinki-NLP's opus-mt models")?;
+        let like_marian =
+            "MarianMTModel has none of this either: such a file is not one of its own";
+        refuse(self.normalize_before, "normalize_before", like_marian)?;
+        refuse(self.normalize_embedding, "normalize_embedding", like_marian)?;
+        refuse(self.add_final_layer_norm, "add_final_layer_norm", like_marian)?;
+        refuse(!self.static_position_embeddings, "trained positions", like_marian)?;
+        let one = "encoder and decoder must have the same, as OPUS-MT's have";
+        let heads = self.encoder_attention_heads != self.decoder_attention_heads;
+        refuse(heads, "encoder_attention_heads other than decoder_attention_heads", one)?;
+        let widths = self.encoder_ffn_dim != self.decoder_ffn_dim;
+        refuse(widths, "encoder_ffn_dim other than decoder_ffn_dim", one)?;
+        let heads = self.encoder_attention_heads;
+        let divides = heads > 0 && self.d_model.is_multiple_of(heads);
+        refuse(!divides, "d_model that attention heads do not divide", "the file is damaged")
+    }
+}
+
+/// The keys of `generation_config.json` that matter, with the defaults of transformers' `GenerationConfig`. Old models
+/// have them in `config.json`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub(super) struct GenerationConfig {
+    num_beams: Option<usize>,
+    max_length: Option<usize>,
+    max_new_tokens: Option<usize>,
+    min_length: Option<usize>,
+    length_penalty: Option<f64>,
+    early_stopping: Value,
+    no_repeat_ngram_size: Option<usize>,
+    bad_words_ids: Option<Vec<Vec<u32>>>,
+    suppress_tokens: Option<Vec<u32>>,
+    forced_eos_token_id: Value,
+}
+
+impl Default for GenerationConfig {
+    fn default() -> Self {
+        Self {
+            num_beams: None,
+            max_length: None,
+            max_new_tokens: None,
+            min_length: None,
+            length_penalty: None,
+            early_stopping: Value::Null,
+            no_repeat_ngram_size: None,
+            bad_words_ids: None,
+            suppress_tokens: None,
+            forced_eos_token_id: Value::Null,
+        }
+    }
+}
+
+impl GenerationConfig {
+    /// The search settings, and what they cannot say.
+    ///
+    /// # Errors
+    /// [`InteropError::Settings`] if a value is out of the range taken here.
+    pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
+        let mut remarks = Vec::new();
+        let beam_size = self.num_beams.unwrap_or(1);
+        let limit = self.max_new_tokens.or(self.max_length.map(|length| length.saturating_sub(1)));
+        let limit = limit.unwrap_or(config.max_positions.saturating_sub(1)).max(1);
+        let penalty = self.length_penalty.unwrap_or(1.0);
+        if penalty < 0.0 {
+            remarks.push(format!("length_penalty {penalty} is negative; 0 was taken"));
+        }
+        if !matches!(self.early_stopping, Value::Null | Value::Bool(false)) {
+            let value = &self.early_stopping;
+            remarks.push(format!("early_stopping {value} is unknown here; false was taken"));
+        }
+        let bad = self.bad_words_ids.iter().flatten();
+        let (single, several): (Vec<_>, Vec<_>) = bad.partition(|ids| ids.len() == 1);
+        if !several.is_empty() {
+            remarks.push("bad_words_ids of several tokens were left out".into());
+        }
+        let suppress = single.into_iter().flatten().chain(self.suppress_tokens.iter().flatten());
+        let mut suppress: Vec<u32> =
+            suppress.copied().filter(|&id| id != config.pad && id != config.bos).collect();
+        suppress.sort_unstable();
+        suppress.dedup();
+        let closes = self.forced_eos_token_id.as_u64() == Some(config.eos.into());
+        let settings = SearchSettings {
+            beam_size,
+            length_penalty: LengthPenalty::Power(penalty.max(0.0)),
+            // What there counts the token that opens a target.
+            min_length: self.min_length.unwrap_or(0).saturating_sub(1).min(limit),
+            max_length: Some(limit),
+            max_length_factor: 0.0,
+            max_length_extra: limit,
+            no_repeat_ngram: self.no_repeat_ngram_size.unwrap_or(0),
+            suppress,
+            beam_rule: BeamRule::Transformers,
+            at_limit: if closes { AtLimit::Close } else { AtLimit::Cut },
+            ..SearchSettings::default()
+        };
+        settings.validate()?;
+        Ok((settings, remarks))
+    }
+}

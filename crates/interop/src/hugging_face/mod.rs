@@ -1,0 +1,190 @@
+//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models.
+
+mod config;
+mod names;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids};
+
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, read_file, read_if_there};
+use crate::package::Package;
+use crate::tensors::{Taken, Tensor, Tensors};
+use crate::{safe, torch};
+use config::{GenerationConfig, MarianConfig};
+
+pub(crate) use write::write;
+
+const CONFIG: &str = "config.json";
+const GENERATION: &str = "generation_config.json";
+const SAFETENSORS: &str = "model.safetensors";
+const PYTORCH: &str = "pytorch_model.bin";
+/// Files of the tokenisers.
+const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
+/// How far stored positions may be from the computed ones, which float16 rounds.
+const POSITION_TOLERANCE: f32 = 1e-3;
+
+/// Whether `dir` looks like a model of Hugging Face.
+pub(crate) fn is_there(dir: &Path) -> bool {
+    dir.join(CONFIG).is_file() && weights_file(dir).is_some() && !dir.join("manifest.json").exists()
+}
+
+fn weights_file(dir: &Path) -> Option<PathBuf> {
+    [SAFETENSORS, PYTORCH].map(|name| dir.join(name)).into_iter().find(|path| path.is_file())
+}
+
+/// Reads the model in the folder `dir`.
+///
+/// # Errors
+/// An [`InteropError`] that names the file, and the tensor or key, and what to do.
+pub(crate) fn read(dir: &Path) -> Result<Package> {
+    let path = dir.join(CONFIG);
+    let bytes = read_file(&path)?;
+    let marian: MarianConfig = parse_json(&path, &bytes)?;
+    // Checked before weights are read; how embeddings are shared is known only then.
+    marian.transformer(&path, EmbeddingSharing::None)?;
+    let mut tensors = read_weights(dir)?;
+    let embeddings = Embeddings::take(&marian, &mut tensors)?;
+    let mut config = marian.transformer(&path, embeddings.sharing())?;
+    if embeddings.starts_from_zero(config.bos) {
+        config.conventions.decoder_start = DecoderStart::Zero;
+    }
+    let bias = tensors.take("final_logits_bias", &[1, config.target_vocab])?;
+    let mut weights = embeddings.into_weights();
+    if bias.values.iter().all(|&x| x == 0.0) {
+        // Every MarianMTModel has one; a model without it comes back as it was.
+        config.conventions.output_bias = OutputBias::None;
+    } else {
+        weights.insert("output_bias".into(), Tensor::new([config.target_vocab], bias.values));
+    }
+    for (own, other, shape) in names::of_layers(&config) {
+        weights.insert(own, tensors.take(&other, &shape)?);
+    }
+    config.conventions.sinusoids = positions(marian.d_model, &mut tensors)?;
+    tensors.finish("it is no plain MarianMTModel")?;
+    let path = dir.join(GENERATION);
+    let generation: GenerationConfig = match read_if_there(&path)? {
+        Some(bytes) => parse_json(&path, &bytes)?,
+        None => parse_json(&dir.join(CONFIG), &bytes)?,
+    };
+    let (search, remarks) = generation.settings(&config)?;
+    Ok(Package { config, weights, search, texts: read_texts(dir)?, remarks })
+}
+
+fn read_weights(dir: &Path) -> Result<Taken> {
+    let path = weights_file(dir).ok_or_else(|| InteropError::Missing {
+        path: dir.into(),
+        wanted: format!("{SAFETENSORS} or {PYTORCH}"),
+        remedy: "weights in several files have to be saved in one, with max_shard_size",
+    })?;
+    let bytes = read_file(&path)?;
+    let tensors = match path.ends_with(SAFETENSORS) {
+        true => safe::read(&path, &bytes)?,
+        false => torch::read(&path, &bytes)?,
+    };
+    Ok(Taken::new(&path, tensors))
+}
+
+fn read_texts(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut texts = BTreeMap::new();
+    for name in TEXTS {
+        if let Some(bytes) = read_if_there(&dir.join(name))? {
+            texts.insert(name.to_string(), bytes);
+        }
+    }
+    Ok(texts)
+}
+
+/// The three matrices over vocabularies.
+struct Embeddings {
+    source: Tensor,
+    target: Tensor,
+    output: Tensor,
+}
+
+impl Embeddings {
+    /// Takes the matrices as transformers ties them when it loads a model.
+    fn take(marian: &MarianConfig, tensors: &mut Taken) -> Result<Self> {
+        let d_model = marian.d_model;
+        let (source_shape, target_shape) =
+            ([marian.vocab_size, d_model], [marian.target_vocab(), d_model]);
+        let shared = tensors.take_any("model.shared.weight");
+        let mut side = |name: &str, shape: [usize; 2]| {
+            let own = tensors.take_any(name);
+            let own =
+                if marian.share_encoder_decoder_embeddings { shared.clone().or(own) } else { own };
+            let own = own.or_else(|| shared.clone()).ok_or_else(|| tensors.missing(name))?;
+            tensors.shaped(name, own, &shape)
+        };
+        let source = side("model.encoder.embed_tokens.weight", source_shape)?;
+        let target = side("model.decoder.embed_tokens.weight", target_shape)?;
+        let output = tensors.take_any("lm_head.weight").filter(|_| !marian.tie_word_embeddings);
+        let output = output.unwrap_or_else(|| target.clone());
+        let output = tensors.shaped("lm_head.weight", output, &target_shape)?;
+        Ok(Self { source, target, output })
+    }
+
+    fn sharing(&self) -> EmbeddingSharing {
+        match (self.target == self.output, self.source == self.target) {
+            (true, true) => EmbeddingSharing::All,
+            (true, false) => EmbeddingSharing::Target,
+            (false, _) => EmbeddingSharing::None,
+        }
+    }
+
+    /// Whether the token that opens a target is a vector of zeros, as in all models that were converted from Marian.
+    fn starts_from_zero(&self, bos: u32) -> bool {
+        let row = bos as usize;
+        self.target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
+    }
+
+    fn into_weights(self) -> Tensors {
+        let name = |name: &str| format!("{name}.weight");
+        match self.sharing() {
+            EmbeddingSharing::All => [(name("embedding"), self.source)].into(),
+            EmbeddingSharing::Target => {
+                [(name("source_embedding"), self.source), (name("target_embedding"), self.target)]
+                    .into()
+            }
+            EmbeddingSharing::None => [
+                (name("source_embedding"), self.source),
+                (name("target_embedding"), self.target),
+                (name("generator"), self.output),
+            ]
+            .into(),
+        }
+    }
+}
+
+/// The layout of the positions in the file; that which MarianMTModel computes if it has none.
+fn positions(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
+    let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));
+    let mut found = [Sinusoids::Halves; 2];
+    for (name, found) in names.iter().zip(&mut found) {
+        let Some(stored) = tensors.take_any(name) else {
+            continue;
+        };
+        let count = stored.values.len() / d_model;
+        let stored = tensors.shaped(name, stored, &[count, d_model])?;
+        let known = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd].into_iter();
+        let near = |layout: &Sinusoids| {
+            let computed = layout.values(0..count, d_model);
+            let mut pairs = stored.values.iter().zip(&computed);
+            pairs.all(|(stored, computed)| (stored - computed).abs() < POSITION_TOLERANCE)
+        };
+        *found = known.filter(|_| d_model >= 4).find(near).ok_or_else(|| {
+            let what = format!("tensor {name} with positions that are no sines and cosines");
+            InteropError::unsupported(tensors.path(), what, "MarianMTModel computes them")
+        })?;
+    }
+    match found {
+        [source, target] if source == target => Ok(source),
+        _ => {
+            let what = "positions of which encoder and decoder differ";
+            Err(InteropError::unsupported(tensors.path(), what, "MarianMTModel computes them"))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A folder that transformers loads as a `MarianMTModel`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burnformer_core::{
+    Activation, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias,
+    Positions, TargetHistory, TransformerConfig,
+};
+use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
+use serde_json::{Map, Value, json};
+
+use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, write_file};
+use crate::package::{Package, fresh_folder};
+use crate::tensors::{Tensor, Tensors};
+use crate::{safe, vocabulary};
+
+/// Positions that are written; transformers takes no longer sentence.
+const POSITIONS: usize = 1024;
+const TOKENIZER: &str = "tokenizer.json";
+const EPSILON: f64 = 1e-5;
+
+/// Writes `package` into the new folder `dir`.
+///
+/// # Errors
+/// [`InteropError::CannotExport`] for what MarianMTModel has no place for, [`InteropError::Io`].
+pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
+    check(&package.config)?;
+    let tensors = weights(package)?;
+    let pretty =
+        |json: &Value| serde_json::to_vec_pretty(json).expect("a configuration is plain data");
+    let texts = texts(package)?;
+    fresh_folder(dir)?;
+    write_file(&dir.join(SAFETENSORS), &safe::write(&tensors))?;
+    write_file(&dir.join(CONFIG), &pretty(&config(&package.config)))?;
+    write_file(&dir.join(GENERATION), &pretty(&generation(&package.config, &package.search)))?;
+    texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))
+}
+
+fn check(config: &TransformerConfig) -> Result<()> {
+    let refuse = |bad: bool, what: &str, remedy| match bad {
+        true => {
+            Err(InteropError::CannotExport { format: "MarianMTModel", what: what.into(), remedy })
+        }
+        false => Ok(()),
+    };
+    let d_head = config.d_model / config.heads;
+    let widths = config.d_k != d_head
+        || config.d_v != d_head
+        || !config.d_model.is_multiple_of(config.heads);
+    refuse(widths, "heads of another width than d_model / heads", "train with d_k = d_v = 0")?;
+    refuse(
+        config.norm == NormPosition::Pre,
+        "norms before sub-layers",
+        "train with norm = \"post\"",
+    )?;
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    refuse(ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
+    let window = config.attention_window.is_some();
+    refuse(window, "restricted self-attention", "train with attention_window = 0")?;
+    let other = config.layer_norm_eps != EPSILON;
+    refuse(
+        other,
+        "layer_norm_eps other than 1e-5",
+        "Marian's own models have 1e-6: take CTranslate2",
+    )?;
+    let learned = config.positions == Positions::Learned;
+    refuse(learned, "learned positions", "train with positions = \"sinusoidal\"")?;
+    let offset = config.conventions.position_offset != 0;
+    refuse(offset, "positions that do not begin at 0", "export to CTranslate2")
+}
+
+/// The weights under their names there. Positions are written, since those of the paper are laid out otherwise than those
+/// that MarianMTModel computes.
+fn weights(package: &Package) -> Result<Tensors> {
+    let config = &package.config;
+    let mut tensors = Tensors::new();
+    for (own, other, _) in names::of_layers(config) {
+        tensors.insert(other, package.weight(&own)?.clone());
+    }
+    let mut embedding = |own: &str, other: &str| -> Result<()> {
+        let mut tensor = package.weight(&format!("{own}.weight"))?.clone();
+        if config.conventions.decoder_start == DecoderStart::Zero
+            && !other.contains("encoder")
+            && other != "lm_head"
+        {
+            // There the start is the row of the token that opens a target.
+            let row = config.bos as usize * config.d_model;
+            tensor.values[row..row + config.d_model].fill(0.0);
+        }
+        tensors.insert(format!("{other}.weight"), tensor);
+        Ok(())
+    };
+    match config.sharing {
+        EmbeddingSharing::All => embedding("embedding", "model.shared")?,
+        EmbeddingSharing::Target => {
+            embedding("source_embedding", "model.encoder.embed_tokens")?;
+            embedding("target_embedding", "model.decoder.embed_tokens")?;
+        }
+        EmbeddingSharing::None => {
+            embedding("source_embedding", "model.encoder.embed_tokens")?;
+            embedding("target_embedding", "model.decoder.embed_tokens")?;
+            embedding("generator", "lm_head")?;
+        }
+    }
+    let bias = match config.conventions.output_bias {
+        OutputBias::None => vec![0.0; config.target_vocab],
+        OutputBias::PerPiece => package.weight("output_bias")?.values.clone(),
+    };
+    tensors.insert("final_logits_bias".into(), Tensor::new([1, config.target_vocab], bias));
+    let table = config.conventions.sinusoids.values(0..POSITIONS, config.d_model);
+    let table = Tensor::new([POSITIONS, config.d_model], table);
+    for side in ["encoder", "decoder"] {
+        tensors.insert(format!("model.{side}.embed_positions.weight"), table.clone());
+    }
+    Ok(tensors)
+}
+
+fn config(config: &TransformerConfig) -> Value {
+    let activation = match config.activation {
+        Activation::Relu => "relu",
+        Activation::Gelu => "gelu",
+        Activation::Silu => "swish",
+    };
+    let mut json = json!({
+        "model_type": "marian",
+        "architectures": ["MarianMTModel"],
+        "activation_function": activation,
+        "vocab_size": config.source_vocab,
+        "decoder_vocab_size": config.target_vocab,
+        "d_model": config.d_model,
+        "encoder_layers": config.encoder_layers,
+        "decoder_layers": config.decoder_layers,
+        "encoder_attention_heads": config.heads,
+        "decoder_attention_heads": config.heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
+        "scale_embedding": config.conventions.embedding_scale == EmbeddingScale::SqrtWidth,
+        "static_position_embeddings": true,
+        "max_position_embeddings": POSITIONS,
+        "pad_token_id": config.pad,
+        "eos_token_id": config.eos,
+        "decoder_start_token_id": config.bos,
+        "share_encoder_decoder_embeddings": config.sharing == EmbeddingSharing::All,
+        "tie_word_embeddings": config.sharing != EmbeddingSharing::None,
+        "is_encoder_decoder": true,
+        "dtype": "float32",
+    });
+    // Transformers forces this token at the length limit unless it is told not to.
+    json["forced_eos_token_id"] = Value::Null;
+    json
+}
+
+fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
+    let length_penalty = match search.length_penalty {
+        LengthPenalty::None => 0.0,
+        LengthPenalty::Average => 1.0,
+        // GNMT's penalty has no place there; its exponent is the nearest.
+        LengthPenalty::Gnmt(alpha) | LengthPenalty::Power(alpha) => alpha,
+    };
+    let limit = search.max_length.map_or(POSITIONS, |limit| limit.saturating_add(1));
+    let mut never: Vec<u32> =
+        [config.pad, config.bos].into_iter().chain(search.suppress.clone()).collect();
+    never.sort_unstable();
+    never.dedup();
+    let never: Vec<[u32; 1]> = never.into_iter().map(|id| [id]).collect();
+    let mut json = json!({
+        "num_beams": search.beam_size,
+        "length_penalty": length_penalty,
+        "max_length": limit.min(POSITIONS),
+        "bad_words_ids": never,
+        "pad_token_id": config.pad,
+        "eos_token_id": config.eos,
+        "decoder_start_token_id": config.bos,
+    });
+    if search.no_repeat_ngram > 0 {
+        json["no_repeat_ngram_size"] = search.no_repeat_ngram.into();
+    }
+    if search.at_limit == AtLimit::Close {
+        json["forced_eos_token_id"] = config.eos.into();
+    }
+    json
+}
+
+/// The files of the tokenisers: those of Marian as they are, or our own for `PreTrainedTokenizerFast`.
+fn texts(package: &Package) -> Result<BTreeMap<String, Vec<u8>>> {
+    let own = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
+    let mut texts: BTreeMap<String, Vec<u8>> =
+        own.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+    let Some(bytes) = package.texts.get(TOKENIZER) else {
+        return Ok(texts);
+    };
+    let [tokens, _] = vocabulary::tokens(package)?;
+    let token = |id: u32| &tokens[id as usize];
+    let mut tokenizer: Map<String, Value> = parse_json(Path::new(TOKENIZER), bytes)?;
+    let eos = token(package.config.eos);
+    let piece = |kind: &str, id: &str| json!({ kind: { "id": id, "type_id": 0 } });
+    let single = json!([piece("Sequence", "A"), piece("SpecialToken", eos)]);
+    let pair = json!([piece("Sequence", "A"), piece("Sequence", "B"), piece("SpecialToken", eos)]);
+    let special = json!({ eos: { "id": eos, "ids": [package.config.eos], "tokens": [eos] } });
+    let closing = json!({
+        "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special,
+    });
+    tokenizer.insert("post_processor".into(), closing);
+    let settings = json!({
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "eos_token": eos,
+        "pad_token": token(package.config.pad),
+        "model_max_length": POSITIONS,
+        "clean_up_tokenization_spaces": false,
+    });
+    let bytes = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");
+    texts.insert(TOKENIZER.into(), bytes(&Value::Object(tokenizer)));
+    texts.insert("tokenizer_config.json".into(), bytes(&settings));
+    Ok(texts)
+}

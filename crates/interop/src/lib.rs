@@ -1,0 +1,47 @@
+//! Models of other systems in and out: files on one side, a model directory on the other.
+//!
+//! An imported model is an ordinary model directory, so that everything that takes one takes it. The trade-off taken:
+//! *a model is converted once, to float32, and whatever its file says that has no counterpart here is an error*, rather than
+//! something left out in silence. What differs between systems (the layout of positions, what the decoder starts from,
+//! the rules of beam search) are settings of [`TransformerConfig`](burnformer_core::TransformerConfig) and
+//! [`SearchSettings`](burnformer_infer::SearchSettings), so that each model computes here what it computes there.
+//!
+//! Nothing of a file is executed, and memory is bounded by its size: weights in PyTorch's pickles are read by a small reader
+//! that knows five names. No search, no training, no backend.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use burnformer_interop::Format;
+//!
+//! let path = Path::new("opus-mt-en-fr");
+//! let package = Format::find(path)?.read(path)?;
+//! package.save(Path::new("models/en-fr"))?;
+//! # Ok::<(), burnformer_interop::InteropError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod ctranslate2;
+mod error;
+mod files;
+mod format;
+mod hugging_face;
+mod marian;
+mod package;
+mod padding;
+mod safe;
+mod tensors;
+mod torch;
+mod vocabulary;
+mod zip;
+
+pub use error::{InteropError, Result};
+pub use format::Format;
+pub use package::Package;
+pub use tensors::{Tensor, Tensors};
+
+/// The program in the README, compiled as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,165 @@
+//! Marian's own models: `.npz` and `.bin`, teachers and the students of Firefox and Bergamot.
+
+mod bin;
+mod files;
+mod layers;
+mod npz;
+mod options;
+mod sentencepiece;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burnformer_core::{EmbeddingSharing, OutputBias};
+
+use crate::error::{InteropError, Result};
+use crate::files::read_file;
+use crate::package::Package;
+use crate::padding;
+use crate::tensors::{Taken, Tensor, Tensors};
+use files::Folder;
+use yaml::Options;
+
+/// The name of the options inside a model.
+const OPTIONS: &str = "special:model.yml";
+
+/// What a file holds.
+#[derive(Default)]
+struct Items {
+    tensors: Tensors,
+    /// Options as text, by names that begin with `special:`.
+    texts: BTreeMap<String, String>,
+}
+
+/// Whether `path` looks like a model of Marian: a file, or a folder with one.
+pub(crate) fn is_there(path: &Path) -> bool {
+    Folder::find(path).is_ok()
+}
+
+/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and `decoder.yml` beside it, or their folder.
+///
+/// # Errors
+/// An [`InteropError`] that names the file, and the tensor or option, and what to do.
+pub(crate) fn read(path: &Path) -> Result<Package> {
+    let folder = Folder::find(path)?;
+    let path = &folder.model;
+    let items = read_items(path)?;
+    let text = items.texts.get(OPTIONS).ok_or_else(|| InteropError::Missing {
+        path: path.clone(),
+        wanted: OPTIONS.into(),
+        remedy: "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later",
+    })?;
+    let options = Options::read(text);
+    let mut tensors = Taken::new(path, items.tensors);
+    let embeddings = Embeddings::take(&mut tensors)?;
+    let mut config = options::config(path, &options, &embeddings.sizes(), &tensors)?;
+    config.sharing = embeddings.sharing();
+    config.pad = padding::id([config.source_vocab, config.target_vocab]);
+    config.bos = config.pad;
+    let mut weights = layers::take(&config, &options, &mut tensors)?;
+    match tensors.take_any("decoder_ff_logit_out_b") {
+        Some(bias) => {
+            config.conventions.output_bias = OutputBias::PerPiece;
+            weights.insert(
+                "output_bias".into(),
+                vector(&tensors, "decoder_ff_logit_out_b", bias, config.target_vocab)?,
+            );
+        }
+        None => config.conventions.output_bias = OutputBias::None,
+    }
+    embeddings.insert_into(&mut weights);
+    tensors.finish("it has parts that no plain Transformer of Marian has")?;
+    let texts = folder.texts(&config)?;
+    let (search, remarks) = folder.search()?;
+    let mut package = Package { config, weights, search, texts, remarks };
+    padding::append(&mut package);
+    let path = path.clone();
+    package.config.validate().map_err(|source| InteropError::Config { path, source })?;
+    Ok(package)
+}
+
+fn read_items(path: &Path) -> Result<Items> {
+    let bytes = read_file(path)?;
+    match bin::is_bin(&bytes) {
+        true => bin::read(path, &bytes),
+        false => npz::read(path, &bytes),
+    }
+}
+
+/// A vector that is stored as a matrix of one row.
+fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
+    let flat =
+        tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
+    match flat {
+        true => Ok(Tensor::new([len], tensor.values)),
+        false => tensors.shaped(name, tensor, &[1, len]),
+    }
+}
+
+/// The matrices over vocabularies, `[vocab, d_model]`.
+struct Embeddings {
+    source: Tensor,
+    target: Tensor,
+    output: Option<Tensor>,
+}
+
+impl Embeddings {
+    fn take(tensors: &mut Taken) -> Result<Self> {
+        let shared = tensors.take_any("Wemb");
+        let mut side = |name: &str| {
+            let own = tensors.take_any(name).or_else(|| shared.clone());
+            let own = own.ok_or_else(|| tensors.missing(name))?;
+            match own.shape[..] {
+                [rows, columns] if rows > 0 && columns > 0 => Ok(own),
+                _ => Err(InteropError::damaged(
+                    tensors.path(),
+                    format!("tensor {name} is no matrix"),
+                )),
+            }
+        };
+        let (source, target) = (side("encoder_Wemb")?, side("decoder_Wemb")?);
+        let output = tensors.take_any("decoder_ff_logit_out_Wt");
+        let output = match (output, tensors.take_any("decoder_ff_logit_out_W")) {
+            (Some(output), _) => Some(output),
+            (None, Some(output)) if output.shape.len() == 2 => Some(output.transposed()),
+            _ => None,
+        };
+        let d_model = source.shape[1];
+        for (name, tensor) in
+            [("decoder_Wemb", Some(&target)), ("decoder_ff_logit_out_W", output.as_ref())]
+        {
+            if let Some(tensor) = tensor {
+                tensors.shaped(name, tensor.clone(), &[target.shape[0], d_model])?;
+            }
+        }
+        Ok(Self { source, target, output })
+    }
+
+    /// Source vocabulary, target vocabulary, d_model.
+    fn sizes(&self) -> [usize; 3] {
+        [self.source.shape[0], self.target.shape[0], self.source.shape[1]]
+    }
+
+    fn sharing(&self) -> EmbeddingSharing {
+        match &self.output {
+            Some(output) if *output != self.target => EmbeddingSharing::None,
+            _ if self.source == self.target => EmbeddingSharing::All,
+            _ => EmbeddingSharing::Target,
+        }
+    }
+
+    fn insert_into(self, weights: &mut Tensors) {
+        let sharing = self.sharing();
+        let mut insert = |name: &str, tensor| weights.insert(format!("{name}.weight"), tensor);
+        if sharing == EmbeddingSharing::All {
+            insert("embedding", self.source);
+            return;
+        }
+        insert("source_embedding", self.source);
+        insert("target_embedding", self.target);
+        if let Some(output) = self.output.filter(|_| sharing == EmbeddingSharing::None) {
+            insert("generator", output);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the options of a model of Marian say of its shape.
+
+use std::path::Path;
+
+use burnformer_core::{
+    Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Sinusoids,
+    TargetHistory, TransformerConfig,
+};
+
+use super::yaml::Options;
+use crate::error::{InteropError, Result};
+use crate::tensors::Taken;
+
+/// What is added to the variance in Marian's layer normalisation.
+const EPSILON: f64 = 1e-6;
+/// Options that must be off, or left out.
+const OFF: [&str; 9] = [
+    "transformer-no-projection",
+    "transformer-train-positions",
+    "transformer-train-position-embeddings",
+    "transformer-disable-position-embeddings",
+    "transformer-pool",
+    "transformer-rnn-projection",
+    "layer-normalization",
+    "ulr",
+    "right-left",
+];
+
+/// The configuration of the model at `path` but for its special ids and which embeddings are shared.
+pub(super) fn config(
+    path: &Path,
+    options: &Options,
+    &[source_vocab, target_vocab, d_model]: &[usize; 3],
+    tensors: &Taken,
+) -> Result<TransformerConfig> {
+    let heads = options.number::<usize>("transformer-heads").unwrap_or(0);
+    let layers = |key: &str| options.number(key).unwrap_or(0);
+    let width = tensors.shape("encoder_l1_ffn_W1")?;
+    let &[_, d_ff] = width else {
+        return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is no matrix"));
+    };
+    check(path, options)?;
+    if heads == 0 || !d_model.is_multiple_of(heads) {
+        let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
+        return Err(InteropError::damaged(path, message));
+    }
+    let config = TransformerConfig {
+        source_vocab,
+        target_vocab,
+        d_model,
+        heads,
+        d_k: d_model / heads,
+        d_v: d_model / heads,
+        d_ff,
+        encoder_layers: layers("enc-depth"),
+        decoder_layers: layers("dec-depth"),
+        norm: norm(path, options)?,
+        layer_norm_eps: EPSILON,
+        activation: activation(path, options)?,
+        eos: 0,
+        conventions: Conventions {
+            sinusoids: Sinusoids::HalvesToEnd,
+            position_offset: 0,
+            embedding_scale: EmbeddingScale::SqrtWidth,
+            decoder_start: DecoderStart::Zero,
+            output_bias: OutputBias::PerPiece,
+            target_history: history(path, options)?,
+        },
+        ..TransformerConfig::base(target_vocab)
+    };
+    Ok(config)
+}
+
+fn refused<T>(path: &Path, options: &Options, key: &str, known: &'static str) -> Result<T> {
+    let value = options.get(key).unwrap_or_default();
+    Err(InteropError::unsupported(path, format!("option {key}: {value:?}"), known))
+}
+
+fn check(path: &Path, options: &Options) -> Result<()> {
+    if options.get("type") != Some("transformer") {
+        return refused(path, options, "type", "only type transformer can be read");
+    }
+    for key in OFF {
+        if options.is(key) {
+            return refused(path, options, key, "models without it can be read");
+        }
+    }
+    let plain = [
+        ("transformer-ffn-depth", "2"),
+        ("transformer-decoder-ffn-depth", "0"),
+        ("transformer-decoder-dim-ffn", "0"),
+        ("transformer-tied-layers", "[]"),
+        ("lemma-dim-emb", "0"),
+    ];
+    for (key, usual) in plain {
+        let same = options.get(key).is_none_or(|value| value == usual);
+        // Zero stands for the encoder's.
+        let depth = key == "transformer-decoder-ffn-depth" && options.get(key) == Some("2");
+        if !same && !depth {
+            return refused(path, options, key, "models with its usual value can be read");
+        }
+    }
+    match options.get("transformer-postprocess-emb") {
+        None | Some("" | "d") => Ok(()),
+        _ => refused(path, options, "transformer-postprocess-emb", "known are \"\" and d"),
+    }
+}
+
+fn norm(path: &Path, options: &Options) -> Result<NormPosition> {
+    let get = |key: &str| options.get(&format!("transformer-{key}")).unwrap_or_default();
+    match [get("preprocess"), get("postprocess"), get("postprocess-top")] {
+        ["", "dan", ""] => Ok(NormPosition::Post),
+        ["n", "da", "n"] => Ok(NormPosition::Pre),
+        _ => {
+            let known = "known are \"\", dan and \"\", or n, da and n, for preprocess, postprocess and postprocess-top";
+            refused(path, options, "transformer-postprocess", known)
+        }
+    }
+}
+
+fn activation(path: &Path, options: &Options) -> Result<Activation> {
+    let key = "transformer-ffn-activation";
+    match options.get(key) {
+        Some("relu") => Ok(Activation::Relu),
+        // Marian's gelu is an approximation by a sigmoid.
+        None | Some("swish") => Ok(Activation::Silu),
+        _ => refused(path, options, key, "known are relu and swish"),
+    }
+}
+
+fn history(path: &Path, options: &Options) -> Result<TargetHistory> {
+    let key = "transformer-decoder-autoreg";
+    match (options.get(key), options.get("dec-cell")) {
+        (None | Some("self-attention"), _) => Ok(TargetHistory::SelfAttention),
+        (Some("rnn"), Some("ssru")) => Ok(TargetHistory::Ssru),
+        (Some("rnn"), _) => refused(path, options, "dec-cell", "known is ssru"),
+        _ => refused(path, options, key, "known are self-attention, and rnn with dec-cell ssru"),
+    }
+}

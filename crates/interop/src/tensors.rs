@@ -1,0 +1,214 @@
+//! Float32 tensors by name, and what is checked when they are taken.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{TensorData, bf16, f16};
+
+use crate::error::{InteropError, Result};
+
+/// Numbers and their shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// The size of each dimension; the last one is contiguous.
+    pub shape: Vec<usize>,
+    /// As many numbers as the product of `shape`.
+    pub values: Vec<f32>,
+}
+
+/// Tensors by name.
+pub type Tensors = BTreeMap<String, Tensor>;
+
+impl Tensor {
+    /// A tensor of these numbers.
+    ///
+    /// # Panics
+    /// If `values` are not as many as `shape` says.
+    pub fn new(shape: impl Into<Vec<usize>>, values: Vec<f32>) -> Self {
+        let shape = shape.into();
+        assert_eq!(shape.iter().product::<usize>(), values.len(), "{shape:?}");
+        Self { shape, values }
+    }
+
+    /// A matrix `[rows, columns]` as `[columns, rows]`.
+    ///
+    /// # Panics
+    /// If the tensor is no matrix.
+    pub fn transposed(&self) -> Self {
+        let &[rows, columns] = &self.shape[..] else { panic!("{:?} is no matrix", self.shape) };
+        let value = |place: usize| self.values[place % rows * columns + place / rows];
+        Self::new([columns, rows], (0..rows * columns).map(value).collect())
+    }
+
+    /// The rows `from..to` of the first dimension.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn rows(&self, from: usize, to: usize) -> Self {
+        let width: usize = self.shape[1..].iter().product();
+        let mut shape = self.shape.clone();
+        shape[0] = to - from;
+        Self::new(shape, self.values[from * width..to * width].to_vec())
+    }
+
+    /// `parts` one after the other along the first dimension, of which the others are alike.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn stacked(parts: &[&Self]) -> Self {
+        let mut shape = parts[0].shape.clone();
+        shape[0] = parts.iter().map(|part| part.shape[0]).sum();
+        Self::new(shape, parts.iter().flat_map(|part| part.values.iter().copied()).collect())
+    }
+}
+
+impl From<Tensor> for TensorData {
+    fn from(tensor: Tensor) -> Self {
+        Self::new(tensor.values, tensor.shape)
+    }
+}
+
+impl From<&TensorData> for Tensor {
+    fn from(data: &TensorData) -> Self {
+        Self { shape: data.shape().to_vec(), values: data.iter::<f32>().collect() }
+    }
+}
+
+/// The types of numbers that weights are stored in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberType {
+    Float32,
+    Float16,
+    BFloat16,
+    Int8,
+    Int16,
+    Int32,
+}
+
+impl NumberType {
+    /// Bytes of a number.
+    pub fn size(self) -> usize {
+        match self {
+            Self::Int8 => 1,
+            Self::Float16 | Self::BFloat16 | Self::Int16 => 2,
+            Self::Float32 | Self::Int32 => 4,
+        }
+    }
+
+    /// The number in `bytes`, little-endian, as float32.
+    pub fn read(self, bytes: &[u8]) -> f32 {
+        let two = || [bytes[0], bytes[1]];
+        let four = || [bytes[0], bytes[1], bytes[2], bytes[3]];
+        match self {
+            Self::Float32 => f32::from_le_bytes(four()),
+            Self::Float16 => f16::from_le_bytes(two()).to_f32(),
+            Self::BFloat16 => bf16::from_le_bytes(two()).to_f32(),
+            Self::Int8 => f32::from(bytes[0] as i8),
+            Self::Int16 => f32::from(i16::from_le_bytes(two())),
+            Self::Int32 => i32::from_le_bytes(four()) as f32,
+        }
+    }
+
+    /// All numbers in `bytes`.
+    pub fn read_all(self, bytes: &[u8]) -> Vec<f32> {
+        bytes.chunks_exact(self.size()).map(|bytes| self.read(bytes)).collect()
+    }
+}
+
+/// The number of elements of `shape`, if it fits.
+pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))
+}
+
+/// The tensors of a file, which are taken out one by one.
+pub(crate) struct Taken {
+    path: PathBuf,
+    tensors: Tensors,
+}
+
+impl Taken {
+    pub fn new(path: &Path, tensors: Tensors) -> Self {
+        Self { path: path.into(), tensors }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The tensor `name`, which must have `shape`.
+    pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;
+        self.shaped(name, tensor, shape)
+    }
+
+    /// The tensor `name`, which may have any shape.
+    pub fn take_any(&mut self, name: &str) -> Option<Tensor> {
+        self.tensors.remove(name)
+    }
+
+    /// The shape of the tensor `name`.
+    pub fn shape(&self, name: &str) -> Result<&[usize]> {
+        Ok(&self.tensors.get(name).ok_or_else(|| self.missing(name))?.shape)
+    }
+
+    /// `tensor`, if it has `shape`.
+    pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
+        if tensor.shape == shape {
+            return Ok(tensor);
+        }
+        Err(InteropError::Shape {
+            path: self.path.clone(),
+            name: name.into(),
+            found: tensor.shape,
+            expected: shape.into(),
+        })
+    }
+
+    /// Checks that nothing is left.
+    pub fn finish(self, remedy: &'static str) -> Result<()> {
+        match self.tensors.into_keys().next() {
+            Some(name) => Err(InteropError::UnknownTensor { path: self.path, name, remedy }),
+            None => Ok(()),
+        }
+    }
+
+    pub fn missing(&self, name: &str) -> InteropError {
+        InteropError::MissingTensor { path: self.path.clone(), name: name.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transposed_matrix_has_its_rows_as_columns() {
+        let matrix = Tensor::new([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let transposed = Tensor::new([3, 2], vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(matrix.transposed(), transposed);
+        assert_eq!(transposed.transposed(), matrix);
+    }
+
+    #[test]
+    fn rows_that_were_stacked_come_apart_again() {
+        let (a, b) = (Tensor::new([1, 2], vec![1.0, 2.0]), Tensor::new([2, 2], vec![3.0; 4]));
+        let both = Tensor::stacked(&[&a, &b]);
+        assert_eq!((both.rows(0, 1), both.rows(1, 3)), (a, b));
+    }
+
+    #[test]
+    fn numbers_of_every_type_are_read() {
+        assert_eq!(NumberType::Float32.read(&1.5f32.to_le_bytes()), 1.5);
+        assert_eq!(NumberType::Float16.read(&[0x00, 0x3e]), 1.5);
+        assert_eq!(NumberType::BFloat16.read(&[0xc0, 0x3f]), 1.5);
+        assert_eq!(NumberType::Int8.read_all(&[1, 255, 128]), [1.0, -1.0, -128.0]);
+        assert_eq!(NumberType::Int16.read_all(&[0, 1, 255, 255]), [256.0, -1.0]);
+        assert_eq!(NumberType::Int32.read(&(-7i32).to_le_bytes()), -7.0);
+    }
+
+    #[test]
+    fn a_shape_whose_product_overflows_has_no_elements() {
+        assert_eq!(elements(&[usize::MAX, 2]), None);
+        assert_eq!(elements(&[3, 4]), Some(12));
+    }
+}

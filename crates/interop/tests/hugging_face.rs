@@ -1,0 +1,183 @@
+//! Models that transformers wrote give here what they give there (`fixtures/hugging_face.py`).
+
+mod common;
+
+use burn::tensor::{Device, Int, Tensor};
+use burnformer_core::{Mode, Seq2Seq, TransformerConfig, model_dir, named_parameters};
+use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
+use burnformer_interop::{Format, InteropError, Package, Tensor as Tensor32};
+use burnformer_models::{Model, ModelConfig};
+use common::{fixture, ids};
+use serde_json::Value;
+
+fn expected() -> Value {
+    let json = std::fs::read(fixture("hugging_face/expected.json")).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+/// The model directory made of the fixture `name`, loaded as every command loads it.
+fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
+    let path = fixture("hugging_face").join(name);
+    let package = Format::find(&path).unwrap().read(&path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("model");
+    package.save(&dir).unwrap();
+    let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+    (config, model, burnformer_infer::load_settings(&dir).unwrap())
+}
+
+#[test]
+fn logits_are_those_of_transformers() {
+    let (expected, device) = (expected(), Device::default());
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let (config, model, _) = imported(name);
+        let ModelConfig::Transformer(config) = config else { panic!("{name}") };
+        let pairs = ids(&expected["sources"]).into_iter().zip(ids(&expected["targets"]));
+        for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
+            let input: Vec<u32> = [config.bos].into_iter().chain(target).collect();
+            let tensor = |ids: &[u32]| {
+                let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
+                Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
+            };
+            let own = model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
+            let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
+            assert_eq!(own.num_elements(), logits.len(), "{name}");
+            let worst = own.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, f64::max);
+            assert!(worst < 1e-4, "{name}: {worst}");
+        }
+    }
+}
+
+/// The settings that are the arguments of `generate`.
+fn settings(json: &Value, model: &SearchSettings) -> SearchSettings {
+    let beam_size = json["num_beams"].as_u64().unwrap() as usize;
+    let limit = json["max_length"].as_u64().unwrap() as usize - 1;
+    SearchSettings {
+        beam_size,
+        n_best: beam_size,
+        max_length: Some(limit),
+        max_length_extra: limit,
+        length_penalty: LengthPenalty::Power(json["length_penalty"].as_f64().unwrap_or(1.0)),
+        ..model.clone()
+    }
+}
+
+#[test]
+fn beam_search_is_that_of_transformers_token_for_token() {
+    let expected = expected();
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let (config, model, own) = imported(name);
+        let model = NeuralModel::new(config, model, &Device::default());
+        let all = expected["settings"].as_array().unwrap().iter();
+        for (json, results) in all.zip(results["searches"].as_array().unwrap()) {
+            let requests = ids(&expected["sources"]).into_iter().map(Request::new);
+            let requests: Vec<Request> = requests.collect();
+            let found =
+                search(&model, &requests, &settings(json, &own), &Batching::default()).unwrap();
+            for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
+                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                assert_eq!(found, ids(expected), "{name} {json}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_search_is_that_of_the_generation_config() {
+    let (.., settings) = imported("shared_swish");
+    let json = serde_json::to_value(&settings).unwrap();
+    assert_eq!(json["beam_size"], 4);
+    assert_eq!(json["length_penalty"], serde_json::json!({"power": 1.0}));
+    assert_eq!(json["max_length"], 13);
+    assert_eq!(json["beam_rule"], "transformers");
+    assert_eq!(json["at_limit"], "close");
+}
+
+/// A copy of a fixture's folder in which the text `from` of `config.json` became `to`.
+fn changed(from: &str, to: &str) -> InteropError {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["config.json", "generation_config.json", "model.safetensors"] {
+        let source = fixture("hugging_face/shared_swish").join(file);
+        std::fs::copy(source, folder.path().join(file)).unwrap();
+    }
+    let path = folder.path().join("config.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&path, text.replace(from, to)).unwrap();
+    Format::HuggingFace.read(folder.path()).unwrap_err()
+}
+
+#[test]
+fn what_has_no_counterpart_is_refused_by_name() {
+    let message = |from, to| changed(from, to).to_string();
+    assert!(message("\"swish\"", "\"gelu_new\"").contains("gelu_new"));
+    assert!(message("\"marian\"", "\"bart\"").contains("model_type \"bart\""));
+    let heads = message("\"decoder_attention_heads\": 2", "\"decoder_attention_heads\": 4");
+    assert!(heads.contains("decoder_attention_heads"), "{heads}");
+    let shape = changed("\"vocab_size\": 24", "\"vocab_size\": 25");
+    assert!(matches!(shape, InteropError::Shape { .. } | InteropError::Config { .. }), "{shape}");
+    let more = changed("\"encoder_layers\": 2", "\"encoder_layers\": 3");
+    assert!(
+        matches!(&more, InteropError::MissingTensor { name, .. } if name.contains("layers.2")),
+        "{more}"
+    );
+    let fewer = changed("\"encoder_layers\": 2", "\"encoder_layers\": 1");
+    assert!(
+        matches!(&fewer, InteropError::UnknownTensor { name, .. } if name.contains("layers.1")),
+        "{fewer}"
+    );
+    let absurd = changed("\"d_model\": 8", "\"d_model\": 9223372036854775800");
+    assert!(
+        matches!(absurd, InteropError::Config { .. } | InteropError::Unsupported { .. }),
+        "{absurd}"
+    );
+    let damaged = changed("{", "[");
+    assert!(matches!(damaged, InteropError::Damaged { .. }), "{damaged}");
+}
+
+#[test]
+fn a_folder_that_is_full_is_not_written_over() {
+    let path = fixture("hugging_face/half");
+    let package = Format::HuggingFace.read(&path).unwrap();
+    let error = package.save(&path).unwrap_err();
+    assert!(matches!(error, InteropError::Occupied { .. }), "{error}");
+}
+
+#[test]
+fn what_is_written_is_read_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["shared_swish", "separate_relu", "gelu_unscaled", "wide_relu"] {
+        let own = Format::HuggingFace.read(&fixture("hugging_face").join(name)).unwrap();
+        let dir = folder.path().join(name);
+        Format::HuggingFace.write(&own, &dir).unwrap();
+        let again = Format::HuggingFace.read(&dir).unwrap();
+        assert_eq!(again.weights, own.weights, "{name}");
+        let positions =
+            |config: &TransformerConfig| TransformerConfig { max_positions: 0, ..config.clone() };
+        assert_eq!(positions(&again.config), positions(&own.config), "{name}");
+        assert_eq!(again.search.length_penalty, own.search.length_penalty);
+        assert_eq!(again.search.max_length, own.search.max_length);
+    }
+}
+
+/// A model of this project: other positions, no bias, an embedding before the first token.
+#[test]
+fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
+    let config = TransformerConfig { d_ff: 16, ..TransformerConfig::tiny(24).with_width(8, 2) };
+    let model = config.init(1, &Device::default()).unwrap();
+    let weights = named_parameters(&model);
+    let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor32::from(data))).collect();
+    let own = Package {
+        config,
+        weights,
+        search: SearchSettings::default(),
+        texts: Default::default(),
+        remarks: vec![],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("model");
+    Format::HuggingFace.write(&own, &dir).unwrap();
+    let again = Format::HuggingFace.read(&dir).unwrap();
+    assert_eq!((&again.config, &again.weights), (&own.config, &own.weights));
+}
