@@ -103,7 +103,7 @@ fn changed(name: &str, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> Interop
     Format::Marian.read(folder.path()).unwrap_err()
 }
 
-fn replace(bytes: &mut Vec<u8>, from: &str, to: &str) {
+fn replace(bytes: &mut [u8], from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let place = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
     bytes[place..place + from.len()].copy_from_slice(to.as_bytes());

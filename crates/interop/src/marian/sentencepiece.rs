@@ -25,8 +25,11 @@ fn text(mut piece: &[u8]) -> Option<String> {
     None
 }
 
-/// The number of the first field, its bytes if it has any, and what follows.
-fn field(bytes: &[u8]) -> Option<(u64, Option<&[u8]>, &[u8])> {
+/// The number of a field, its bytes if it has any, and what follows.
+type Field<'a> = (u64, Option<&'a [u8]>, &'a [u8]);
+
+/// The first field.
+fn field(bytes: &[u8]) -> Option<Field<'_>> {
     let (tag, rest) = varint(bytes)?;
     let fixed = |len: usize| Some((tag >> 3, None, rest.get(len..)?));
     match tag & 7 {
