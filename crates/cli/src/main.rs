@@ -49,6 +49,8 @@ enum Command {
     Import(commands::import::Args),
     /// Write a model directory as a model of another system.
     Export(commands::export::Args),
+    /// Store a model's matrices in 8-bit integers: a quarter of the size, several times the speed on a CPU.
+    Quantize(commands::quantize::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
     /// Show what a model looks at: every layer and head, and word alignments.
@@ -91,6 +93,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Average(args) => commands::average::run(args),
         Command::Import(args) => commands::import::run(args),
         Command::Export(args) => commands::export::run(args),
+        Command::Quantize(args) => commands::quantize::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_kernels::{KvCache, RandomKey};
+use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
 use crate::config::TransformerConfig;
 use crate::conventions::TargetHistory;
@@ -272,12 +272,12 @@ impl Decoder {
     }
 
     /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
+    pub fn pack(&mut self, compute: ComputeType) {
         for layer in &mut self.layers {
-            layer.self_attention.iter_mut().for_each(MultiHeadAttention::pack);
-            layer.ssru.iter_mut().for_each(Ssru::pack);
-            layer.cross_attention.pack();
-            layer.feed_forward.pack();
+            layer.self_attention.iter_mut().for_each(|attention| attention.pack(compute));
+            layer.ssru.iter_mut().for_each(|ssru| ssru.pack(compute));
+            layer.cross_attention.pack(compute);
+            layer.feed_forward.pack(compute);
         }
     }
 

@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_kernels::{Epilogue, PackedWeight, RandomKey, embedding};
+use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey, embedding};
 
 use crate::conventions::EmbeddingScale;
 use crate::init;
@@ -67,8 +67,8 @@ impl TokenEmbedding {
 
     /// Packs the matrix for fast [`logits`](Self::logits), see
     /// [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
-        self.packed = PackedWeight::new(&self.weight.val());
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.packed = PackedWeight::new(&self.weight.val(), compute);
     }
 
     /// Sets the type of the matrix product in [`logits`](Self::logits), see

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::config::{NormPosition, TransformerConfig};
 use crate::feed_forward::PositionWiseFeedForward;
@@ -126,10 +126,10 @@ impl Encoder {
     }
 
     /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
+    pub fn pack(&mut self, compute: ComputeType) {
         for layer in &mut self.layers {
-            layer.self_attention.pack();
-            layer.feed_forward.pack();
+            layer.self_attention.pack(compute);
+            layer.feed_forward.pack(compute);
         }
     }
 

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::activation::Activation;
 use crate::config::TransformerConfig;
@@ -64,9 +64,9 @@ impl PositionWiseFeedForward {
     }
 
     /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
-        self.inner.pack();
-        self.outer.pack();
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.inner.pack(compute);
+        self.outer.pack(compute);
     }
 
     /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).

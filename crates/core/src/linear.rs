@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{Epilogue, PackedWeight, RandomKey};
+use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
 
 use crate::init;
 use crate::precision::Precision;
@@ -72,8 +72,8 @@ impl Linear {
     }
 
     /// Packs the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
-        self.packed = PackedWeight::new(&self.weight.val());
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.packed = PackedWeight::new(&self.weight.val(), compute);
     }
 
     /// Sets the type of the matrix product, see [`Transformer::set_precision`](crate::Transformer::set_precision).

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::{KvCache, RandomKey, attention, step_attention};
+use burnformer_kernels::{ComputeType, KvCache, RandomKey, attention, step_attention};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
@@ -239,10 +239,10 @@ impl MultiHeadAttention {
     }
 
     /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
+    pub fn pack(&mut self, compute: ComputeType) {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
             .into_iter()
-            .for_each(Linear::pack);
+            .for_each(|linear| linear.pack(compute));
     }
 
     /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).

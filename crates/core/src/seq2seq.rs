@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
+use burnformer_kernels::ComputeType;
 use serde::Serialize;
 
 use crate::config::{ConfigError, TransformerConfig};
@@ -132,7 +133,7 @@ pub trait Seq2Seq: Module + Debug + Send + Sync {
 
     /// Packs the weights for fast inference, if the backend has products for packed weights. To be called again if the
     /// weights change.
-    fn pack(&mut self);
+    fn pack(&mut self, compute: ComputeType);
 
     /// Sets the number type of all following matrix products.
     fn set_precision(&mut self, precision: Precision);
@@ -277,8 +278,8 @@ impl Seq2Seq for Transformer {
         self.max_positions()
     }
 
-    fn pack(&mut self) {
-        self.pack();
+    fn pack(&mut self, compute: ComputeType) {
+        self.pack(compute);
     }
 
     fn set_precision(&mut self, precision: Precision) {

@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::config::EmbeddingSharing;
 use crate::conventions::{EmbeddingScale, OutputBias};
@@ -98,10 +98,10 @@ impl SharedEmbeddings {
     }
 
     /// Packs the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
+    pub fn pack(&mut self, compute: ComputeType) {
         match &mut self.generator {
-            Some(generator) => generator.pack(),
-            None => self.of_target_mut().pack(),
+            Some(generator) => generator.pack(compute),
+            None => self.of_target_mut().pack(compute),
         }
     }
 

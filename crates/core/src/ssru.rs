@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::linear::Linear;
 use crate::precision::Precision;
@@ -69,9 +69,9 @@ impl Ssru {
     }
 
     /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self) {
-        self.candidate.pack();
-        self.gate.pack();
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.candidate.pack(compute);
+        self.gate.pack(compute);
     }
 
     /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::RandomKey;
+use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::config::TransformerConfig;
 use crate::conventions::DecoderStart;
@@ -135,10 +135,10 @@ impl Transformer {
     /// Packs the weights for fast inference, if the backend has products for packed weights (`flex` with
     /// AVX-512, AVX2 or NEON). Decoding steps become faster, and the weights take twice their memory. On other backends
     /// this does nothing. If the weights change later, their packed copies are no longer used.
-    pub fn pack(&mut self) {
-        self.encoder.pack();
-        self.decoder.pack();
-        self.embeddings.pack();
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.encoder.pack(compute);
+        self.decoder.pack(compute);
+        self.embeddings.pack(compute);
     }
 
     /// Sets the number type of all following matrix products: linear maps, output projection, and both

@@ -2,8 +2,9 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
-    Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias, TargetHistory,
-    Transformer, TransformerConfig, named_gradients, named_parameters, with_parameters,
+    ComputeType, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias,
+    TargetHistory, Transformer, TransformerConfig, named_gradients, named_parameters,
+    with_parameters,
 };
 
 fn config(conventions: Conventions) -> TransformerConfig {
@@ -78,7 +79,7 @@ fn the_output_bias_is_added_to_logits_and_trained_whatever_is_shared() {
             let difference = difference.into_data();
             let near = |(place, x): (usize, f32)| (x - bias[place % 20]).abs() < 1e-4;
             assert!(difference.iter::<f32>().enumerate().all(near), "{sharing:?}");
-            biased.pack();
+            biased.pack(ComputeType::Float32);
         }
         let source = Tensor::<2, Int>::from_ints([[5, 2]], &device);
         let target = Tensor::<2, Int>::from_ints([[1, 8]], &device);

@@ -2,9 +2,9 @@
 
 use burn::tensor::{Device, Distribution, Int, Tensor};
 use burnformer_core::{
-    Activation, Decoder, DecoderLayer, Encoder, EncoderLayer, LayerNorm, Linear, Memory, Mode,
-    MultiHeadAttention, NormPosition, PositionWiseFeedForward, PositionalEncoding, RandomKey,
-    ResidualNorm, SelfAttentionMask, TransformerConfig, look_ahead_mask, padding_mask,
+    Activation, ComputeType, Decoder, DecoderLayer, Encoder, EncoderLayer, LayerNorm, Linear,
+    Memory, Mode, MultiHeadAttention, NormPosition, PositionWiseFeedForward, PositionalEncoding,
+    RandomKey, ResidualNorm, SelfAttentionMask, TransformerConfig, look_ahead_mask, padding_mask,
 };
 
 const D_MODEL: usize = 16;
@@ -41,7 +41,7 @@ fn layers_take_any_leading_dimensions() {
     assert_any_leading_dimensions!("linear", |x| linear.forward(x));
     assert_any_leading_dimensions!("linear and ReLU", |x| linear.forward_relu(x));
     let mut packed = linear.clone();
-    packed.pack();
+    packed.pack(ComputeType::Float32);
     assert_any_leading_dimensions!("packed linear", |x| packed.forward(x));
     let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
     assert_any_leading_dimensions!("norm", |x| norm.forward(x));

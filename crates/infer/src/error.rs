@@ -55,6 +55,12 @@ pub enum InferError {
         /// What is wrong, with line and column where the parser knows them.
         message: String,
     },
+    /// The device has no products of such numbers.
+    #[error("the device has no products in {compute}; use the CPU (--device cpu), or float32")]
+    ComputeType {
+        /// The compute type asked for.
+        compute: &'static str,
+    },
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     Setting {

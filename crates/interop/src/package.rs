@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::TensorData;
-use burnformer_core::TransformerConfig;
 use burnformer_core::model_dir::{self, ModelDirError};
+use burnformer_core::{ComputeType, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -49,7 +49,7 @@ impl Package {
         let weights = self.weights.iter();
         let weights: BTreeMap<String, TensorData> =
             weights.map(|(name, tensor)| (name.clone(), tensor.clone().into())).collect();
-        model_dir::save_parameters(dir, &self.config, &weights)?;
+        model_dir::save_parameters(dir, &self.config, &weights, ComputeType::Float32)?;
         for (name, bytes) in &self.texts {
             write_file(&dir.join(name), bytes)?;
         }

@@ -4,7 +4,8 @@ mod common;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
-    Epilogue, KvCache, PackedWeight, RandomKey, attention, linear, linear_relu, step_attention,
+    ComputeType, Epilogue, KvCache, PackedWeight, RandomKey, attention, linear, linear_relu,
+    step_attention,
 };
 use common::{assert_close, values};
 use proptest::prelude::*;
@@ -27,7 +28,7 @@ proptest! {
     ) {
         let (x, weight) = (normal(1, [1, rows, input]), normal(2, [output, input]));
         let bias = biased.then(|| normal(3, [output]));
-        let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) }; // no AVX-512 here
+        let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) }; // no AVX-512 here
         let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
         let actual = packed.linear(&x, bias.clone(), epilogue).expect("a plain tensor on flex");
         let expected = match relu {
@@ -41,7 +42,7 @@ proptest! {
     fn a_packed_row_depends_on_itself_alone(rows in 1usize..40, row in 0usize..40, threads in 1usize..4) {
         let row = row % rows;
         let (x, weight) = (normal(1, [rows, 700]), normal(2, [130, 700]));
-        let Some(packed) = PackedWeight::new(&weight) else { return Ok(()) };
+        let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return Ok(()) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let all = pool.install(|| packed.linear(&x, None, Epilogue::None)).expect("plain");
         let alone = packed.linear(&x.slice([row..row + 1, 0..700]), None, Epilogue::None).expect("plain");
@@ -108,7 +109,7 @@ proptest! {
 #[test]
 fn a_packed_weight_is_not_taken_for_a_changed_one() {
     let weight = normal(1, [16, 16]);
-    let Some(packed) = PackedWeight::new(&weight) else { return };
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
     assert!(packed.is_of(&weight) && packed.is_of(&weight.clone()));
     assert!(!packed.is_of(&(weight.clone() * 2.0)));
     assert!(!packed.is_of(&weight.transpose()));
@@ -118,7 +119,7 @@ fn a_packed_weight_is_not_taken_for_a_changed_one() {
 #[test]
 fn numbers_that_are_none_stay_so() {
     let weight = normal(1, [20, 4]);
-    let Some(packed) = PackedWeight::new(&weight) else { return };
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
     let x = Tensor::<2>::from_floats([[f32::NAN, 0.0, 0.0, 0.0]], &Device::flex());
     assert!(
         values(packed.linear(&x, None, Epilogue::Relu).expect("plain")).iter().all(|x| x.is_nan())

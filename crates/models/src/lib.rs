@@ -27,7 +27,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
-    AttentionMaps, ConfigError, DecoderCache, Mode, Precision, Seq2Seq, Seq2SeqCache,
+    AttentionMaps, ComputeType, ConfigError, DecoderCache, Mode, Precision, Seq2Seq, Seq2SeqCache,
     Seq2SeqConfig, Transformer, TransformerConfig,
 };
 use burnformer_rnn::{Rnn, RnnCache, RnnConfig};
@@ -214,9 +214,9 @@ macro_rules! architectures {
                 }
             }
 
-            fn pack(&mut self) {
+            fn pack(&mut self, compute: ComputeType) {
                 match self {
-                    $(Self::$name(inner) => inner.pack(),)+
+                    $(Self::$name(inner) => inner.pack(compute),)+
                 }
             }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use burn::tensor::{DType, Device, Int, Tensor};
 use burnformer_core::model_dir::{load, save, seal};
 use burnformer_core::{
-    Mode, Precision, Seq2Seq, Seq2SeqConfig, TransformerConfig, named_parameters, parameter_sizes,
+    ComputeType, Mode, Precision, Seq2Seq, Seq2SeqConfig, TransformerConfig, named_parameters,
+    parameter_sizes,
 };
 use burnformer_models::{Architecture, Model, ModelConfig};
 use burnformer_rnn::RnnConfig;
@@ -94,7 +95,7 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass_in_16_bits_too() {
     for mut model in every(12).map(|config| build(&config)) {
         model.set_precision(Precision::BFloat16);
         // What float32 packs must not be used instead.
-        model.pack();
+        model.pack(ComputeType::Float32);
         let whole = model.forward(source.clone(), target.clone(), Mode::Inference);
         let mut cache = model.start(source.clone());
         for place in 0..3 {

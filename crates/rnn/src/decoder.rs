@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_core::{Linear, Precision, RandomKey};
+use burnformer_core::{ComputeType, Linear, Precision, RandomKey};
 
 use crate::attention::AdditiveAttention;
 use crate::config::RnnConfig;
@@ -143,10 +143,10 @@ impl RnnDecoder {
         self.attention.weights(before, memory.keys, memory.padding).unsqueeze_dim(1)
     }
 
-    pub(super) fn pack(&mut self) {
-        self.initial.pack();
-        self.attention.key.pack();
-        self.readout.pack();
+    pub(super) fn pack(&mut self, compute: ComputeType) {
+        self.initial.pack(compute);
+        self.attention.key.pack(compute);
+        self.readout.pack(compute);
     }
 
     pub(super) fn set_precision(&mut self, precision: Precision) {

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_core::{Dropout, Mode, Precision, RandomKey, SharedEmbeddings};
+use burnformer_core::{ComputeType, Dropout, Mode, Precision, RandomKey, SharedEmbeddings};
 
 use crate::config::RnnConfig;
 use crate::decoder::{RnnCache, RnnDecoder};
@@ -101,9 +101,9 @@ impl Rnn {
     }
 
     /// Packs the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
-    pub fn pack(&mut self) {
-        self.decoder.pack();
-        self.embeddings.pack();
+    pub fn pack(&mut self, compute: ComputeType) {
+        self.decoder.pack(compute);
+        self.embeddings.pack(compute);
     }
 
     /// Sets the number type of all following matrix products over all positions at once: the inputs of the

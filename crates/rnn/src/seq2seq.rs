@@ -1,6 +1,6 @@
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
-    AttentionMaps, ConfigError, Mode, Precision, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
+    AttentionMaps, ComputeType, ConfigError, Mode, Precision, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
 };
 
 use crate::config::RnnConfig;
@@ -112,8 +112,8 @@ impl Seq2Seq for Rnn {
         self.vocabularies()
     }
 
-    fn pack(&mut self) {
-        self.pack();
+    fn pack(&mut self, compute: ComputeType) {
+        self.pack(compute);
     }
 
     fn set_precision(&mut self, precision: Precision) {

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use burnformer_core::ComputeType;
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{
     AlignmentOptions, Attention, HeadWeights, Link, Piece, Translator, pharaoh, word_alignment,
@@ -8,6 +9,7 @@ use burnformer_infer::{
 use burnformer_train::config::corpus_paths;
 use burnformer_view::{HeadGrid, Matrix, Panel, PanelKind, Picture, Sentence, blocks, page};
 
+use super::compute_type;
 use crate::device::DeviceName;
 use crate::output::{Output, say};
 
@@ -47,6 +49,10 @@ pub struct Args {
     /// The head, from 1 [default: all in pictures, else the mean of all]
     #[arg(long, value_name = "N", requires = "layer")]
     head: Option<usize>,
+    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: the model's; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
     /// Where to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
@@ -72,7 +78,7 @@ impl Args {
 
 /// Shows what a model looks at.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load(&args.model, &args.device.open()?)?;
+    let translator = Translator::load_as(&[&args.model], &args.device.open()?, args.compute)?;
     let mut output = Output::create(None, &[])?;
     let mut kept = Vec::new();
     // Text goes out sentence by sentence; only files need all of them at once.

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use burnformer_core::ComputeType;
 use burnformer_data::corpus::repeated_pipe;
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request, Translator};
@@ -10,7 +11,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use super::{at_least, between};
+use super::{at_least, between, compute_type};
 use crate::device::DeviceName;
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
@@ -73,6 +74,10 @@ pub struct Args {
     /// Write the translations to this file
     #[arg(long)]
     output: Option<PathBuf>,
+    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: the model's; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
     /// Where to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
@@ -184,7 +189,7 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
 }
 
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
+    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.n_best = 1;

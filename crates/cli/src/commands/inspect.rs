@@ -24,6 +24,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     model_dir::verify(&args.model)?;
     let config: ModelConfig = model_dir::load_config(&args.model)?;
+    let compute = model_dir::load_compute_type(&args.model)?;
     let shapes = model_dir::parameter_shapes::<ModelConfig>(&args.model)?;
     if args.json {
         let value = json!({
@@ -31,6 +32,7 @@ pub fn run(args: Args) -> Result<()> {
             "path": args.model.display().to_string(),
             "architecture": config.architecture(),
             "parameters": config.parameter_count(),
+            "compute": compute.name(),
             "model": config,
             "shapes": shapes,
         });
@@ -40,6 +42,7 @@ pub fn run(args: Args) -> Result<()> {
     output.line(format_args!("model       {}", args.model.display()))?;
     output.line(format_args!("architecture {}", config.architecture()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;
+    output.line(format_args!("compute     {}", compute.name()))?;
     let fields = serde_json::to_value(&config)?;
     for (name, value) in fields.as_object().into_iter().flatten() {
         output.line(format_args!("{name:<19} {}", value.to_string().trim_matches('"')))?;

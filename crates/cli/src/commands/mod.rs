@@ -10,6 +10,7 @@ pub mod export;
 pub mod import;
 pub mod inspect;
 pub mod plot;
+pub mod quantize;
 pub mod score;
 pub mod study;
 mod token_ids;
@@ -17,7 +18,7 @@ pub mod train;
 pub mod translate;
 pub mod worker;
 
-use burnformer_core::Precision;
+use burnformer_core::{ComputeType, Precision};
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
 /// A whole number of at least `least`.
@@ -34,5 +35,12 @@ fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
 fn precision() -> impl TypedValueParser<Value = Precision> {
     let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
     PossibleValuesParser::new(Precision::ALL.map(Precision::name))
+        .map(move |name| named(name).expect("one of the names above"))
+}
+
+/// A compute type by its name.
+fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
+    let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
+    PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))
         .map(move |name| named(name).expect("one of the names above"))
 }

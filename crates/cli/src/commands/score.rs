@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
+use burnformer_core::ComputeType;
 use burnformer_data::corpus::LinePair;
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{
@@ -9,8 +10,8 @@ use burnformer_infer::{
 use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
-use super::at_least;
 use super::token_ids::line_to_ids;
+use super::{at_least, compute_type};
 use crate::device::DeviceName;
 use crate::output::{Output, say, wrong_usage};
 
@@ -41,6 +42,10 @@ pub struct Args {
     /// Print one JSON object a line, with the log-probability of every token
     #[arg(long)]
     json: bool,
+    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: the model's; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
     /// Where to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
@@ -49,7 +54,7 @@ pub struct Args {
 /// For each pair a line `log-probability TAB score TAB perplexity`; the whole text's perplexity goes
 /// to stderr. Pairs before a failure are scored and written first.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
+    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
     let paths: Vec<PathBuf> =
         [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;

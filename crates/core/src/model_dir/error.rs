@@ -134,4 +134,8 @@ impl ModelDirError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), source }
     }
+
+    pub(crate) fn json(path: &Path, error: &serde_json::Error) -> Self {
+        Self::Json { path: path.to_path_buf(), message: error.to_string() }
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `config.json` | format version, architecture (`arch`), every field of its configuration (`model`) |
-//! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`] |
+//! | `config.json` | format version, architecture (`arch`), every field of its configuration (`model`); `compute`: `int8` where the model multiplies in 8 bits |
+//! | `model.safetensors` | float32 weights in PyTorch's layout under the names of [`named_parameters`]; or a matrix as 8-bit integers, with a float32 scale for each of its rows under its name and `.scale` |
 //! | `manifest.json` | size and SHA-256 of every other file, written last |
 //!
 //! A program that adds files of its own (tokenisers, search settings) writes them after
@@ -18,11 +18,12 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, TensorData};
+use burnformer_kernels::ComputeType;
 use serde::Serialize;
 
 pub use error::ModelDirError;
 pub use manifest::{read, seal, verify};
-pub use weights::{read_tensors, write_tensors};
+pub use weights::{read_tensors, write_quantized, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
@@ -37,7 +38,13 @@ const WEIGHTS: &str = "model.safetensors";
 struct ConfigFile<'a, C> {
     format_version: u32,
     arch: &'static str,
+    #[serde(skip_serializing_if = "is_float32")]
+    compute: ComputeType,
     model: &'a C,
+}
+
+fn is_float32(compute: &ComputeType) -> bool {
+    *compute == ComputeType::Float32
 }
 
 /// Writes `config.json` and `model.safetensors` into `dir`, which is created if it does not exist.
@@ -51,10 +58,11 @@ pub fn save<C: Seq2SeqConfig, M: Module>(
     config: &C,
     model: &M,
 ) -> Result<(), ModelDirError> {
-    save_parameters(dir, config, &named_parameters(model))
+    save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
 
-/// What [`save`] writes, of a model whose parameters are at hand by their names.
+/// Writes the same files as [`save`] for a model whose parameters are given by their names, and which translates in `compute`.
+/// With [`ComputeType::Int8`] its matrices are stored in 8 bits, a quarter of their size.
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
@@ -62,13 +70,18 @@ pub fn save_parameters<C: Seq2SeqConfig>(
     dir: &Path,
     config: &C,
     parameters: &BTreeMap<String, TensorData>,
+    compute: ComputeType,
 ) -> Result<(), ModelDirError> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
     let arch = config.architecture();
-    let file = ConfigFile { format_version: FORMAT_VERSION, arch, model: config };
+    let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
-    write_tensors(&dir.join(WEIGHTS), parameters)
+    write(&dir.join(CONFIG), &json)?;
+    match compute {
+        ComputeType::Float32 => write_tensors(&dir.join(WEIGHTS), parameters),
+        ComputeType::Int8 => write_quantized(&dir.join(WEIGHTS), parameters),
+    }
 }
 
 /// Reads the configuration in `dir`. Its architecture must be one that `C` describes.
@@ -77,23 +90,42 @@ pub fn save_parameters<C: Seq2SeqConfig>(
 /// A [`ModelDirError`] that names the file and what is wrong with it.
 pub fn load_config<C: Seq2SeqConfig>(dir: &Path) -> Result<C, ModelDirError> {
     let path = dir.join(CONFIG);
-    let bytes = read_checked(dir, CONFIG)?;
-    let json =
-        |e: serde_json::Error| ModelDirError::Json { path: path.clone(), message: e.to_string() };
-    let mut value: serde_json::Value = serde_json::from_slice(&bytes).map_err(json)?;
-    let found = value["format_version"].as_u64().unwrap_or(0);
-    if found != u64::from(FORMAT_VERSION) {
-        return Err(ModelDirError::Version { path, found });
-    }
+    let mut value = read_config(dir)?;
     let model = value["model"].take();
     let architecture = value["arch"].as_str().unwrap_or_default();
     let Some(config) = C::from_json(architecture, model) else {
         return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
     };
-    let config = config.map_err(json)?;
+    let config = config.map_err(|e| ModelDirError::json(&path, &e))?;
     match config.validate() {
         Ok(()) => Ok(config),
         Err(source) => Err(ModelDirError::Config { path, source }),
+    }
+}
+
+/// The numbers in which the model in `dir` multiplies by default.
+///
+/// # Errors
+/// A [`ModelDirError`] that names the file and what is wrong with it.
+pub fn load_compute_type(dir: &Path) -> Result<ComputeType, ModelDirError> {
+    match read_config(dir)?["compute"].take() {
+        serde_json::Value::Null => Ok(ComputeType::Float32),
+        value => {
+            serde_json::from_value(value).map_err(|e| ModelDirError::json(&dir.join(CONFIG), &e))
+        }
+    }
+}
+
+/// The content of `config.json`, of a version that is known.
+fn read_config(dir: &Path) -> Result<serde_json::Value, ModelDirError> {
+    let path = dir.join(CONFIG);
+    let bytes = read_checked(dir, CONFIG)?;
+    let value: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|e| ModelDirError::json(&path, &e))?;
+    let found = value["format_version"].as_u64().unwrap_or(0);
+    match found == u64::from(FORMAT_VERSION) {
+        true => Ok(value),
+        false => Err(ModelDirError::Version { path, found }),
     }
 }
 

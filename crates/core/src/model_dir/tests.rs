@@ -172,3 +172,70 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
     let error = load::<TransformerConfig>(&nowhere, &Device::default()).unwrap_err();
     assert!(matches!(error, ModelDirError::NoDirectory { .. }));
 }
+
+#[test]
+fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
+    let (folder, dense) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
+    let (config, model) = dense.load().expect("loads");
+    save_parameters(folder.path(), &config, &named_parameters(&model), ComputeType::Int8)
+        .expect("saves");
+    seal(folder.path()).expect("seals");
+    assert_eq!(load_compute_type(folder.path()).expect("loads"), ComputeType::Int8);
+    assert_eq!(load_compute_type(dense.path()).expect("loads"), ComputeType::Float32);
+    let size = |dir: &Path| fs::metadata(dir.join(WEIGHTS)).expect("weights").len();
+    assert!(size(folder.path()) * 3 < size(dense.path()), "{}", size(folder.path()));
+    let (_, loaded) = load::<TransformerConfig>(folder.path(), &Device::default()).expect("loads");
+    let exact = named_parameters(&model);
+    for (name, rounded) in named_parameters(&loaded) {
+        let exact: Vec<f32> = exact[&name].iter().collect();
+        let columns = rounded.shape().last().copied().expect("a tensor");
+        let rows = exact.chunks_exact(columns);
+        let rounded: Vec<f32> = rounded.iter().collect();
+        for (exact, rounded) in rows.zip(rounded.chunks_exact(columns)) {
+            let largest = exact.iter().fold(0.0, |largest: f32, x| largest.max(x.abs()));
+            let half_a_step = largest / 254.0 * 1.000_01;
+            assert!(exact.iter().zip(rounded).all(|(a, b)| (a - b).abs() <= half_a_step), "{name}");
+        }
+    }
+    // Quantised again, the integers are the same.
+    let again = tempfile::tempdir().expect("a temporary folder");
+    save_parameters(again.path(), &config, &named_parameters(&loaded), ComputeType::Int8)
+        .expect("saves");
+    let integers = |dir: &Path| {
+        let bytes = fs::read(dir.join(WEIGHTS)).expect("reads");
+        let file = safetensors::SafeTensors::deserialize(&bytes).expect("weights");
+        file.tensor("embedding.weight").expect("an embedding").data().to_vec()
+    };
+    assert_eq!(integers(folder.path()), integers(again.path()));
+}
+
+#[test]
+fn a_quantised_matrix_without_its_scales_is_refused_by_name() {
+    let folder = Folder::with_model();
+    let path = folder.file(WEIGHTS);
+    let matrix = vec![1u8; 20 * 128];
+    for scales in [None, Some(19), Some(21)] {
+        let numbers = vec![0u8; 4 * scales.unwrap_or(0)];
+        let view = |dtype, shape: Vec<usize>, bytes| {
+            safetensors::tensor::TensorView::new(dtype, shape, bytes).expect("a view")
+        };
+        use safetensors::Dtype;
+        let mut tensors = vec![("embedding.weight", view(Dtype::I8, vec![20, 128], &matrix[..]))];
+        if let Some(rows) = scales {
+            tensors.push(("embedding.weight.scale", view(Dtype::F32, vec![rows], &numbers[..])));
+        }
+        fs::write(&path, safetensors::serialize(tensors, None).expect("serializes"))
+            .expect("writes");
+        seal(folder.path()).expect("seals");
+        let error = folder.load().unwrap_err().to_string();
+        assert!(error.contains("embedding.weight") && error.contains("scale"), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_compute_type_is_an_error_that_names_the_file() {
+    let folder = Folder::with_model();
+    folder.replace(CONFIG, r#""format_version": 1,"#, r#""format_version": 1, "compute": "int4","#);
+    let error = load_compute_type(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("config.json") && error.contains("int4"), "{error}");
+}

@@ -1,6 +1,6 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
+use burnformer_core::{ComputeType, Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelCache, ModelConfig};
 
@@ -22,8 +22,19 @@ pub struct NeuralModel {
 impl NeuralModel {
     /// Wraps `model`, built from `config` on `device`. Give a plain device, not an autodiff one.
     pub fn new(config: impl Into<ModelConfig>, model: impl Into<Model>, device: &Device) -> Self {
+        Self::with_compute(config, model, device, ComputeType::Float32)
+    }
+
+    /// Does what [`new`](Self::new) does, and multiplies in `compute` where `device` has products for it (for 8-bit integers:
+    /// the CPU), elsewhere in float32.
+    pub fn with_compute(
+        config: impl Into<ModelConfig>,
+        model: impl Into<Model>,
+        device: &Device,
+        compute: ComputeType,
+    ) -> Self {
         let mut model = model.into();
-        model.pack();
+        model.pack(compute);
         Self { config: config.into(), model, device: device.clone() }
     }
 

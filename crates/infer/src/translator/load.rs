@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir;
+use burnformer_core::{ComputeType, model_dir};
 use burnformer_data::{Tokenizers, special};
+use burnformer_kernels::is_fused_on;
 use burnformer_models::ModelConfig;
 
 use super::files::{load_settings, load_tokenizers};
@@ -31,8 +32,30 @@ impl Translator {
     /// [`InferError::SettingsFile`] or [`InferError::Setting`] by the file that is wrong;
     /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
-        let (model, tokenizers) = load_model(dir.as_ref(), device)?;
+        let (model, tokenizers) = load_model(dir.as_ref(), device, None)?;
         Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
+    }
+
+    /// Loads one model directory, or several as an [`Ensemble`], to multiply in `compute`, whatever they were written for;
+    /// with `None` each does what it was written for.
+    ///
+    /// # Errors
+    /// Those of [`load_ensemble`](Self::load_ensemble); [`InferError::ComputeType`] if `device` has no such products.
+    pub fn load_as<P: AsRef<Path>>(
+        dirs: &[P],
+        device: &Device,
+        compute: Option<ComputeType>,
+    ) -> Result<Self, InferError> {
+        if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
+            return Err(InferError::ComputeType { compute: ComputeType::Int8.name() });
+        }
+        match dirs {
+            [dir] => {
+                let (model, tokenizers) = load_model(dir.as_ref(), device, compute)?;
+                Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
+            }
+            dirs => Self::ensemble(dirs, device, compute),
+        }
     }
 
     /// Loads several model directories as an [`Ensemble`]. Default settings are those of the first.
@@ -41,11 +64,19 @@ impl Translator {
     /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
     /// [`InferError::Ensemble`] if the models do not share their vocabularies.
     pub fn load_ensemble<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<Self, InferError> {
+        Self::ensemble(dirs, device, None)
+    }
+
+    fn ensemble<P: AsRef<Path>>(
+        dirs: &[P],
+        device: &Device,
+        compute: Option<ComputeType>,
+    ) -> Result<Self, InferError> {
         let first = dirs.first().ok_or(InferError::EmptyEnsemble)?.as_ref();
         let tokenizers = load_tokenizers(first)?;
         let mut members: Vec<Box<dyn StepModel>> = Vec::with_capacity(dirs.len());
         for (place, dir) in dirs.iter().enumerate() {
-            let (model, own) = load_model(dir.as_ref(), device)?;
+            let (model, own) = load_model(dir.as_ref(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
             if hashes(&own) != hashes(&tokenizers) {
                 return Err(InferError::Ensemble { member: place + 1, what: "tokeniser" });
@@ -100,11 +131,16 @@ impl Translator {
     }
 }
 
-fn load_model(dir: &Path, device: &Device) -> Result<(NeuralModel, Tokenizers), InferError> {
+fn load_model(
+    dir: &Path,
+    device: &Device,
+    compute: Option<ComputeType>,
+) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify(dir)?;
     let tokenizers = load_tokenizers(dir)?;
     let (config, model) = model_dir::load::<ModelConfig>(dir, device)?;
-    Ok((NeuralModel::new(config, model, device), tokenizers))
+    let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
+    Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))
 }
 
 fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), InferError> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::{
-    Activation, EmbeddingSharing, NormPosition, Positions, Seq2SeqConfig, TransformerConfig,
-    with_parameters,
+    Activation, ComputeType, EmbeddingSharing, NormPosition, Positions, Seq2SeqConfig,
+    TransformerConfig, with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request};
 use burnformer_models::{Model, ModelConfig};
@@ -90,8 +90,12 @@ impl Reference {
     }
 
     pub fn model(&self) -> NeuralModel {
+        self.model_in(ComputeType::Float32)
+    }
+
+    pub fn model_in(&self, compute: ComputeType) -> NeuralModel {
         let (config, model) = self.fitted();
-        NeuralModel::new(config, model, &Device::default())
+        NeuralModel::with_compute(config, model, &Device::default(), compute)
     }
 
     pub fn searches(&self) -> &[Value] {

@@ -4,8 +4,11 @@
 mod cpu;
 mod epilogue;
 #[cfg(feature = "cpu")]
+pub(crate) mod int8;
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
+pub(crate) mod quantize;
 pub(crate) mod reference;
 
 use burn::tensor::Tensor;

@@ -162,8 +162,11 @@ fn fastest<'a, 'b>(settings: &'b [Runs<'a>]) -> &'b Runs<'a> {
 
 /// What is printed of our runs beside the peer's in `compute_type`.
 fn report(rounds: &[Round], compute_type: &str, figure: &str) -> Value {
-    let ours = by_setting(rounds.iter().map(|round| round.ours.iter().collect()));
     let of_type = |run: &&Run| run.text(TYPE) == compute_type;
+    // What this program does not compute in that type is compared as it does compute it.
+    let has_type = rounds.iter().flat_map(|round| &round.ours).any(|run| of_type(&run));
+    let compared = |run: &&Run| !has_type || of_type(run);
+    let ours = by_setting(rounds.iter().map(|round| round.ours.iter().filter(compared).collect()));
     let peers = by_setting(rounds.iter().map(|round| round.peers.iter().filter(of_type).collect()));
     let (own, peer) = (fastest(&ours), fastest(&peers));
     let pairs: Vec<(&Run, &Run)> =
@@ -248,6 +251,15 @@ mod tests {
         };
         assert_eq!(found("float32"), (Some(4100.0), Some(3400.0), "2x1".into()));
         assert_eq!(found("int8"), (Some(4100.0), Some(5800.0), "2x1 int8".into()));
+    }
+
+    #[test]
+    fn runs_of_ours_in_the_peers_type_are_compared_with_it() {
+        let ours = [run(4.0, "float32", "float32"), run(9.0, "int8", "int8")];
+        let peers = vec![run(2.0, "float32", "theirs"), run(3.0, "int8", "theirs int8")];
+        let rounds = [Round { ours: ours.into(), peers }];
+        let ratio = |kind| report(&rounds, kind, "tgt_tokens_per_s")["ratio_median"].as_f64();
+        assert_eq!([ratio("float32"), ratio("int8")], [Some(2.0), Some(3.0)]);
     }
 
     #[test]

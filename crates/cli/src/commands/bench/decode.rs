@@ -2,6 +2,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use burn::tensor::Device;
+use burnformer_core::ComputeType;
 use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use super::options::{Format, Place, Shape, random_pieces};
 use super::peer::Peer;
 use super::record::{Record, peak_memory_bytes};
 use super::setting::{Setting, divisors, flat, plural, thread_count};
+use crate::commands::compute_type;
 
 /// Sentences translated together, unless `--batch` says otherwise.
 const BATCH: usize = 64;
@@ -44,7 +46,10 @@ pub struct Args {
     format: Format,
     #[command(flatten)]
     alternation: Alternation,
-    /// Compute types of the peer, each compared with ours
+    /// Numbers in which weights are multiplied
+    #[arg(long, value_name = "TYPE", value_parser = compute_type(), default_value = "float32", conflicts_with = "against")]
+    compute: ComputeType,
+    /// Compute types to compare, those of the peer that this program lacks with its float32
     #[arg(long, value_delimiter = ',', default_value = "float32,int8", requires = "against")]
     types: Vec<String>,
 }
@@ -69,7 +74,9 @@ fn comparison(args: &Args) -> Comparison {
     let (mut our_settings, mut their_settings) = (Vec::new(), Vec::new());
     for &batch in &batches {
         let fewer = if batch == 1 { divisors(threads) } else { vec![threads] };
-        our_settings.extend(fewer.into_iter().map(|threads| own_setting(threads, batch)));
+        for compute in own_types(&args.types) {
+            our_settings.extend(fewer.iter().map(|&threads| own_setting(compute, threads, batch)));
+        }
         for compute_type in &args.types {
             let divisions = divisors(threads).into_iter().map(|n| match batch {
                 1 => format!("1x{n}"),
@@ -82,15 +89,27 @@ fn comparison(args: &Args) -> Comparison {
     Comparison { peer: Peer::Ct2Decode, ours, our_settings, theirs, their_settings, figure }
 }
 
-fn own_setting(threads: usize, batch: usize) -> Setting {
-    let options = [("--threads", threads.to_string()), ("--batch", batch.to_string())];
-    let name = format!("float32, {}, batch {batch}", plural(threads, "thread"));
+/// The compute types of `types` that this program has; float32 if it has none of them.
+fn own_types(types: &[String]) -> Vec<ComputeType> {
+    let own = ComputeType::ALL.into_iter();
+    let own: Vec<_> = own.filter(|own| types.iter().any(|name| name == own.name())).collect();
+    if own.is_empty() { vec![ComputeType::Float32] } else { own }
+}
+
+fn own_setting(compute: ComputeType, threads: usize, batch: usize) -> Setting {
+    let options = [
+        ("--threads", threads.to_string()),
+        ("--batch", batch.to_string()),
+        ("--compute", compute.name().to_string()),
+    ];
+    let name = format!("{}, {}, batch {batch}", compute.name(), plural(threads, "thread"));
     Setting { name, options: flat(options) }
 }
 
 fn measure(args: &Args, device: &Device) -> Result<Record> {
     let config = args.shape.config(args.shape.pieces.vocab, 0.0);
-    let model = NeuralModel::new(config.clone(), config.init(1, device)?, device);
+    let model =
+        NeuralModel::with_compute(config.clone(), config.init(1, device)?, device, args.compute);
     let settings = SearchSettings {
         min_length: args.len,
         max_length: Some(args.len),
@@ -112,7 +131,7 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     Ok(Record::new(json!({
         "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
         "threads": rayon::current_num_threads(),
-        "type": "float32",
+        "type": args.compute.name(),
         "beam": args.beam,
         "batch": batch,
         "tgt_tokens_per_s": tokens as f64 / seconds,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
+use burnformer_core::ComputeType;
 use burnformer_infer::{
     Batching, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions, Translator,
 };
@@ -13,7 +14,7 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{at_least, between};
+use super::{at_least, between, compute_type};
 use crate::device::DeviceName;
 use crate::output::{Output, wrong_usage};
 use crate::signals;
@@ -88,6 +89,10 @@ pub struct Args {
     /// `n_best`, a list of N such objects
     #[arg(long)]
     json: bool,
+    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: the model's; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
     /// Where to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
@@ -103,7 +108,7 @@ enum PenaltyName {
 /// One line out (or `--nbest` lines) for each line in, whatever it holds. Lines before a failure (a
 /// damaged archive, a word that is no id) are translated and written first.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_ensemble(&args.model, &args.device.open()?)?;
+    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
     let options = options(&args, &translator);
     options.search.validate().map_err(wrong_usage)?;
     let mut input = Input::open(&args)?;

@@ -4,9 +4,40 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Bytes, Tensor};
 
-use super::panels::Panels;
+use super::{ComputeType, panels};
 use crate::cpu::{contiguous, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::int8;
+
+/// A rearranged weight.
+#[derive(Debug)]
+enum Panels {
+    Float32(panels::Panels),
+    Int8(int8::Panels),
+}
+
+impl Panels {
+    fn new(weight: &[f32], shape: [usize; 2], compute: ComputeType) -> Option<Self> {
+        match compute {
+            ComputeType::Float32 => panels::Panels::new(weight, shape).map(Self::Float32),
+            ComputeType::Int8 => Some(Self::Int8(int8::Panels::new(weight, shape))),
+        }
+    }
+
+    fn output(&self) -> usize {
+        match self {
+            Self::Float32(panels) => panels.output(),
+            Self::Int8(panels) => panels.output(),
+        }
+    }
+
+    fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+        match self {
+            Self::Float32(panels) => panels.forward(x, bias, epilogue),
+            Self::Int8(panels) => panels.forward(x, bias, epilogue),
+        }
+    }
+}
 
 /// Panels, and the bytes that they were made from.
 #[derive(Debug)]
@@ -20,13 +51,13 @@ pub(super) struct Packed {
 impl Packed {
     /// Rearranges a weight on the CPU without gradients; `None` if the processor lacks the instructions or the weight
     /// is not in row-major order.
-    pub(super) fn new(weight: Tensor<2>) -> Option<Self> {
+    pub(super) fn new(weight: Tensor<2>, compute: ComputeType) -> Option<Self> {
         let shape = weight.dims();
         let weight = primitive(weight);
         if !weight.is_contiguous() {
             return None;
         }
-        let panels = Panels::new(floats(&weight), shape)?;
+        let panels = Panels::new(floats(&weight), shape, compute)?;
         Some(Self { panels, start: weight.layout().start_offset(), source: weight.data_arc() })
     }
 

@@ -1,0 +1,10 @@
+//! Products in 8-bit integers: weights with a scale per output feature, rows of `x` with a scale each.
+//!
+//! A row of `x` is quantised by itself when it comes, so that a result depends on its row alone. The sums are exact in
+//! 32 bits, so every instruction set gives the same integers, and the same bits after the one conversion to float32.
+
+mod instructions;
+mod panels;
+mod tile;
+
+pub(super) use panels::Panels;

@@ -1,0 +1,106 @@
+//! Rows of float32 as 8-bit integers with a scale each.
+
+use crate::simd::vectorised;
+
+/// The largest magnitude of an 8-bit number here: −128 is not used, so that products of two can be summed in pairs in 16
+/// bits.
+const LARGEST: f32 = 127.0;
+/// A row whose largest magnitude is below this is taken as zeros: the quotient by it would not be finite.
+const SMALLEST: f32 = 1e-30;
+/// 1.5·2²³: the sum of it and a number below 2²² has the number, rounded to the nearest integer, ties to even, in its lowest
+/// bits.
+const ROUNDING: f32 = 12_582_912.0;
+
+/// A matrix in 8 bits: each number is its integer times the scale of its row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantizedRows {
+    /// `[rows, columns]` row-major, from −127 to 127.
+    pub values: Vec<i8>,
+    /// A scale for each row: a 127th of the row's largest magnitude; NaN for a row with a number that is not finite.
+    pub scales: Vec<f32>,
+}
+
+/// Quantises `rows`, `[.., columns]` row-major, row by row: to the nearest multiple of a 127th of the row's largest
+/// magnitude.
+///
+/// # Panics
+/// If the rows are not of `columns` numbers.
+pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
+    let count = rows.len().checked_div(columns).unwrap_or(0);
+    assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");
+    let mut values = vec![0; rows.len()];
+    let rows = rows.chunks_exact(columns.max(1)).zip(values.chunks_exact_mut(columns.max(1)));
+    let scales = rows.map(|(row, values)| quantize(row, values)).collect();
+    QuantizedRows { values, scales }
+}
+
+vectorised! {
+    /// Writes `row` in 8 bits to `values` and gives its scale.
+    pub(crate) fn quantize(row: &[f32], values: &mut [i8]) -> f32 {
+        let largest = magnitude(row);
+        if !largest.is_finite() {
+            values.fill(0);
+            return f32::NAN;
+        }
+        if largest < SMALLEST {
+            values.fill(0);
+            return 0.0;
+        }
+        let factor = LARGEST / largest;
+        for (value, x) in values.iter_mut().zip(row) {
+            *value = (x * factor + ROUNDING).to_bits() as i8;
+        }
+        largest / LARGEST
+    }
+}
+
+/// The largest magnitude of `row`; infinite or NaN where a number is. The bits of magnitudes are ordered as they are.
+#[inline(always)]
+fn magnitude(row: &[f32]) -> f32 {
+    let bits = row.iter().fold(0, |largest: u32, x| largest.max(x.abs().to_bits()));
+    f32::from_bits(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_rounded_to_multiples_of_a_127th_of_its_largest_magnitude() {
+        let rows = [12.7, -25.4, 0.11, 0.0, 0.0, 0.0, 1.0, 0.5, -0.5 / 127.0];
+        let quantized = quantize_rows(&rows, 3);
+        // 63.5 lies half-way between 63 and 64 and goes to the even one; 0.5 half-way between 0 and 1.
+        assert_eq!(quantized.values, [64, -127, 1, 0, 0, 0, 127, 64, 0]);
+        assert_eq!(quantized.scales, [25.4 / 127.0, 0.0, 1.0 / 127.0]);
+    }
+
+    #[test]
+    fn a_row_that_is_not_finite_has_no_scale() {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(quantize_rows(&[1.0, bad, 2.0], 3).scales[0].is_nan());
+        }
+    }
+
+    #[test]
+    fn rows_of_tiny_and_of_huge_numbers_stay_in_range() {
+        for largest in [1e-40, 1e-31, 1e-30, f32::MIN_POSITIVE, 1.0, 3e38, f32::MAX] {
+            let quantized = quantize_rows(&[largest, -largest, largest / 2.0], 3);
+            assert!(quantized.scales[0].is_finite());
+            assert!(quantized.values.iter().all(|&value| value != i8::MIN), "{quantized:?}");
+        }
+    }
+
+    /// What was read from 8 bits goes back to the same 8 bits.
+    #[test]
+    fn quantising_again_gives_the_same_integers() {
+        let rows = crate::random::RandomKey::new(3).normal(64 * 37);
+        let once = quantize_rows(&rows, 37);
+        let back: Vec<f32> = once
+            .values
+            .chunks_exact(37)
+            .zip(&once.scales)
+            .flat_map(|(row, scale)| row.iter().map(move |&value| f32::from(value) * scale))
+            .collect();
+        assert_eq!(quantize_rows(&back, 37).values, once.values);
+    }
+}
