@@ -264,3 +264,64 @@ fn a_configuration_file_without_a_preset_starts_from_tiny_as_help_says() {
     assert_eq!(own, resolved(wide, &["--preset", "tiny"]));
     assert_ne!(own, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
 }
+
+#[test]
+fn a_cooldown_ends_at_a_rate_of_zero_and_a_run_that_lost_its_end_makes_it_again() {
+    let toy = Toy::new();
+    let mut settings = Vec::new();
+    for setting in [
+        "training.max_updates=80",
+        "training.log_every=1",
+        "checkpoints.every=40",
+        "checkpoints.keep=0",
+        "checkpoints.average=0",
+        "schedule.shape=constant",
+        "schedule.warmup=10",
+        "schedule.cooldown=0.5",
+        "model.dropout=0.1",
+    ] {
+        settings.extend(["--set", setting]);
+    }
+    stdout(&toy.train("run", &settings));
+    let run = toy.folder.path().join("run");
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let records = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let rates: Vec<f64> =
+        records.filter(|r| r["kind"] == "train").map(|r| r["lr"].as_f64().unwrap()).collect();
+    assert_eq!(rates.len(), 80);
+    assert_eq!(rates[9], rates[39], "constant after the warm-up: {rates:?}");
+    assert!(
+        (rates[60] / rates[39] - 0.5).abs() < 1e-9 && rates[79] < 0.03 * rates[39],
+        "{rates:?}"
+    );
+    let whole = toy.weights("run", 80);
+    fs::remove_dir_all(run.join("checkpoints/step-000080")).unwrap();
+    let resumed = toy.train("run", &[&settings[..], &["--resume"]].concat());
+    assert!(stderr(&resumed).contains("resumed after update 40"), "{}", stderr(&resumed));
+    assert!(toy.weights("run", 80) == whole);
+}
+
+#[test]
+fn the_length_penalty_with_the_best_validation_bleu_is_that_of_the_best_model() {
+    let toy = Toy::new();
+    let alphas =
+        ["--set", "validation.test_alphas=[0.0, 0.6, 3.0]", "--set", "validation.test_beam=3"];
+    let output = toy.train("run", &[&alphas[..], &["--set", "training.max_updates=150"]].concat());
+    stdout(&output);
+    let said = stderr(&output);
+    let scores = said.lines().find_map(|line| line.split_once("with a beam of 3: ")).unwrap().1;
+    let score = |part: &str| {
+        let (alpha, bleu) = part.split_once(": ").unwrap();
+        (alpha.parse::<f64>().unwrap(), bleu.parse::<f64>().unwrap())
+    };
+    let scores: Vec<(f64, f64)> = scores.split(", ").map(score).collect();
+    assert_eq!(scores.iter().map(|score| score.0).collect::<Vec<_>>(), [0.0, 0.6, 3.0]);
+    let best = toy.folder.path().join("run/best");
+    let search: Value =
+        serde_json::from_slice(&fs::read(best.join("generation.json")).unwrap()).unwrap();
+    let chosen = search["length_penalty"]["gnmt"].as_f64().unwrap();
+    let bleu = scores.iter().find(|score| score.0 == chosen).unwrap().1;
+    assert!(scores.iter().all(|score| score.1 <= bleu), "{chosen} {scores:?}");
+    assert_eq!(search["beam_size"], 3);
+    stdout(&run(&["inspect", best.to_str().unwrap()]));
+}

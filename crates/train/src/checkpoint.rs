@@ -13,7 +13,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_core::model_dir::{self, read_tensors, write_tensors};
 use burnformer_data::Tokenizers;
-use burnformer_infer::save_text_files;
+use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
 use burnformer_models::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -65,7 +65,7 @@ pub struct Saved<'a> {
     /// The tokenisers.
     pub tokenizers: &'a Tokenizers,
     /// Search settings for `generation.json`.
-    pub search: &'a burnformer_infer::SearchSettings,
+    pub search: &'a SearchSettings,
 }
 
 /// What a checkpoint holds beside its model: all that training needs to go on.
@@ -139,17 +139,31 @@ fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be copied.
 pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
+    write_folder(to, |folder| copy_model(from, folder)).map_err(|e| TrainError::not_saved(to, e))
+}
+
+/// Makes `search` the settings with which the model directory `dir` translates.
+///
+/// # Errors
+/// [`TrainError::NotSaved`] if a file cannot be copied or written.
+pub(crate) fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
     let fill = |folder: &Path| {
-        for entry in fs::read_dir(from).map_err(|e| TrainError::io(from, e))? {
-            let path = entry.map_err(|e| TrainError::io(from, e))?.path();
-            let name = path.file_name().unwrap_or_default();
-            if ![OPTIMIZER, STATE, CONFIG].iter().any(|own| name == *own) {
-                fs::copy(&path, folder.join(name)).map_err(|e| TrainError::io(&path, e))?;
-            }
-        }
-        Ok(())
+        copy_model(dir, folder)?;
+        Ok(search.save(&folder.join(GENERATION_FILE))?)
     };
-    write_folder(to, fill).map_err(|e| TrainError::not_saved(to, e))
+    write_folder(dir, fill).map_err(|e| TrainError::not_saved(dir, e))
+}
+
+/// Copies what is in `from`, but for what training alone needs, into `folder`.
+fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
+    for entry in fs::read_dir(from).map_err(|e| TrainError::io(from, e))? {
+        let path = entry.map_err(|e| TrainError::io(from, e))?.path();
+        let name = path.file_name().unwrap_or_default();
+        if ![OPTIMIZER, STATE, CONFIG].iter().any(|own| name == *own) {
+            fs::copy(&path, folder.join(name)).map_err(|e| TrainError::io(&path, e))?;
+        }
+    }
+    Ok(())
 }
 
 /// A checkpoint read back.

@@ -65,7 +65,7 @@ pub use origin::Origin;
 pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};
 pub use run_dir::{Finished, RunDir, RunMode};
-pub use schedule::{ScheduleSettings, noam};
+pub use schedule::{ScheduleSettings, ScheduleShape, noam};
 pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use texts::{TextName, Texts};
 pub use update::Updater;

@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use burnformer_core::{Mode, Precision, Seq2Seq};
 use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
-use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
+use burnformer_metrics::{Bleu, Metric as _, References, Score, as_strs};
 use burnformer_models::{Model, ModelConfig};
 
 use crate::config::{TrainConfig, ValidationSettings};
@@ -113,23 +113,51 @@ impl Validator {
         device: &Device,
         validation: &mut Validation,
     ) -> Result<(), TrainError> {
-        let search = SearchSettings {
-            beam_size: self.settings.beam,
-            length_penalty: LengthPenalty::Gnmt(self.settings.alpha),
-            ..SearchSettings::default()
-        };
         let model = NeuralModel::new(config.clone(), model.clone(), device);
-        let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search)?;
-        let options = TranslateOptions { longest: self.longest, ..translator.options() };
-        let translations = translator.translate(&self.source, &options)?;
-        let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
-        let streams = [as_strs(&self.references)];
-        let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;
+        let search = search(self.settings.beam, self.settings.alpha);
+        let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
+        let (score, texts) = self.score(&translator, search)?;
         validation.bleu = Some(score.value);
         validation.signature = Some(score.signature.to_string());
         validation.hypotheses = texts;
         Ok(())
     }
+
+    /// BLEU of `translator`'s translations of the validation text under each of `alphas`, in their order, with a beam of
+    /// `beam`.
+    ///
+    /// # Errors
+    /// [`TrainError::Infer`] if decoding fails.
+    pub fn scores_by_alpha(
+        &self,
+        translator: &Translator,
+        beam: usize,
+        alphas: &[f64],
+    ) -> Result<Vec<(f64, f64)>, TrainError> {
+        let score = |&alpha: &f64| {
+            let (score, _) = self.score(translator, search(beam, alpha))?;
+            Ok((alpha, score.value))
+        };
+        alphas.iter().map(score).collect()
+    }
+
+    fn score(
+        &self,
+        translator: &Translator,
+        search: SearchSettings,
+    ) -> Result<(Score, Vec<String>), TrainError> {
+        let options = TranslateOptions { longest: self.longest, search, ..translator.options() };
+        let translations = translator.translate(&self.source, &options)?;
+        let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
+        let streams = [as_strs(&self.references)];
+        let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;
+        Ok((score, texts))
+    }
+}
+
+fn search(beam_size: usize, alpha: f64) -> SearchSettings {
+    let length_penalty = LengthPenalty::Gnmt(alpha);
+    SearchSettings { beam_size, length_penalty, ..SearchSettings::default() }
 }
 
 /// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.

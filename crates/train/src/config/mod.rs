@@ -159,6 +159,11 @@ pub struct ValidationSettings {
     pub test_beam: usize,
     /// The length penalty α of that search; 0 or more. The paper has 0.6 (§6.1).
     pub test_alpha: f64,
+    /// Length penalties α to choose from when the run ends, each 0 or more: the model in `best/` translates the validation
+    /// text (`max_sentences` of it) with a beam of `test_beam` under each of them, and the one with the highest BLEU is written
+    /// into its `generation.json` and takes the place of `test_alpha`. An empty list chooses nothing. Short runs give
+    /// models that end their sentences early, which a larger α mends.
+    pub test_alphas: Vec<f64>,
 }
 
 impl Default for ValidationSettings {
@@ -173,6 +178,7 @@ impl Default for ValidationSettings {
             patience: 0,
             test_beam: 4,
             test_alpha: 0.6,
+            test_alphas: vec![],
         }
     }
 }

@@ -122,6 +122,8 @@ impl TrainConfig {
         check(schedule.warmup > 0, "schedule.warmup", schedule.warmup, "at least 1")?;
         let good = schedule.factor.is_finite() && schedule.factor > 0.0;
         check(good, "schedule.factor", schedule.factor, "above 0")?;
+        let good = (0.0..=1.0).contains(&schedule.cooldown);
+        check(good, "schedule.cooldown", schedule.cooldown, "a share of the run, from 0 to 1")?;
         for (key, beta) in [("optimizer.beta1", adam.beta1), ("optimizer.beta2", adam.beta2)] {
             check((0.0..1.0).contains(&beta), key, beta, "at least 0 and below 1")?;
         }
@@ -140,6 +142,9 @@ impl TrainConfig {
         for (key, alpha) in [("validation.alpha", v.alpha), ("validation.test_alpha", v.test_alpha)]
         {
             check(not_negative(alpha), key, alpha, "0 or more")?;
+        }
+        for &alpha in &v.test_alphas {
+            check(not_negative(alpha), "validation.test_alphas", alpha, "each 0 or more")?;
         }
         Ok(())
     }

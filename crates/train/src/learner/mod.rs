@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, Tokenizers};
+use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
 use burnformer_models::{Model, ModelConfig};
 
 use crate::best_model::BestModel;
@@ -89,6 +89,10 @@ pub struct Learner {
     state: RunState,
     /// Updates after that, whose statistics nobody has read.
     unread: Vec<Made>,
+    /// The learning rate of the last update, for the log.
+    last_rate: f64,
+    /// Batches of the first epoch: how much of an epoch is over, for schedules that end with a number of epochs.
+    batches_per_epoch: usize,
     /// When this sitting began, less the seconds of earlier ones.
     started: Instant,
     earlier_seconds: f64,
@@ -150,7 +154,12 @@ impl Learner {
 
     /// The schedule's learning rate, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
-        self.state.recovery.rate_scale * self.config.schedule.rate(step, self.shape.d_model())
+        let ahead = self.ahead();
+        let SamplerState { epoch, next_batch, .. } = ahead.sampler;
+        let epochs = epoch as f64 + next_batch as f64 / self.batches_per_epoch as f64;
+        let progress = progress(&self.config, step - 1, ahead.seconds, epochs);
+        let width = self.shape.d_model();
+        self.state.recovery.rate_scale * self.config.schedule.rate(step, width, progress)
     }
 
     fn limit_reached(&self) -> Option<StopReason> {
@@ -215,8 +224,7 @@ impl Learner {
     fn log(&mut self, batches: &Prefetch<PlannedBatch>) -> Result<(), TrainError> {
         let waited = (batches.waited() - self.waited).as_secs_f64();
         self.waited = batches.waited();
-        let rate = self.rate(self.state.step);
-        let point = LogInterval::point(&mut self.state, rate, waited);
+        let point = LogInterval::point(&mut self.state, self.last_rate, waited);
         Ok(self.reporter.train(&point)?)
     }
 
@@ -233,6 +241,16 @@ impl Learner {
         }
         checked
     }
+}
+
+/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that comes first; 0 where
+/// nothing limits it.
+fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f64 {
+    let t = &config.training;
+    let share = |done: f64, limit: f64| if limit > 0.0 { done / limit } else { 0.0 };
+    share(updates as f64, t.max_updates as f64)
+        .max(share(seconds, 60.0 * t.max_minutes))
+        .max(share(epochs, t.max_epochs as f64))
 }
 
 /// The limit of `config` that a run in `state` has come to.

@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use burnformer_core::model_dir;
-use burnformer_infer::SearchSettings;
+use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 
 use super::{Learner, StopReason};
 use crate::average::average_models;
@@ -57,6 +57,7 @@ impl Learner {
         if self.validator.is_none() && self.config.checkpoints.average <= 1 {
             checkpoint::publish(&self.run.checkpoint(step), &self.run.model("best"))?;
         }
+        self.choose_alpha()?;
         // The checkpoint knows nothing of the average: who goes on from it has to.
         let validation = Some(self.state.validation);
         self.run.set_finished(&Finished { step, reason: reason.to_string(), validation })
@@ -73,6 +74,32 @@ impl Learner {
             return checkpoint::save_model(&self.run.model("best"), &self.saved());
         }
         self.validate_average().map(drop)
+    }
+
+    /// Writes the length penalty under which the model in `best/` translates the validation text best into its
+    /// `generation.json`.
+    fn choose_alpha(&mut self) -> Result<(), TrainError> {
+        let (beam, alphas) =
+            (self.config.validation.test_beam, &self.config.validation.test_alphas);
+        let Some(validator) = self.validator.as_ref().filter(|_| !alphas.is_empty()) else {
+            return Ok(());
+        };
+        let best = self.run.model("best");
+        let translator = Translator::load(&best, &self.device().clone().inner())?;
+        let scores = validator.scores_by_alpha(&translator, beam, alphas)?;
+        let alpha = highest(&scores);
+        let list: Vec<_> =
+            scores.iter().map(|(alpha, bleu)| format!("{alpha}: {bleu:.2}")).collect();
+        let search = SearchSettings {
+            beam_size: beam,
+            length_penalty: LengthPenalty::Gnmt(alpha),
+            ..SearchSettings::default()
+        };
+        checkpoint::set_search(&best, &search)?;
+        Ok(self.reporter.note(&format!(
+            "length penalty of best/: {alpha}, by BLEU on the validation text with a beam of {beam}: {}",
+            list.join(", ")
+        ))?)
     }
 
     /// The newest checkpoints to average; damaged ones are named and left out.
@@ -94,8 +121,25 @@ impl Learner {
     }
 }
 
+/// The α with the highest BLEU of `scores`; the first of several.
+fn highest(scores: &[(f64, f64)]) -> f64 {
+    let better = |best: (f64, f64), next: &(f64, f64)| if next.1 > best.1 { *next } else { best };
+    scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
+}
+
 /// Why the checkpoint of `step` was written. One that cannot be read counts as scheduled: it is kept as long, and
 /// whoever needs it says what is wrong with it.
 pub(super) fn kind_of(run: &RunDir, step: u64) -> CheckpointKind {
     checkpoint::kind(&run.checkpoint(step)).unwrap_or(CheckpointKind::Scheduled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_length_penalties_is_chosen() {
+        assert_eq!(highest(&[(0.6, 30.0), (1.0, 31.0), (1.4, 31.0)]), 1.0);
+        assert_eq!(highest(&[(0.6, 30.0)]), 0.6);
+    }
 }

@@ -71,6 +71,7 @@ impl Learner {
         reporter: Reporter,
     ) -> Self {
         let Setup { shape, replicas, sampler, validator, origin, run, memory, worst } = setup;
+        let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
         let Start { model, adam, state, .. } = start;
         Self {
             updater: updater(&config, adam, &state, replicas.first()),
@@ -87,6 +88,8 @@ impl Learner {
             memory,
             worst: worst.1,
             model: Some(model),
+            last_rate: 0.0,
+            batches_per_epoch,
             earlier_seconds: state.seconds,
             state,
             unread: Vec::new(),

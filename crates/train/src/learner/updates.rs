@@ -38,6 +38,7 @@ impl Learner {
         let (parts, sampler) = next_batches(batches, self.config.training.accumulate)?;
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
+        self.last_rate = rate;
         let model = self.model.take().expect("the model is away only during an update");
         let (model, statistics) = self.updater.update(model, &parts, step, rate, &self.replicas);
         self.model = Some(model);
@@ -46,7 +47,7 @@ impl Learner {
     }
 
     /// Where the run stands if the updates that nobody has read were good.
-    fn ahead(&self) -> RunState {
+    pub(super) fn ahead(&self) -> RunState {
         let step = self.state.step + self.unread.len() as u64;
         let sampler = self.unread.last().map_or(self.state.sampler, |made| made.sampler);
         RunState { step, sampler, seconds: self.seconds(), ..self.state }

@@ -218,8 +218,10 @@ fn test(config: &TrainConfig, text: &[PathBuf], model: &Path, device: &Device) -
     let translator = Translator::load(model, device)?;
     let mut options = translator.options();
     options.long_sources = LongSources::Truncate;
-    options.search.beam_size = config.validation.test_beam;
-    options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
+    if config.validation.test_alphas.is_empty() {
+        options.search.beam_size = config.validation.test_beam;
+        options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
+    }
     let translations = translator.translate(&source, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
