@@ -209,6 +209,20 @@ pub enum DataError {
         /// What is wrong with the part, and what to change.
         message: String,
     },
+    /// A SentencePiece model cannot be used.
+    #[error(transparent)]
+    SentencePiece(#[from] burnformer_sentencepiece::SentencePieceError),
+    /// The vocabulary of a SentencePiece model cannot be used.
+    #[error(
+        "{path}: not a usable vocab.json: {message}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>",
+        path = path.display()
+    )]
+    VocabularyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// Cleaning dropped all pairs.
     #[error(
         "no sentence pair is left after cleaning ({report}); relax the limits or check that the text is what you meant"

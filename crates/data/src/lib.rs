@@ -20,7 +20,7 @@
 //! |---|---|
 //! | [`corpus`] | two files or one TSV, plain, gzip or zstd; typed errors that name file and line |
 //! | [`clean`] | which pairs are kept, and how many are dropped for which reason |
-//! | [`tokenizer`] | BPE and unigram with byte fallback, in Hugging Face's `tokenizer.json` |
+//! | [`tokenizer`] | BPE and unigram with byte fallback in Hugging Face's `tokenizer.json`; SentencePiece models |
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
 //! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
 //! | [`prefetch`] | a background thread that prepares the next batches |
@@ -51,7 +51,9 @@ pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, p
 pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
-pub use tokenizer::{Tokenizer, TokenizerKind, TokenizerSettings, Tokenizers};
+pub use tokenizer::{
+    Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
+};
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

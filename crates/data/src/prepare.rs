@@ -21,7 +21,7 @@ const RECIPE: &[u8] = b"burnformer-data recipe 2";
 pub enum TokenizerSource {
     /// Train on the corpus, or reuse a tokeniser that was trained on the same text with the same settings.
     Train(TokenizerSettings),
-    /// Load `tokenizer.json` files. Without `target`, one file serves both sides.
+    /// Load `tokenizer.json` files or SentencePiece models. Without `target`, one file serves both sides.
     Load {
         /// The tokeniser of the source side, or of both sides.
         source: PathBuf,
@@ -94,6 +94,7 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;
     let (tokenizers, tokenizer_reused) = tokenizers(settings, &text, progress)?;
+    tokenizers.check_for_training()?;
     let (corpus, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
     Ok(Prepared { tokenizers, corpus, report, tokenizer_reused, corpus_reused })

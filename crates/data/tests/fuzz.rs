@@ -110,6 +110,10 @@ fn use_tokenizer(bytes: &[u8]) {
     let loaded = within(200 << 20, || Tokenizer::from_bytes(Path::new("tokenizer.json"), bytes));
     let Ok(tokenizer) = loaded else { return };
     assert!(tokenizer.vocab_size() <= 2 * bytes.len());
+    encode_and_decode(&tokenizer);
+}
+
+fn encode_and_decode(tokenizer: &Tokenizer) {
     let start = Instant::now();
     for text in ["", "eins zwei", "\0\u{1b} ﷽ 😀 </s> <0x0A>", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
     {
@@ -126,6 +130,24 @@ crate::fuzz_test!(
     prop_oneof![damaged(TOKENIZER.to_bytes()), damaged(UNIGRAM.to_bytes())],
     use_tokenizer
 );
+
+/// A SentencePiece model of ten pieces, and a vocabulary for it.
+const MODEL: &[u8] = include_bytes!("fixtures/ten.spm");
+const VOCABULARY: &[u8] = include_bytes!("fixtures/ten.json");
+
+/// What loads can encode and decode anything, in ids below its size, and gives its files back.
+fn use_vocabulary(bytes: &[u8]) {
+    let (model, vocabulary) = (Path::new("source.spm"), Path::new("vocab.json"));
+    let loaded = within(64 * bytes.len() + (1 << 20), || {
+        Tokenizer::from_sentencepiece(model, MODEL.to_vec(), Some((vocabulary, bytes.to_vec())))
+    });
+    let Ok(tokenizer) = loaded else { return };
+    assert!(tokenizer.vocab_size() <= 2 * bytes.len());
+    encode_and_decode(&tokenizer);
+    assert_eq!(tokenizer.to_bytes(), [MODEL, bytes].concat());
+}
+
+crate::fuzz_test!(sentencepiece_vocabulary, damaged(VOCABULARY.to_vec()), use_vocabulary);
 
 /// Numbers, texts and patterns that a part of a tokeniser may get wrong.
 fn number() -> impl Strategy<Value = Value> {

@@ -14,7 +14,7 @@ pub enum InferError {
     Tokenizer(#[from] DataError),
     /// The model directory holds no tokeniser.
     #[error(
-        "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json; \
+        "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, nor source.spm; \
          copy the tokeniser that the model was trained with into it", dir.display()
     )]
     NoTokenizer {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::model_dir;
-use burnformer_infer::load_tokenizers;
+use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_train::average_models;
 
 use crate::output::say;
@@ -28,9 +28,7 @@ pub fn run(args: Args) -> Result<()> {
     check_one_run(&args.models)?;
     let (config, model) = average_models(&args.models, &Device::flex())?;
     model_dir::save(&args.out, &config, &model)?;
-    for name in
-        ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json", "generation.json"]
-    {
+    for name in TOKENIZER_FILES.into_iter().chain([GENERATION_FILE]) {
         let from = args.models[0].join(name);
         if from.exists() {
             let to = args.out.join(name);

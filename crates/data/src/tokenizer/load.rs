@@ -8,20 +8,25 @@ use tokenizers::AddedToken;
 
 use super::caught::quietly;
 use super::checks::{self, Refusal};
-use super::{Tokenizer, pipeline};
+use super::sentencepiece::SentencePieceTokenizer;
+use super::{Kind, Tokenizer, pipeline};
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::special;
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`.
+    /// Loads a `tokenizer.json`, or a SentencePiece model (a file named `.spm` or `.model`) by the ids of its own pieces.
     ///
     /// # Errors
-    /// The file is missing or malformed; special tokens are missing or have other ids than those of [`special`]; or a
+    /// Those of [`from_sentencepiece`](Self::from_sentencepiece) for a SentencePiece model. Of a `tokenizer.json`:
+    /// the file is missing or malformed; special tokens are missing or have other ids than those of [`special`]; or a
     /// part asks for something that the `tokenizers` library cannot run without a panic, an endless loop or unbounded
     /// memory.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
+        if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
+            return Self::from_sentencepiece(path, bytes, None);
+        }
         Self::from_bytes(path, &bytes)
     }
 
@@ -50,25 +55,43 @@ impl Tokenizer {
         parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
         let tokenizer = Self::wrap(inner);
-        tokenizer.check_gaps(name)?;
-        checks::trial(&tokenizer.inner).map_err(refused)?;
-        pipeline::encode(&tokenizer.inner, "a").map_err(|error| invalid(name, error))?;
+        let Kind::HuggingFace(inner) = &tokenizer.kind else { return Ok(tokenizer) };
+        check_gaps(name, tokenizer.vocab_size, inner.get_vocab_size(true))?;
+        checks::trial(inner).map_err(refused)?;
+        pipeline::encode(inner, "a").map_err(|error| invalid(name, error))?;
         Ok(tokenizer)
     }
 
-    /// Checks that ids have no gaps. An embedding matrix has a row for every id up to the highest, so a file must not
-    /// claim rows for which it has no tokens.
-    fn check_gaps(&self, name: &Path) -> Result<()> {
-        let tokens = self.inner.get_vocab_size(true);
-        if self.vocab_size <= 2 * tokens {
-            return Ok(());
-        }
-        let message = format!(
-            "the highest id is {}, but there are only {tokens} tokens; number them without gaps",
-            self.vocab_size - 1
-        );
-        Err(invalid(name, message))
+    /// Makes a tokeniser of a SentencePiece model, as Hugging Face's Marian models have it.
+    ///
+    /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks is unknown, and its
+    /// `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without it pieces have the ids of the model. A text
+    /// may begin with a token of the form `>>fra<<` that the vocabulary has, which names the target language and is not cut.
+    /// `name` and that of the vocabulary are what error messages call them.
+    ///
+    /// # Errors
+    /// [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is wrong.
+    pub fn from_sentencepiece(
+        name: &Path,
+        model: Vec<u8>,
+        vocab: Option<(&Path, Vec<u8>)>,
+    ) -> Result<Self> {
+        let inner = SentencePieceTokenizer::new(name, model, vocab)?;
+        let vocab_size = inner.vocab_size();
+        Ok(Self { kind: Kind::SentencePiece(Box::new(inner)), vocab_size })
     }
+}
+
+/// An embedding table has a row for every id up to the highest: a file must not claim rows that it has no tokens for.
+fn check_gaps(name: &Path, vocab_size: usize, tokens: usize) -> Result<()> {
+    if vocab_size <= 2 * tokens {
+        return Ok(());
+    }
+    let message = format!(
+        "the highest id is {}, but there are only {tokens} tokens; number them without gaps",
+        vocab_size - 1
+    );
+    Err(invalid(name, message))
 }
 
 /// An added token in the form of the file. Its id is that of the model's token with the same text, or the next free

@@ -1,7 +1,9 @@
-//! Tokenisers: text to token ids and back, by BPE or unigram with byte fallback, in Hugging Face's `tokenizer.json`.
+//! Tokenisers: text to token ids and back, by BPE or unigram with byte fallback in Hugging Face's `tokenizer.json`, or by
+//! SentencePiece models of other systems, with the ids of their vocabularies.
 //!
-//! Ids 0 to 3 are the [special tokens](crate::special). They are followed by the 256 bytes, the characters and the
-//! learned pieces. A character outside the vocabulary is spelled in bytes, so no input is unknown, and
+//! In a `tokenizer.json`, ids 0 to 3 are the [special tokens](crate::special). In one that is trained here they are
+//! followed by the 256 bytes, the characters and the learned pieces. A character outside the vocabulary is spelled in bytes,
+//! so no input is unknown, and
 //! `decode(encode(x)) == x` for NFC text with single spaces.
 
 mod bpe;
@@ -11,7 +13,9 @@ mod layout;
 mod load;
 mod pipeline;
 mod sample;
+mod sentencepiece;
 mod settings;
+mod special_ids;
 mod train;
 mod unigram;
 mod words;
@@ -24,16 +28,42 @@ use sha2::{Digest, Sha256};
 use tokenizers::models::ModelWrapper;
 
 pub use settings::{TokenizerKind, TokenizerSettings};
+pub use special_ids::TokenizerSpecialIds;
 pub use train::TokenizerTrainer;
 
 use crate::error::{DataError, Result};
 use crate::special;
+use sentencepiece::SentencePieceTokenizer;
 
 /// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
 #[derive(Clone)]
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    kind: Kind,
     vocab_size: usize,
+}
+
+/// Whose files a tokeniser is made of.
+#[derive(Clone)]
+enum Kind {
+    HuggingFace(Box<tokenizers::Tokenizer>),
+    SentencePiece(Box<SentencePieceTokenizer>),
+}
+
+/// The files that a tokeniser is made of, by their content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenizerFiles {
+    /// A `tokenizer.json`.
+    HuggingFace {
+        /// Its canonical bytes.
+        json: Vec<u8>,
+    },
+    /// A SentencePiece model, and the ids of its pieces.
+    SentencePiece {
+        /// The `.spm` file.
+        model: Vec<u8>,
+        /// The `vocab.json`.
+        vocab: Vec<u8>,
+    },
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -60,7 +90,8 @@ impl Tokenizer {
         }
         // The highest id plus one, so that a loaded vocabulary with gaps still fits an embedding matrix.
         let highest = inner.get_vocab(true).into_values().max();
-        Self { inner, vocab_size: highest.map_or(0, |id| id as usize + 1) }
+        let vocab_size = highest.map_or(0, |id| id as usize + 1);
+        Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size }
     }
 
     /// Trains a tokeniser on `lines`, which are streamed.
@@ -76,21 +107,36 @@ impl Tokenizer {
         trainer.train()
     }
 
-    /// Saves a `tokenizer.json` atomically: the file is written completely or not at all.
+    /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary, atomically: the file is
+    /// written completely or not at all. [`files`](Self::files) gives all files.
     ///
     /// # Errors
     /// [`DataError::Unwritable`].
     pub fn save(&self, path: &Path) -> Result<()> {
-        burnformer_files::write(path, &self.to_bytes())
+        let (TokenizerFiles::HuggingFace { json: bytes }
+        | TokenizerFiles::SentencePiece { model: bytes, .. }) = self.files();
+        burnformer_files::write(path, &bytes)
             .map_err(|cause| DataError::Unwritable { path: path.into(), cause })
     }
 
-    /// The bytes of the `tokenizer.json` in canonical form.
+    /// The files that the tokeniser is made of.
+    pub fn files(&self) -> TokenizerFiles {
+        match &self.kind {
+            Kind::HuggingFace(inner) => {
+                let json = inner.to_string(false);
+                let json = json.expect("a tokeniser that was parsed can be written").into_bytes();
+                TokenizerFiles::HuggingFace { json }
+            }
+            Kind::SentencePiece(inner) => inner.files(),
+        }
+    }
+
+    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and behind it the vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.inner
-            .to_string(false)
-            .expect("a tokeniser that was parsed can be written")
-            .into_bytes()
+        match self.files() {
+            TokenizerFiles::HuggingFace { json } => json,
+            TokenizerFiles::SentencePiece { model, vocab } => [model, vocab].concat(),
+        }
     }
 
     /// SHA-256 of [`Tokenizer::to_bytes`], in hexadecimal.
@@ -101,10 +147,16 @@ impl Tokenizer {
     /// Encodes `text` as token ids, without special tokens.
     ///
     /// If a loaded tokeniser cannot encode a text, or the library panics, the result is [`special::UNK`]. A tokeniser
-    /// that was trained by this crate can encode every text.
+    /// that was trained by this crate can encode every text. A SentencePiece tokeniser gives the unknown token for each
+    /// piece that its vocabulary lacks.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        let ids = caught::survived(|| pipeline::encode(&self.inner, text));
-        ids.and_then(Result::ok).unwrap_or_else(|| vec![special::UNK])
+        match &self.kind {
+            Kind::HuggingFace(inner) => {
+                let ids = caught::survived(|| pipeline::encode(inner, text));
+                ids.and_then(Result::ok).unwrap_or_else(|| vec![special::UNK])
+            }
+            Kind::SentencePiece(inner) => inner.encode(text),
+        }
     }
 
     /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of the texts.
@@ -115,8 +167,21 @@ impl Tokenizer {
     /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes that form no
     /// character become U+FFFD. If a loaded tokeniser cannot decode the ids, the text is empty.
     pub fn decode(&self, ids: &[u32]) -> String {
-        let text = caught::survived(|| self.inner.decode(ids, true));
-        text.and_then(Result::ok).unwrap_or_default()
+        match &self.kind {
+            Kind::HuggingFace(_) => self.spaced(ids),
+            Kind::SentencePiece(_) => self.spaced(ids).trim().to_owned(),
+        }
+    }
+
+    /// The text of `ids` with the spaces that it ends in.
+    fn spaced(&self, ids: &[u32]) -> String {
+        match &self.kind {
+            Kind::HuggingFace(inner) => {
+                let text = caught::survived(|| inner.decode(ids, true));
+                text.and_then(Result::ok).unwrap_or_default()
+            }
+            Kind::SentencePiece(inner) => inner.decode(ids),
+        }
     }
 
     /// The index of the word to which each of `ids` belongs, counted from 0. Words are separated by white space in
@@ -126,9 +191,9 @@ impl Tokenizer {
     /// special token to the word before it.
     pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
         let count = |text: &str| text.split_whitespace().count();
-        let last = count(&self.decode(ids)).saturating_sub(1);
+        let last = count(&self.spaced(ids)).saturating_sub(1);
         let word = |end: usize| {
-            let text = self.decode(&ids[..end]);
+            let text = self.spaced(&ids[..end]);
             let between = text.is_empty() || text.ends_with(char::is_whitespace);
             let begun = count(&text);
             if between { begun.min(last) } else { begun - 1 }
@@ -138,12 +203,26 @@ impl Tokenizer {
 
     /// The token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn token(&self, id: u32) -> Option<String> {
-        self.inner.id_to_token(id)
+        match &self.kind {
+            Kind::HuggingFace(inner) => inner.id_to_token(id),
+            Kind::SentencePiece(inner) => inner.token(id).map(str::to_owned),
+        }
     }
 
     /// The id of a token, given in the form of the vocabulary.
     pub fn id(&self, token: &str) -> Option<u32> {
-        self.inner.token_to_id(token)
+        match &self.kind {
+            Kind::HuggingFace(inner) => inner.token_to_id(token),
+            Kind::SentencePiece(inner) => inner.id(token),
+        }
+    }
+
+    /// The ids of padding, of a sentence's ends and of unknown text.
+    pub fn special_ids(&self) -> TokenizerSpecialIds {
+        match &self.kind {
+            Kind::HuggingFace(_) => TokenizerSpecialIds::OURS,
+            Kind::SentencePiece(inner) => inner.special_ids(),
+        }
     }
 
     /// Number of rows that an embedding matrix needs: the highest id plus one.
@@ -171,6 +250,14 @@ impl Tokenizers {
     /// One tokeniser for each side.
     pub fn separate(source: Tokenizer, target: Tokenizer) -> Self {
         Self { source: Arc::new(source), target: Arc::new(target) }
+    }
+
+    /// Checks that both have the special tokens of [`special`], which batches are built with.
+    pub(crate) fn check_for_training(&self) -> Result<()> {
+        [&self.source, &self.target].into_iter().try_for_each(|side| match &side.kind {
+            Kind::HuggingFace(_) => Ok(()),
+            Kind::SentencePiece(inner) => inner.check_for_training(),
+        })
     }
 
     /// Whether both sides share one vocabulary.

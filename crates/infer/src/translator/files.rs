@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use burnformer_core::model_dir;
-use burnformer_data::{Tokenizer, Tokenizers};
+use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 
 use crate::error::InferError;
 use crate::settings::{GENERATION_FILE, SearchSettings};
@@ -13,8 +13,28 @@ pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
 /// The target's own tokeniser in a model directory.
 pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
 
-/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each side. Files
-/// that the manifest does not list are ignored.
+/// The source's SentencePiece model in a model directory; both sides' if there is none for the target.
+pub const SOURCE_SENTENCEPIECE_FILE: &str = "source.spm";
+/// The target's SentencePiece model in a model directory.
+pub const TARGET_SENTENCEPIECE_FILE: &str = "target.spm";
+/// The ids of the pieces of both SentencePiece models in a model directory.
+pub const VOCABULARY_FILE: &str = "vocab.json";
+/// The ids of the target's pieces in a model directory, where they are not those of [`VOCABULARY_FILE`].
+pub const TARGET_VOCABULARY_FILE: &str = "target_vocab.json";
+
+/// Every file of tokenisers that a model directory may hold.
+pub const TOKENIZER_FILES: [&str; 7] = [
+    TOKENIZER_FILE,
+    SOURCE_TOKENIZER_FILE,
+    TARGET_TOKENIZER_FILE,
+    SOURCE_SENTENCEPIECE_FILE,
+    TARGET_SENTENCEPIECE_FILE,
+    VOCABULARY_FILE,
+    TARGET_VOCABULARY_FILE,
+];
+
+/// Loads the tokenisers of the model directory `dir`: [`TOKENIZER_FILE`], or one file for each side, which may be a
+/// SentencePiece model with its vocabulary. Files that the manifest does not list are ignored.
 ///
 /// # Errors
 /// [`InferError::NoTokenizer`] if there is none, [`InferError::Tokenizer`] if one is damaged,
@@ -23,12 +43,43 @@ pub fn load_tokenizers(dir: &Path) -> Result<Tokenizers, InferError> {
     if let Some(joint) = load_tokenizer(dir, TOKENIZER_FILE)? {
         return Ok(Tokenizers::joint(joint));
     }
-    let source = load_tokenizer(dir, SOURCE_TOKENIZER_FILE)?;
-    let target = load_tokenizer(dir, TARGET_TOKENIZER_FILE)?;
+    let source = match load_tokenizer(dir, SOURCE_TOKENIZER_FILE)? {
+        None => load_sentencepiece(dir, SOURCE_SENTENCEPIECE_FILE, &[VOCABULARY_FILE])?,
+        found => found,
+    };
+    let target = match load_tokenizer(dir, TARGET_TOKENIZER_FILE)? {
+        None => {
+            let vocabularies = [TARGET_VOCABULARY_FILE, VOCABULARY_FILE];
+            load_sentencepiece(dir, TARGET_SENTENCEPIECE_FILE, &vocabularies)?
+        }
+        found => found,
+    };
     match (source, target) {
         (Some(source), Some(target)) => Ok(Tokenizers::separate(source, target)),
+        (Some(source), None) if is_sentencepiece(&source) => Ok(Tokenizers::joint(source)),
         _ => Err(InferError::NoTokenizer { dir: dir.into() }),
     }
+}
+
+fn is_sentencepiece(tokenizer: &Tokenizer) -> bool {
+    matches!(tokenizer.files(), TokenizerFiles::SentencePiece { .. })
+}
+
+/// The SentencePiece model `name` with the first of `vocabularies` that there is.
+fn load_sentencepiece(
+    dir: &Path,
+    name: &str,
+    vocabularies: &[&str],
+) -> Result<Option<Tokenizer>, InferError> {
+    let Some(model) = model_dir::read(dir, name)? else { return Ok(None) };
+    for vocabulary in vocabularies {
+        if let Some(bytes) = model_dir::read(dir, vocabulary)? {
+            let vocabulary = dir.join(vocabulary);
+            let vocabulary = Some((vocabulary.as_path(), bytes));
+            return Ok(Some(Tokenizer::from_sentencepiece(&dir.join(name), model, vocabulary)?));
+        }
+    }
+    Ok(Some(Tokenizer::from_sentencepiece(&dir.join(name), model, None)?))
 }
 
 fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferError> {
@@ -49,13 +100,40 @@ pub fn save_text_files(
     tokenizers: &Tokenizers,
     settings: &SearchSettings,
 ) -> Result<(), InferError> {
-    if tokenizers.is_joint() {
-        tokenizers.target.save(&dir.join(TOKENIZER_FILE))?;
-    } else {
-        tokenizers.source.save(&dir.join(SOURCE_TOKENIZER_FILE))?;
-        tokenizers.target.save(&dir.join(TARGET_TOKENIZER_FILE))?;
+    for (name, bytes) in tokenizer_files(tokenizers) {
+        let path = dir.join(name);
+        burnformer_files::write(&path, &bytes)
+            .map_err(|cause| DataError::Unwritable { path, cause })?;
     }
     settings.save(&dir.join(GENERATION_FILE))
+}
+
+/// Name and content of every file that `tokenizers` are made of.
+fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
+    let mut files = match tokenizers.source.files() {
+        TokenizerFiles::HuggingFace { json } if tokenizers.is_joint() => {
+            return vec![(TOKENIZER_FILE, json)];
+        }
+        TokenizerFiles::HuggingFace { json } => vec![(SOURCE_TOKENIZER_FILE, json)],
+        TokenizerFiles::SentencePiece { model, vocab } => {
+            vec![(SOURCE_SENTENCEPIECE_FILE, model), (VOCABULARY_FILE, vocab)]
+        }
+    };
+    if tokenizers.is_joint() {
+        return files;
+    }
+    match tokenizers.target.files() {
+        TokenizerFiles::HuggingFace { json } => files.push((TARGET_TOKENIZER_FILE, json)),
+        TokenizerFiles::SentencePiece { model, vocab } => {
+            files.push((TARGET_SENTENCEPIECE_FILE, model));
+            let is_shared =
+                files.iter().any(|(name, bytes)| *name == VOCABULARY_FILE && *bytes == vocab);
+            if !is_shared {
+                files.push((TARGET_VOCABULARY_FILE, vocab));
+            }
+        }
+    }
+    files
 }
 
 /// The default search settings of the model directory `dir`; the paper's if its manifest lists no

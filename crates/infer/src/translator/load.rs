@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir};
-use burnformer_data::{Tokenizers, special};
+use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::ModelConfig;
 
@@ -98,7 +98,9 @@ impl Translator {
     ) -> Result<Self, InferError> {
         settings.validate()?;
         check_sizes(&*model, &tokenizers)?;
-        check_special(model.special())?;
+        for side in [&tokenizers.source, &tokenizers.target] {
+            check_special(model.special(), side)?;
+        }
         Ok(Self { model, tokenizers, settings })
     }
 
@@ -154,11 +156,12 @@ fn check_sizes(model: &dyn StepModel, tokenizers: &Tokenizers) -> Result<(), Inf
     }
 }
 
-fn check_special(ids: SpecialIds) -> Result<(), InferError> {
+fn check_special(ids: SpecialIds, tokenizer: &Tokenizer) -> Result<(), InferError> {
+    let own = tokenizer.special_ids();
     let pairs = [
-        (special::PAD_TOKEN, ids.pad, special::PAD),
-        (special::BOS_TOKEN, ids.bos, special::BOS),
-        (special::EOS_TOKEN, ids.eos, special::EOS),
+        (special::PAD_TOKEN, ids.pad, own.pad),
+        (special::BOS_TOKEN, ids.bos, own.bos.unwrap_or(ids.bos)),
+        (special::EOS_TOKEN, ids.eos, own.eos),
     ];
     match pairs.into_iter().find(|&(_, model, tokenizer)| model != tokenizer) {
         Some((token, model, tokenizer)) => Err(InferError::SpecialId { token, model, tokenizer }),

@@ -10,8 +10,9 @@ mod translate;
 mod translation;
 
 pub use files::{
-    SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, TOKENIZER_FILE, load_settings, load_tokenizers,
-    save_text_files,
+    SOURCE_SENTENCEPIECE_FILE, SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE,
+    TARGET_TOKENIZER_FILE, TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES,
+    VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
 pub use load::Translator;
 pub use options::{LONGEST_SENTENCE, LongSources, TranslateOptions};

@@ -1,0 +1,162 @@
+//! SentencePiece models with the ids that a vocabulary gives their pieces.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use burnformer_sentencepiece::SentencePiece;
+
+use super::{TokenizerFiles, TokenizerSpecialIds};
+use crate::error::{DataError, Result};
+use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, TOKENS, UNK_TOKEN};
+
+/// What other systems call padding.
+const BLANK_TOKEN: &str = "<blank>";
+/// What stands for a space in pieces.
+const SPACE: &str = "\u{2581}";
+
+/// A model, and what its pieces are numbered.
+#[derive(Clone)]
+pub(super) struct SentencePieceTokenizer {
+    name: PathBuf,
+    model: SentencePiece,
+    model_bytes: Vec<u8>,
+    vocab_bytes: Vec<u8>,
+    ids: HashMap<String, u32>,
+    /// The tokens by their ids; empty where there is none.
+    tokens: Vec<String>,
+    special: TokenizerSpecialIds,
+}
+
+impl SentencePieceTokenizer {
+    /// See [`Tokenizer::from_sentencepiece`](super::Tokenizer::from_sentencepiece).
+    pub fn new(name: &Path, model: Vec<u8>, vocab: Option<(&Path, Vec<u8>)>) -> Result<Self> {
+        let parsed = SentencePiece::from_bytes(name, &model)?;
+        let (vocab_name, vocab_bytes) = match vocab {
+            Some((name, bytes)) => (name, bytes),
+            None => (name, own_vocabulary(&parsed)),
+        };
+        let invalid = |message: String| invalid(vocab_name, message);
+        let ids: HashMap<String, u32> =
+            serde_json::from_slice(&vocab_bytes).map_err(|error| invalid(error.to_string()))?;
+        let tokens = by_id(&ids).map_err(invalid)?;
+        let special = special_ids(&ids, &parsed).map_err(invalid)?;
+        let name = name.into();
+        Ok(Self { name, model: parsed, model_bytes: model, vocab_bytes, ids, tokens, special })
+    }
+
+    pub fn files(&self) -> TokenizerFiles {
+        let (model, vocab) = (self.model_bytes.clone(), self.vocab_bytes.clone());
+        TokenizerFiles::SentencePiece { model, vocab }
+    }
+
+    pub fn vocab_size(&self) -> usize {
+        self.tokens.len()
+    }
+
+    pub fn special_ids(&self) -> TokenizerSpecialIds {
+        self.special
+    }
+
+    pub fn token(&self, id: u32) -> Option<&str> {
+        let token = self.tokens.get(id as usize)?;
+        (!token.is_empty()).then_some(token)
+    }
+
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.ids.get(token).copied()
+    }
+
+    /// Pieces are looked up by their text, which for unknown text may be a token that the model has no piece for.
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let (language, text) = self.language(text);
+        let id = |piece: String| {
+            let id = self.id(&piece).filter(|&id| !self.is_special(id) && !is_language(&piece));
+            id.unwrap_or(self.special.unk)
+        };
+        language.into_iter().chain(self.model.encode_pieces(text).into_iter().map(id)).collect()
+    }
+
+    /// The id of the target language that `text` begins with, and the rest of it.
+    fn language<'a>(&self, text: &'a str) -> (Option<u32>, &'a str) {
+        let end = text.strip_prefix(">>").and_then(|rest| rest.find("<<")).map(|at| at + 4);
+        let tag = end.and_then(|end| Some((self.id(&text[..end])?, &text[end..])));
+        tag.map_or((None, text), |(id, rest)| (Some(id), rest))
+    }
+
+    /// Whether no text may have this id.
+    fn is_special(&self, id: u32) -> bool {
+        let TokenizerSpecialIds { pad, eos, unk, .. } = self.special;
+        [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
+    }
+
+    /// The text of `ids`, without special tokens, with the spaces at its end.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        let ordinary = ids.iter().filter(|&&id| !self.is_special(id));
+        let tokens: Vec<&str> = ordinary.filter_map(|&id| self.token(id)).collect();
+        self.model.decode_pieces(&tokens).replace(SPACE, " ")
+    }
+
+    /// Checks that the special tokens are those of [`special`](crate::special), which training builds its batches with.
+    pub fn check_for_training(&self) -> Result<()> {
+        let found = TOKENS.map(|token| self.id(token));
+        let wrong = (0..).zip(TOKENS).zip(found).find(|((id, _), found)| *found != Some(*id));
+        wrong.map_or(Ok(()), |((expected, token), found)| {
+            let path = self.name.clone();
+            Err(DataError::TokenizerSpecialToken { path, token, expected, found })
+        })
+    }
+}
+
+fn invalid(path: &Path, message: String) -> DataError {
+    DataError::VocabularyFile { path: path.into(), message }
+}
+
+/// The pieces of `model` by their own ids, as JSON.
+fn own_vocabulary(model: &SentencePiece) -> Vec<u8> {
+    let pieces = (0..model.len() as u32).filter_map(|id| Some((model.piece(id)?, id)));
+    let pieces: BTreeMap<&str, u32> = pieces.collect();
+    serde_json::to_vec(&pieces).expect("texts and numbers can be written")
+}
+
+/// The tokens in the order of their ids.
+fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
+    let size = ids.values().max().map_or(0, |&id| id as usize + 1);
+    // An embedding table has a row for every id up to the highest.
+    if size > 2 * ids.len() {
+        let (highest, count) = (size - 1, ids.len());
+        return Err(format!("the highest id is {highest}, but there are only {count} tokens"));
+    }
+    let mut tokens = vec![String::new(); size];
+    for (token, &id) in ids {
+        let place = &mut tokens[id as usize];
+        if !place.is_empty() {
+            let (one, other) = (token.min(place), token.max(place));
+            return Err(format!("the tokens {one:?} and {other:?} both have the id {id}"));
+        }
+        place.clone_from(token);
+    }
+    Ok(tokens)
+}
+
+/// Whether a token names a target language, which counts at the start of a text only.
+fn is_language(token: &str) -> bool {
+    token.starts_with(">>") && token.ends_with("<<")
+}
+
+/// By their usual names, or by those that the model has for them.
+fn special_ids(
+    ids: &HashMap<String, u32>,
+    model: &SentencePiece,
+) -> Result<TokenizerSpecialIds, String> {
+    let named = |id: Option<u32>| id.and_then(|id| model.piece(id));
+    let find = |names: [Option<&str>; 3]| {
+        let id = names.into_iter().flatten().find_map(|name| ids.get(name).copied());
+        id.ok_or_else(|| format!("it has no token {}", names[0].unwrap_or_default()))
+    };
+    Ok(TokenizerSpecialIds {
+        pad: find([Some(PAD_TOKEN), named(model.pad_id()), Some(BLANK_TOKEN)])?,
+        bos: None,
+        eos: find([Some(EOS_TOKEN), named(model.eos_id()), None])?,
+        unk: find([Some(UNK_TOKEN), named(model.unk_id()), None])?,
+    })
+}
