@@ -44,7 +44,7 @@ impl Charsmap {
     pub fn parse(bytes: &[u8]) -> Result<Self, CharsmapProblem> {
         let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
         let size = u32::from_le_bytes(*size) as usize;
-        if size == 0 || size % BLOCK_BYTES != 0 {
+        if size == 0 || !size.is_multiple_of(BLOCK_BYTES) {
             return Err(CharsmapProblem::TrieSize { bytes: size });
         }
         let (units, texts) = rest.split_at_checked(size).ok_or(CharsmapProblem::Truncated)?;

@@ -34,7 +34,8 @@ impl Trie {
         };
         trie.labels.push(0);
         // The keys below each node of one level, and of the next.
-        let (mut level, mut next) = (vec![0..keys.len()], Vec::new());
+        let all = 0..keys.len();
+        let (mut level, mut next) = (Vec::from([all]), Vec::new());
         let mut depth = 0;
         while !level.is_empty() {
             for below in level.drain(..) {
@@ -146,7 +147,7 @@ mod tests {
                 let prefixes: Vec<usize> = (1..=text.len())
                     .filter(|&end| text.is_char_boundary(end) && numbers.contains_key(&text[..end]))
                     .collect();
-                let longest = |most: usize| prefixes.iter().copied().take(most).last();
+                let longest = |most: usize| prefixes.iter().copied().take(most).next_back();
                 proptest::prop_assert_eq!(trie.longest_prefix(text.as_bytes(), 64), longest(64));
                 proptest::prop_assert_eq!(trie.longest_prefix(text.as_bytes(), 1), longest(1));
             }

@@ -86,7 +86,8 @@ impl Unigram {
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {
     let offset = ahead[0].score;
-    if !(offset < -RESET || offset > RESET) {
+    let is_large = offset.abs() > RESET;
+    if !is_large {
         return offset;
     }
     for (place, best) in ahead.iter_mut().enumerate() {

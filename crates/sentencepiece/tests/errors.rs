@@ -115,7 +115,7 @@ fn unknown_text_needs_a_piece_or_all_bytes() {
 fn a_damaged_table_of_replacements_is_named_by_its_place() {
     let pieces = [UNK, ("a", -1.0, NORMAL)];
     let cut = bytes(2, &charsmap(b'a', "x")[..1000]);
-    let error = error(&model(&pieces, &[], &[cut.clone()]));
+    let error = error(&model(&pieces, &[], std::slice::from_ref(&cut)));
     let (spec, problem) = ("normalizer_spec", CharsmapProblem::Truncated);
     assert!(
         matches!(error, SentencePieceError::Charsmap { spec: s, problem: p, .. } if s == spec && p == problem)
