@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_core::{ComputeType, TransformerConfig};
+use burnformer_core::{ComputeType, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -98,4 +98,36 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
         Some(_) => Err(InteropError::Occupied { path: dir.into() }),
         None => Ok(()),
     }
+}
+
+/// Refuses to write to `format` a model that has something, `what`, for which there is no place, where it `has` it.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn refuse(
+    format: &'static str,
+    has: bool,
+    what: &str,
+    remedy: &'static str,
+) -> Result<()> {
+    match has {
+        true => Err(InteropError::CannotExport { format, what: what.into(), remedy }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, recurrent decoders, restricted
+/// self-attention.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
+    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, conventions, .. } = config;
+    let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
+    let widths = "heads of another width than d_model / heads";
+    refuse(format, !even, widths, "train with d_k = d_v = 0")?;
+    let ssru = conventions.target_history == TargetHistory::Ssru;
+    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
+    let window = attention_window.is_some();
+    refuse(format, window, "restricted self-attention", "train with attention_window = 0")
 }

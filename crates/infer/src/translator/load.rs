@@ -32,12 +32,20 @@ impl Translator {
     /// [`InferError::SettingsFile`] or [`InferError::Setting`] by the file that is wrong;
     /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
-        let (model, tokenizers) = load_model(dir.as_ref(), device, None)?;
-        Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
+        Self::load_one(dir.as_ref(), device, None)
     }
 
-    /// Loads one model directory, or several as an [`Ensemble`], to multiply in `compute`, whatever they were written for;
-    /// with `None` each does what it was written for.
+    fn load_one(
+        dir: &Path,
+        device: &Device,
+        compute: Option<ComputeType>,
+    ) -> Result<Self, InferError> {
+        let (model, tokenizers) = load_model(dir, device, compute)?;
+        Self::new(Box::new(model), tokenizers, load_settings(dir)?)
+    }
+
+    /// Loads one model directory, or several as an [`Ensemble`], and multiplies in `compute`. With `None`, each multiplies in
+    /// the compute type that its directory names.
     ///
     /// # Errors
     /// Those of [`load_ensemble`](Self::load_ensemble); [`InferError::ComputeType`] if `device` has no such products.
@@ -50,10 +58,7 @@ impl Translator {
             return Err(InferError::ComputeType { compute: ComputeType::Int8.name() });
         }
         match dirs {
-            [dir] => {
-                let (model, tokenizers) = load_model(dir.as_ref(), device, compute)?;
-                Self::new(Box::new(model), tokenizers, load_settings(dir.as_ref())?)
-            }
+            [dir] => Self::load_one(dir.as_ref(), device, compute),
             dirs => Self::ensemble(dirs, device, compute),
         }
     }

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use burnformer_core::{
     DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions,
-    TargetHistory, TransformerConfig,
+    TransformerConfig,
 };
 
 use super::binary::{self, Written};
 use super::{ACTIVATIONS, CONFIG, WEIGHTS, layers};
-use crate::error::{InteropError, Result};
+use crate::error::Result;
 use crate::files::write_file;
-use crate::package::{Package, fresh_folder};
+use crate::package::{Package, check_layers, fresh_folder};
 use crate::padding::NEVER;
 use crate::tensors::Tensor;
 use crate::vocabulary;
@@ -30,10 +30,10 @@ pub(crate) enum Quantisation {
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`] for what CTranslate2 has no place for, [`InteropError::Io`].
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
     let config = &package.config;
-    check(config)?;
+    check_layers(config, "CTranslate2")?;
     let [source, target] = vocabulary::tokens(package)?;
     let quantise = |tensor: Tensor| match quantisation {
         Quantisation::Float32 => Written::Float(tensor),
@@ -52,24 +52,6 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     }
     write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
     write_file(&dir.join("target_vocabulary.json"), &list(&target))
-}
-
-fn check(config: &TransformerConfig) -> Result<()> {
-    let refuse = |bad: bool, what: &str, remedy| match bad {
-        true => {
-            Err(InteropError::CannotExport { format: "CTranslate2", what: what.into(), remedy })
-        }
-        false => Ok(()),
-    };
-    let d_head = config.d_model / config.heads;
-    let widths = config.d_k != d_head
-        || config.d_v != d_head
-        || !config.d_model.is_multiple_of(config.heads);
-    refuse(widths, "heads of another width than d_model / heads", "train with d_k = d_v = 0")?;
-    let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    refuse(ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
-    let window = config.attention_window.is_some();
-    refuse(window, "restricted self-attention", "train with attention_window = 0")
 }
 
 fn embeddings(

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use burnformer_core::{
     Activation, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias,
-    Positions, TargetHistory, TransformerConfig,
+    Positions, TransformerConfig,
 };
 use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
 use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
-use crate::error::{InteropError, Result};
+use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{Package, fresh_folder};
+use crate::package::{Package, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors};
 use crate::{safe, vocabulary};
 
@@ -21,11 +21,13 @@ use crate::{safe, vocabulary};
 const POSITIONS: usize = 1024;
 const TOKENIZER: &str = "tokenizer.json";
 const EPSILON: f64 = 1e-5;
+/// What error messages call this format.
+const FORMAT: &str = "MarianMTModel";
 
 /// Writes `package` into the new folder `dir`.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`] for what MarianMTModel has no place for, [`InteropError::Io`].
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what MarianMTModel has no place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     check(&package.config)?;
     let tensors = weights(package)?;
@@ -40,36 +42,16 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
 }
 
 fn check(config: &TransformerConfig) -> Result<()> {
-    let refuse = |bad: bool, what: &str, remedy| match bad {
-        true => {
-            Err(InteropError::CannotExport { format: "MarianMTModel", what: what.into(), remedy })
-        }
-        false => Ok(()),
-    };
-    let d_head = config.d_model / config.heads;
-    let widths = config.d_k != d_head
-        || config.d_v != d_head
-        || !config.d_model.is_multiple_of(config.heads);
-    refuse(widths, "heads of another width than d_model / heads", "train with d_k = d_v = 0")?;
-    refuse(
-        config.norm == NormPosition::Pre,
-        "norms before sub-layers",
-        "train with norm = \"post\"",
-    )?;
-    let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    refuse(ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
-    let window = config.attention_window.is_some();
-    refuse(window, "restricted self-attention", "train with attention_window = 0")?;
-    let other = config.layer_norm_eps != EPSILON;
-    refuse(
-        other,
-        "layer_norm_eps other than 1e-5",
-        "Marian's own models have 1e-6: take CTranslate2",
-    )?;
+    check_layers(config, FORMAT)?;
+    let pre = config.norm == NormPosition::Pre;
+    refuse(FORMAT, pre, "norms before sub-layers", "train with norm = \"post\"")?;
+    let epsilon = config.layer_norm_eps != EPSILON;
+    let remedy = "Marian's own models have 1e-6: take CTranslate2";
+    refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-5", remedy)?;
     let learned = config.positions == Positions::Learned;
-    refuse(learned, "learned positions", "train with positions = \"sinusoidal\"")?;
+    refuse(FORMAT, learned, "learned positions", "train with positions = \"sinusoidal\"")?;
     let offset = config.conventions.position_offset != 0;
-    refuse(offset, "positions that do not begin at 0", "export to CTranslate2")
+    refuse(FORMAT, offset, "positions that do not begin at 0", "export to CTranslate2")
 }
 
 /// The weights under their names there. Positions are written, since those of the paper are laid out otherwise than those

@@ -1,5 +1,6 @@
 //! Affine maps (paper §3.3), and the first half of the feed-forward network.
 
+mod compute_type;
 #[cfg(feature = "cpu")]
 mod cpu;
 mod epilogue;
@@ -15,6 +16,7 @@ use burn::tensor::Tensor;
 
 use crate::op::Place;
 
+pub use compute_type::ComputeType;
 pub use epilogue::Epilogue;
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
+use rand::RngExt;
 
 use super::setting::flat;
 use crate::device::DeviceName;
@@ -131,7 +132,7 @@ impl Shape {
 /// `count` pieces that are not special, the same for the same `place`.
 pub fn random_pieces(place: u64, count: usize, vocab: usize) -> Vec<u32> {
     const SPECIAL: u32 = 4;
-    let pieces = vocab.saturating_sub(SPECIAL as usize) as f32;
-    let draws = burnformer_core::RandomKey::new(1).fold(place).uniform(count);
-    draws.into_iter().map(|draw| SPECIAL + (draw * pieces) as u32).collect()
+    let pieces = SPECIAL..(vocab as u32).max(SPECIAL + 1);
+    let mut rng = burnformer_core::RandomKey::new(1).fold(place).rng();
+    (0..count).map(|_| rng.random_range(pieces.clone())).collect()
 }

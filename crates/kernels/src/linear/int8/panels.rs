@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::instructions::{GROUP, Instructions};
+use super::instructions::Instructions;
+use super::sums::GROUP;
 use super::tile::{Tile, VECTORS};
 use crate::linear::epilogue::Epilogue;
 use crate::linear::quantize::{quantize, quantize_rows};

@@ -1,6 +1,6 @@
 //! The innermost loop: a few rows times one panel, the sums in registers.
 
-use super::instructions::{GROUP, Sums, finished};
+use super::sums::{GROUP, Sums, finished};
 
 /// Vectors side by side in a panel.
 pub(super) const VECTORS: usize = 3;

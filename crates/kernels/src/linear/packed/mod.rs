@@ -9,37 +9,10 @@ mod tile;
 
 use burn::tensor::Tensor;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::compute_type::ComputeType;
 use super::epilogue::Epilogue;
 #[cfg(feature = "cpu")]
 use crate::op::Place;
-
-/// The type of numbers in which a model that translates multiplies its weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComputeType {
-    /// 32-bit floating-point numbers: nothing is rounded.
-    #[default]
-    Float32,
-    /// 8-bit integers: each row of a weight and each row that is multiplied with it is rounded to multiples of a 127th of its
-    /// largest magnitude. Several times as fast; translations change a little.
-    Int8,
-}
-
-impl ComputeType {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Float32, Self::Int8];
-
-    /// The name in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Float32 => "float32",
-            Self::Int8 => "int8",
-        }
-    }
-}
 
 /// A weight `[out, in]` rearranged for products with few rows, as decoding has them: the rearranging
 /// that a matrix product does at every call is done once.
@@ -56,7 +29,7 @@ pub struct PackedWeight {
 
 impl PackedWeight {
     /// Rearranges `weight` (`[out, in]`) for products in `compute`; `None` where there are no such products: on another
-    /// backend than `flex` and with gradients, in float32 also on a processor with none of AVX-512, AVX2 and NEON.
+    /// backend than `flex`, with gradients, in float32 also on a processor with none of AVX-512, AVX2 and NEON.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[weight]) == Place::Cpu {

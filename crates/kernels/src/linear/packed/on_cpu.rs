@@ -4,10 +4,10 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Bytes, Tensor};
 
-use super::{ComputeType, panels};
+use super::panels;
 use crate::cpu::{contiguous, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
-use crate::linear::int8;
+use crate::linear::{ComputeType, int8};
 
 /// A rearranged weight.
 #[derive(Debug)]

@@ -1,0 +1,47 @@
+mod beam;
+mod constraints;
+mod edges;
+mod limit;
+mod sampling;
+mod transformers;
+
+use super::*;
+use crate::model::table::TableModel;
+use crate::{
+    AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SpecialIds,
+};
+
+const SOURCE: [u32; 3] = [4, 3, 2];
+
+fn run(model: &dyn StepModel, settings: &SearchSettings) -> Vec<Hypothesis> {
+    let requests = [Request::new(SOURCE.to_vec())];
+    search(model, &requests, settings, &Batching::default()).expect("searches").remove(0)
+}
+
+/// Requests of many lengths, a few of them empty or alike.
+fn many() -> Vec<Request> {
+    let source = |i: u32| (0..i * 7 % 11).map(|j| 3 + (i / 2 * 5 + j * j) % 5).collect();
+    (0..40).map(|i| Request::new(source(i))).collect()
+}
+
+/// Every closed sequence of at most `limit` tokens with its log-probability.
+fn enumerate(model: &TableModel, limit: usize) -> Vec<(Vec<u32>, f64)> {
+    let mut open = vec![Vec::new()];
+    let mut closed = Vec::new();
+    for _ in 0..limit {
+        let next = |id| move |tokens: &Vec<u32>| [&tokens[..], &[id]].concat();
+        closed.extend(open.iter().map(next(2)));
+        open = (3..model.vocab as u32)
+            .flat_map(|id| open.iter().map(next(id)).collect::<Vec<_>>())
+            .collect();
+    }
+    let scored = |tokens: Vec<u32>| {
+        let total = model.log_probs(&SOURCE, &tokens).iter().sum();
+        (tokens, total)
+    };
+    closed.into_iter().map(scored).collect()
+}
+
+fn beam_of(beam_size: usize) -> SearchSettings {
+    SearchSettings::beam(beam_size, 0.6)
+}

@@ -1,0 +1,65 @@
+//! The rule of transformers, and translations that are closed at the limit.
+
+use super::*;
+
+/// Beam search of transformers 5.23 (`GenerationMixin._beam_search`), written down step by step.
+fn as_transformers(model: &TableModel, k: usize, alpha: f64, limit: usize) -> Vec<(Vec<u32>, f64)> {
+    let (mut running, mut finished) = (vec![(Vec::new(), 0.0)], Vec::new());
+    for n in 1..=limit {
+        let log_prob = |tokens: &Vec<u32>, id: u32| {
+            *model.log_probs(&SOURCE, &[&tokens[..], &[id]].concat()).last().expect("a token")
+        };
+        let mut all: Vec<(Vec<u32>, f64)> = Vec::new();
+        for (tokens, total) in &running {
+            let next = |id| ([&tokens[..], &[id]].concat(), total + log_prob(tokens, id));
+            all.extend((2..model.vocab as u32).map(next));
+        }
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all.truncate(2 * k);
+        let ends = |tokens: &[u32]| tokens.last() == Some(&2) || n == limit;
+        let score =
+            |(tokens, total): &(Vec<u32>, f64)| (tokens.clone(), total / (n as f64).powf(alpha));
+        finished.extend(all[..k].iter().filter(|(tokens, _)| ends(tokens)).map(score));
+        finished.sort_by(|a, b| b.1.total_cmp(&a.1));
+        finished.truncate(k);
+        running = all.into_iter().filter(|(tokens, _)| !ends(tokens)).take(k).collect();
+        let settled = |best: f64| finished.len() == k && best <= finished[k - 1].1;
+        if running.first().is_none_or(|best| settled(best.1 / (n as f64).powf(alpha))) {
+            break;
+        }
+    }
+    finished
+}
+
+#[test]
+fn the_rule_of_transformers_closes_and_stops_as_transformers_does() {
+    for seed in 0..60 {
+        let (model, alpha, k) = (TableModel::new(7, seed), f64::from(seed as u32 % 3) / 2.0, 3);
+        let settings = SearchSettings {
+            length_penalty: LengthPenalty::Power(alpha),
+            beam_rule: BeamRule::Transformers,
+            max_length: Some(6),
+            ..SearchSettings::beam(k, 0.0)
+        };
+        let expected = as_transformers(&model, k, alpha, 6);
+        let found = run(&model, &settings);
+        assert_eq!(found.len(), expected.len());
+        for (own, (tokens, score)) in found.iter().zip(&expected) {
+            assert_eq!((&own.tokens, seed), (tokens, seed));
+            assert!((own.score - score).abs() < 1e-5, "{seed}");
+        }
+    }
+}
+
+#[test]
+fn the_last_token_that_the_limit_allows_closes_for_nothing() {
+    let free = SearchSettings { max_length: Some(4), ..SearchSettings::beam(4, 0.6) };
+    let closing = SearchSettings { at_limit: AtLimit::Close, ..free };
+    for seed in 0..20 {
+        let found = run(&TableModel::new(9, seed), &closing);
+        assert!(found.iter().all(|own| own.tokens.last() == Some(&2)), "{seed}");
+        let last = found.iter().filter(|own| own.tokens.len() == 4);
+        assert!(last.clone().all(|own| own.log_probs[3] == 0.0), "{seed}");
+        assert!(found.iter().all(|own| own.finish == FinishReason::EndOfSentence));
+    }
+}
