@@ -19,7 +19,8 @@ macro_rules! files {
 const FILES: [(&str, &[u8]); 6] =
     files!("train.de", "train.en", "valid.de", "valid.en", "test.de", "test.en");
 
-/// Names the corpus where `data` names no training text; its other parts too where those are missing.
+/// Names the embedded corpus if `data` names no training text, and also its validation and test text if they are
+/// missing.
 pub fn fill(data: &mut DataSettings) {
     if !data.train.is_empty() {
         return;
@@ -32,13 +33,14 @@ pub fn fill(data: &mut DataSettings) {
     }
 }
 
-/// The names of all texts, as a configuration has them.
+/// The names of all embedded texts in the form that a configuration uses.
 pub fn entries() -> Vec<String> {
     let entry = |name: &str| TextName::Embedded(format!("{CORPUS}/{name}")).to_entry();
     FILES.iter().map(|(name, _)| entry(name).display().to_string()).collect()
 }
 
-/// The text `name`, unpacked into `cache` or found there; `None` if there is no such text.
+/// The file of the embedded text `name` in `cache`, where it is unpacked if it is missing. `None` if there is no such
+/// text.
 ///
 /// # Errors
 /// If the file cannot be written.

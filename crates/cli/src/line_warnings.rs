@@ -6,8 +6,8 @@ use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
 
 use crate::output::say;
 
-/// Counts the lines of one input that had to be repaired or cut. The first of each kind is reported at once, the number
-/// of each kind at the end, so that a million bad lines make a handful of warnings.
+/// Counts the lines of one input that were repaired or cut. The first line of each kind is reported at once and the
+/// number of each kind at the end, so that a million bad lines lead to a handful of warnings.
 pub struct LineWarnings {
     input: String,
     invalid: Kind,
@@ -22,7 +22,7 @@ struct Kind {
 }
 
 impl LineWarnings {
-    /// No warnings yet about the input at `path`.
+    /// A counter for the input at `path`.
     pub fn new(path: &Path) -> Self {
         let kind = |what| Kind { lines: 0, what };
         Self {
@@ -34,7 +34,7 @@ impl LineWarnings {
         }
     }
 
-    /// Counts what the reader did to `line`.
+    /// Counts the repairs that the reader made to `line`.
     pub fn line(&mut self, line: &Line) {
         if line.repair.replaced {
             let remedy = "bytes that are not UTF-8 are read as U+FFFD; convert the file (`iconv -f latin1 -t utf-8`)";
@@ -42,13 +42,13 @@ impl LineWarnings {
         }
         if line.repair.cut {
             let remedy = format!(
-                "only the first {MAX_LINE_BYTES} bytes of the line are read; is this a text file with one sentence a line?"
+                "only the first {MAX_LINE_BYTES} bytes of the line are read; is this a text file with one sentence per line?"
             );
             self.cut.count(&self.input, line.number, &remedy);
         }
     }
 
-    /// Counts the source on line `number` if its `tokens`, without `</s>`, are not below `limit`.
+    /// Counts the source on line `number` if it has `limit` or more `tokens`, without `</s>`.
     pub fn source(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens >= limit {
             let kept = limit - 1;
@@ -59,7 +59,7 @@ impl LineWarnings {
         }
     }
 
-    /// Counts the forced prefix on line `number` if its `tokens` are more than the `limit` of its translation.
+    /// Counts the forced prefix on line `number` if it has more `tokens` than the `limit` of its translation.
     pub fn prefix(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens > limit {
             let remedy = format!(
@@ -71,7 +71,7 @@ impl LineWarnings {
         }
     }
 
-    /// Reports how many lines there were of each kind, where that is more than one.
+    /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
         for Kind { lines, what } in [&self.invalid, &self.cut, &self.long, &self.long_prefix] {
             if *lines > 1 {

@@ -1,10 +1,9 @@
 //! `burnformer`: train, score and run translation models from one binary.
 //!
-//! The only crate that picks backends: every command takes `--device`, and the libraries below it
-//! take what that names. stdout carries results only; everything else goes to stderr. A stdout that
-//! nobody reads any more ends the command quietly, one that cannot be written is a failure; a stderr
-//! that fails changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by
-//! Ctrl-C and SIGTERM.
+//! This is the only crate that chooses backends: every command takes `--device`, and the libraries take the device that
+//! it names. Results go to standard output, and everything else to standard error. A standard output that nobody reads
+//! any more ends the command without a message; one that cannot be written is a failure; a failing standard error
+//! changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
 
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -31,13 +30,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Train a model on parallel text (without arguments: the embedded German–English corpus).
+    /// Train a model on parallel text; without arguments, on the German–English corpus inside the program.
     Train(commands::train::Args),
-    /// Translate text, one sentence a line, from standard input to standard output.
+    /// Translate text, one sentence per line, from standard input to standard output.
     Translate(commands::translate::Args),
-    /// Score translations by BLEU, chrF or TER, of a model or of a file.
+    /// Score the translations of a model, or those in a file, by BLEU, chrF or TER.
     EvalBleu(commands::eval_bleu::Args),
-    /// Score given translations by a model's log-probability.
+    /// Score given translations by the log-probability that a model assigns to them.
     Score(commands::score::Args),
     /// Explain the keys of configurations: type, default, presets, and when to change them.
     Config(commands::config::Args),
@@ -45,31 +44,31 @@ enum Command {
     Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
-    /// Make a model directory of a model of another system.
+    /// Convert a model of another system into a model directory.
     Import(commands::import::Args),
-    /// Write a model directory as a model of another system.
+    /// Convert a model directory into a model of another system.
     Export(commands::export::Args),
-    /// Store a model's matrices in 8-bit integers: a quarter of the size, several times the speed on a CPU.
+    /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
     Quantize(commands::quantize::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
-    /// Show what a model looks at: every layer and head, and word alignments.
+    /// Show the attention of a model in every layer and head, or word alignments.
     Attention(commands::attention::Args),
-    /// Draw the curves of runs, or the paper's own pictures.
+    /// Draw the curves of runs, or figures of the paper.
     Plot(commands::plot::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
-    /// Compute for other machines: what `--device remote:HOST:PORT` names there.
+    /// Compute for other machines, which name this one as `--device remote:HOST:PORT`.
     Worker(commands::worker::Args),
-    /// Measure speed, alone or beside another framework.
+    /// Measure speed, alone or in comparison with another framework.
     Bench(commands::bench::Args),
 }
 
-/// Counts what is allocated, for `bench`.
+/// The allocator, which counts what is allocated, for `bench`.
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
-/// Exit code for a command line that makes no sense.
+/// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -103,7 +102,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     }
 }
 
-/// The exit code of a command that came to `result`, of which it tells what the user has to know.
+/// The exit code for the `result` of a command. Prints the error, if there is one.
 fn exit_code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     if error.is::<output::Closed>() {
@@ -121,7 +120,7 @@ fn exit_code(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The error and its causes, but for those that it has named itself.
+/// The error and its causes, without those that it has already named itself.
 fn message(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
         if text.is_empty() {

@@ -1,4 +1,4 @@
-//! Where results go.
+//! Writing results to files and standard output.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -8,22 +8,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
 
-/// Says that nobody reads the results any more: whoever did may stop early, as `head` does, and that is no failure.
+/// The error that says that nobody reads the results any more. A reader may stop early, as `head` does, and that is not
+/// a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
 pub struct Closed;
 
-/// Results on their way to a file or to standard output.
+/// A file or standard output, to which results are written.
 pub struct Output {
     name: String,
     writer: Box<dyn Write + Send>,
 }
 
 impl Output {
-    /// A new file, or standard output for `None`.
+    /// Opens a new file, or standard output for `None`.
     ///
     /// # Errors
-    /// If the file cannot be made, or is one of `inputs`, which would be emptied before it is read.
+    /// If the file cannot be created, or is one of `inputs`: then it would be emptied before it is read.
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
             let writer = Box::new(BufWriter::new(io::stdout()));
@@ -46,15 +47,15 @@ impl Output {
     /// Writes one line.
     ///
     /// # Errors
-    /// [`Closed`] if nobody reads it any more, or if the system refuses.
+    /// [`Closed`] if nobody reads the output any more; otherwise the error of the system.
     pub fn line(&mut self, line: impl Display) -> Result<()> {
         writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
 
-    /// Hands over what is still buffered.
+    /// Writes what is still in the buffer.
     ///
     /// # Errors
-    /// As [`line`](Self::line).
+    /// [`Closed`] if nobody reads the output any more; otherwise the error of the system.
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(|cause| self.failed(cause))
     }
@@ -78,15 +79,15 @@ fn unwritable(name: &str) -> String {
 /// Prints one result, of one line or several, to standard output.
 ///
 /// # Errors
-/// As [`Output::line`]; `println!` would panic.
+/// [`Closed`] if nobody reads standard output any more; otherwise the error of the system (`println!` would panic).
 pub fn print(text: impl Display) -> Result<()> {
     let mut output = Output::create(None, &[])?;
     output.line(text)?;
     output.flush()
 }
 
-/// Prints what is no result, of one line or several, on standard error. A terminal that went away or a full disk must not
-/// end a run of days, so a failure is ignored; `eprintln!` would panic.
+/// Prints a message, of one line or several, to standard error. A terminal that was closed or a full disk must not end
+/// a run of several days, so a failure is ignored (`eprintln!` would panic).
 pub fn say(text: impl Display) {
     // In one piece, so that lines of several threads or processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
@@ -95,7 +96,7 @@ pub fn say(text: impl Display) {
 /// Answers a command line that was not understood, or that asks for help or the version.
 ///
 /// # Errors
-/// `usage` itself if it is an error; for what goes to standard output as [`Output::line`].
+/// `usage` itself if it is an error; otherwise those of [`Output::line`].
 pub fn print_usage(usage: clap::Error) -> Result<()> {
     if usage.use_stderr() {
         return Err(usage.into());
@@ -104,7 +105,7 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
     usage.print().and_then(|()| io::stdout().flush()).map_err(|cause| output.failed(cause))
 }
 
-/// The error for options that make no sense together, which exits with 2 as clap's own do.
+/// The error for options that contradict each other. It exits with 2, as clap's own errors do.
 pub fn wrong_usage(message: impl Display) -> anyhow::Error {
     clap::Error::raw(ErrorKind::ValueValidation, format!("{message}\n")).into()
 }

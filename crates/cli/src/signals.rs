@@ -1,38 +1,39 @@
-//! Ctrl-C and SIGTERM: the first ends the work in an orderly way, the second at once.
+//! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::output::{Output, say};
 
-/// Says that a signal ended the command; its exit code is 128 plus the signal's number, as of a process
-/// that the signal killed.
+/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the signal, which is
+/// also the exit code of a process that the signal killed.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
 
 impl Stopped {
-    /// 130 for Ctrl-C, 143 for SIGTERM.
+    /// The exit code: 130 for Ctrl-C, 143 for SIGTERM.
     pub fn exit_code(&self) -> u8 {
         u8::try_from(128 + self.0).unwrap_or(1)
     }
 }
 
-/// What the signals have asked for.
+/// What the signals have requested so far.
 #[derive(Clone, Default)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
     received: Arc<AtomicI32>,
-    /// Whether somebody will look at `stop`; if not, the process ends at once.
+    /// Whether the running work looks at `stop`. If not, a signal ends the process at once.
     patient: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Catches Ctrl-C and SIGTERM from here on: `notice` is what the first one prints while
-    /// [`patiently`](Self::patiently) runs. Before, after, and the second time, the process ends.
+    /// Catches Ctrl-C and SIGTERM from now on. While [`patiently`](Self::patiently) runs, the first signal prints
+    /// `notice` and stops the work in good order. Before, afterwards, and at the second signal, the process ends at
+    /// once.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system does not allow it.
     #[cfg(unix)]
     pub fn watch(notice: &'static str) -> std::io::Result<Self> {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -51,13 +52,13 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Signals end the process as the system has it.
+    /// Does nothing: on this system, a signal ends the process at once.
     #[cfg(not(unix))]
     pub fn watch(_: &'static str) -> std::io::Result<Self> {
         Ok(Self::default())
     }
 
-    /// Runs `work`, which ends in good order soon after the flag that it is given is set.
+    /// Runs `work`, which ends in good order soon after the flag that it receives is set.
     pub fn patiently<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
         self.patient.store(true, Ordering::SeqCst);
         let done = work(&self.stop);
@@ -65,20 +66,20 @@ impl Signals {
         done
     }
 
-    /// The signal that came, as an error.
+    /// The signal that arrived, as an error.
     pub fn stopped(&self) -> Stopped {
         Stopped(self.received.load(Ordering::SeqCst))
     }
 }
 
-/// An output that a signal may flush: whoever writes to it holds it until whole lines are written.
+/// An output that is flushed when a signal arrives. A writer holds the lock until it has written whole lines.
 pub type Shared = Arc<Mutex<Output>>;
 
-/// On Ctrl-C or SIGTERM flushes `output` between two writers and ends the process; the second time, or
-/// where nobody reads what is flushed, at once.
+/// On Ctrl-C or SIGTERM, waits until no writer holds `output`, flushes it and ends the process. At the second signal,
+/// or if nobody reads the output, the process ends at once.
 ///
 /// # Errors
-/// If the system refuses.
+/// If the system does not allow it.
 #[cfg(unix)]
 pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -101,7 +102,7 @@ pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Signals end the process as the system has it.
+/// Does nothing: on this system, a signal ends the process at once.
 #[cfg(not(unix))]
 pub fn flush_and_exit(_: &Shared) -> std::io::Result<()> {
     Ok(())

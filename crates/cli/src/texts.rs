@@ -1,4 +1,4 @@
-//! The texts of a command: what its configuration names, and the files behind those names.
+//! The texts of a command: their names in the configuration, and the files to which the names belong.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -14,18 +14,19 @@ use burnformer_train::{TextName, Texts};
 
 use crate::embedded;
 
-/// Texts that no configuration can name, so that the run keeps them: standard input, pipes, and files whose names are
-/// not Unicode.
+/// Texts that a configuration cannot name, so that the run keeps copies of them: standard input, pipes, and files whose
+/// names are not Unicode.
 pub struct Unnamed(Vec<Source>);
 
-/// Where such a text comes from, and its path in the run's folder.
+/// The source of each such text, and the path of its copy in the run's folder.
 struct Source {
     from: PathBuf,
     own: PathBuf,
 }
 
 impl Unnamed {
-    /// Gives the unnamed texts of `data` names in the run's folder: `run:corpus/train.tsv`. Nothing is read yet.
+    /// Gives the unnamed texts of `data` names in the run's folder, such as `run:corpus/train.tsv`. Nothing is read
+    /// yet.
     ///
     /// # Errors
     /// If one pipe is given for several texts.
@@ -52,11 +53,11 @@ impl Unnamed {
         Ok(Self(unnamed))
     }
 
-    /// Reads the pipes into files in `cache`, all at once: one process may write to several in turn. What a killed
-    /// process left there of the same kind is removed.
+    /// Reads the pipes into files in `cache`, all at the same time, because one process may write to several in turn.
+    /// Files of this kind that a killed process left there are removed.
     ///
     /// # Errors
-    /// If a pipe cannot be read, or a file not be written.
+    /// If a pipe cannot be read, or a file cannot be written.
     pub fn read(self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
         let read = |source: Source| match is_pipe(&source.from) {
@@ -75,13 +76,13 @@ impl Unnamed {
     }
 }
 
-/// Unnamed texts that can be read again and again, as long as this lives.
+/// Unnamed texts that can be read again and again, as long as this value lives.
 #[derive(Default)]
 pub struct ReadTexts(Vec<ReadText>);
 
 struct ReadText {
     source: Source,
-    /// What came through the pipe; none for a file.
+    /// The temporary file with what came through the pipe; none for a text that is a file.
     file: Option<Temporary>,
 }
 
@@ -92,10 +93,10 @@ impl ReadText {
 }
 
 impl ReadTexts {
-    /// The files of the texts that `data` names: those of a run in its `folder`, embedded ones in `cache`.
+    /// The files of the texts that `data` names. The texts of a run are in its `folder`, embedded ones in `cache`.
     ///
     /// # Errors
-    /// If a name is none, or an embedded text cannot be unpacked.
+    /// If a name does not name a text, or an embedded text cannot be unpacked.
     pub fn locate(&self, data: &DataSettings, folder: &Path, cache: &Path) -> Result<Texts> {
         Texts::locate(data, |key, name| match name {
             TextName::File(path) => Ok(path.clone()),
@@ -113,7 +114,7 @@ impl ReadTexts {
         })
     }
 
-    /// `error`, which may name a file in the cache, with the name that the user knows.
+    /// `error` with the name that the user knows, instead of that of a file in the cache.
     pub fn explain(&self, error: Error) -> Error {
         let files = self.0.iter().filter_map(|text| text.file.as_ref().map(|file| (file, text)));
         let message = error.to_string();
@@ -124,10 +125,10 @@ impl ReadTexts {
     }
 }
 
-/// The files behind the texts that `data` names, of a command that has no run; `folder` is where its configuration lies.
+/// The files of the texts that `data` names, for a command without a run. `folder` is the folder of its configuration.
 ///
 /// # Errors
-/// As [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
+/// Those of [`Unnamed::take`], [`Unnamed::read`] and [`ReadTexts::locate`].
 pub fn of_command(
     data: &mut DataSettings,
     folder: &Path,
@@ -138,7 +139,7 @@ pub fn of_command(
     Ok((texts, read))
 }
 
-/// Copies the pipe `from` into a private file in `folder`.
+/// Copies what comes through the pipe `from` into a private file in `folder`.
 fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     let unwritable = || format!("{}: cannot be written", folder.display());
     fs::create_dir_all(folder).with_context(unwritable)?;
@@ -159,7 +160,7 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
     }
 }
 
-/// What messages call the text at `path`.
+/// The name of the text at `path` in messages.
 fn shown(path: &Path) -> String {
     match is_standard_input(path) {
         true => "standard input".into(),

@@ -68,7 +68,7 @@ fn files_that_are_missing_no_files_or_empty_are_named() {
     let nowhere = text.folder.path().join("nowhere.en");
     text.refused(&[&de, &nowhere], &["nowhere.en: no such file", "check the path"]);
     text.refused(&[&de, text.folder.path()], &["cannot be read", "directory"]);
-    text.refused(&[&empty, &en], &["e.en: the file is empty", "one sentence a line"]);
+    text.refused(&[&empty, &en], &["e.en: the file is empty", "one sentence per line"]);
     text.refused(&[&de, &empty], &["e.en: the file is empty"]);
     text.refused(&[&empty], &["e.en: the file is empty"]);
     let blank = text.write("blank", "\n \n\t\n");

@@ -61,7 +61,7 @@ fn a_missing_file_is_named() {
         let copy = Untrained::get().copy();
         fs::remove_file(copy.path().join(file)).unwrap();
         let needles = match file {
-            "manifest.json" => ["manifest.json", "no finished model directory"],
+            "manifest.json" => ["manifest.json", "not a finished model directory"],
             _ => [file, "missing, but listed in manifest.json; copy the whole directory anew"],
         };
         refused_by_all(copy.path(), &needles);

@@ -103,7 +103,7 @@ fn pairs_that_cannot_be_scored_by_a_model_are_named() {
     let after_the_first: [(&[&str], &[&str]); 5] = [
         (&[&one, "--target", &two], &["one ends after line 1", "line 2 has no partner"]),
         (&[&three], &["three.tsv:2", "3 column(s)"]),
-        (&[&words, "--target", &ids, "--token-ids"], &["ids:2", "\"x\" is no token id"]),
+        (&[&words, "--target", &ids, "--token-ids"], &["ids:2", "\"x\" is not a token id"]),
         (&[&one_and_long, "--target", &two], &["one_and_long: sentence 2: the source"]),
         (&[&two, "--target", &one_and_long], &["sentence 2: the target", "at most 1024"]),
     ];

@@ -135,10 +135,10 @@ fn lines_before_a_failure_are_translated_first() {
 #[test]
 fn ids_are_checked_line_by_line() {
     for (word, needles) in [
-        ("x", ["standard input:3", "\"x\" is no token id"]),
-        ("-4", ["standard input:3", "\"-4\" is no token id"]),
+        ("x", ["standard input:3", "\"x\" is not a token id"]),
+        ("-4", ["standard input:3", "\"-4\" is not a token id"]),
         ("99999", ["standard input:3: the id 99999", "outside the vocabulary"]),
-        ("99999999999999999999", ["standard input:3", "is no token id"]),
+        ("99999999999999999999", ["standard input:3", "is not a token id"]),
     ] {
         let output =
             translate(&["--token-ids"], format!("270 271\n\n270 {word}\n272\n").as_bytes());
@@ -284,7 +284,7 @@ fn lines_before_a_bad_prefix_are_translated_first() {
     for (ids, needle) in [
         ("2", "prefix.ids:3: the prefix holds the special id 2"),
         ("270 0", "prefix.ids:3: the prefix holds the special id 0"),
-        ("270 x", "prefix.ids:3: \"x\" is no token id"),
+        ("270 x", "prefix.ids:3: \"x\" is not a token id"),
         ("99999", "prefix.ids:3: the id 99999 is outside the vocabulary"),
     ] {
         fs::write(&path, format!("270\n\n{ids}\n271\n")).unwrap();

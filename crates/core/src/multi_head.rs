@@ -1,6 +1,8 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_kernels::{ComputeType, KvCache, RandomKey, attention, step_attention};
+use burnformer_kernels::{
+    ComputeType, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
+};
 
 use crate::attention::scaled_dot_product_attention;
 use crate::config::TransformerConfig;
@@ -171,7 +173,7 @@ impl MultiHeadAttention {
         let context = match record {
             None => attention(query, key, value, self.heads, mask, self.dropout.mask(mode)),
             Some(record) => {
-                let [query, key, value] = [query, key, value].map(|x| self.split_heads(x));
+                let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
                 let attended =
                     scaled_dot_product_attention(query, key, value, mask, &self.dropout, mode);
                 record.push(attended.weights);
@@ -257,16 +259,4 @@ impl MultiHeadAttention {
     fn queries(&self, x: Tensor<3>) -> Tensor<3> {
         self.precision.narrowed(self.query.forward(x))
     }
-
-    /// `[batch, len, heads·d]` → `[batch, heads, len, d]`.
-    fn split_heads(&self, x: Tensor<3>) -> Tensor<4> {
-        let [batch, len, width] = x.dims();
-        x.reshape([batch, len, self.heads, width / self.heads]).swap_dims(1, 2)
-    }
-}
-
-/// `[batch, heads, len, d]` → `[batch, len, heads·d]`.
-fn merge_heads(x: Tensor<4>) -> Tensor<3> {
-    let [batch, heads, len, d] = x.dims();
-    x.swap_dims(1, 2).reshape([batch, len, heads * d])
 }

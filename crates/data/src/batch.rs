@@ -50,7 +50,7 @@ impl Batch {
         rows: &[(S, T)],
         multiple: usize,
     ) -> Self {
-        assert_eq!(pairs.len(), rows.len(), "a batch needs one index a pair");
+        assert_eq!(pairs.len(), rows.len(), "a batch needs one index per pair");
         let source_lengths: Vec<u32> =
             rows.iter().map(|row| row.0.as_ref().len() as u32 + 1).collect();
         let target_lengths: Vec<u32> =

@@ -26,7 +26,7 @@ pub enum DataError {
         cause: io::Error,
     },
     /// The file has no line.
-    #[error("{path}: the file is empty; give a file with one sentence a line", path = path.display())]
+    #[error("{path}: the file is empty; give a file with one sentence per line", path = path.display())]
     Empty {
         /// The path as given.
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum DataError {
     },
     /// A line is longer than any sentence. Most likely the file is not text, or has no line ends.
     #[error(
-        "{path}:{line}: the line is longer than {limit} bytes; one sentence a line is expected, \
+        "{path}:{line}: the line is longer than {limit} bytes; one sentence per line is expected, \
          is this a text file with line ends?", path = path.display()
     )]
     LineTooLong {

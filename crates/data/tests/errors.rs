@@ -86,7 +86,7 @@ fn an_empty_corpus_is_named_whichever_side_is_empty() {
     ] {
         let error = corpus_error(&paths);
         assert!(matches!(error, DataError::Empty { .. }), "{error:?}");
-        says(&error, &[name, "empty", "one sentence a line"]);
+        says(&error, &[name, "empty", "one sentence per line"]);
     }
 }
 

@@ -1,11 +1,11 @@
 use crate::error::InferError;
 
-/// How many sentences go through the model together. It changes speed and memory, no result.
+/// How many sentences go through the model together. This changes speed and memory, but no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
-    /// Most sentences in a batch.
+    /// The largest number of sentences in a batch.
     pub max_sentences: usize,
-    /// Most tokens in a batch, padding counted; a longer sentence has a batch of its own.
+    /// The largest number of tokens in a batch, padding included. A longer sentence forms a batch of its own.
     pub max_tokens: usize,
 }
 
@@ -16,7 +16,7 @@ impl Default for Batching {
 }
 
 impl Batching {
-    /// Checks the settings.
+    /// Checks that the settings are in their ranges.
     ///
     /// # Errors
     /// [`InferError::Setting`] if a bound is 0.
@@ -31,8 +31,8 @@ impl Batching {
         }
     }
 
-    /// Cuts `places` into batches of like `lengths` (indexed by place), longest first: if memory does
-    /// not suffice, that shows at once.
+    /// Divides `places` into batches of similar `lengths` (`lengths` is indexed by place), the longest first: if the
+    /// memory is too small, that shows at once.
     pub(crate) fn group(&self, mut places: Vec<usize>, lengths: &[usize]) -> Vec<Vec<usize>> {
         places.sort_by(|&a, &b| lengths[b].cmp(&lengths[a]).then(a.cmp(&b)));
         let mut batches = Vec::new();

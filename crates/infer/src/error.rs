@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
 
-/// Why text cannot be translated or scored.
+/// The reasons why text cannot be translated or scored.
 #[derive(Debug, thiserror::Error)]
 pub enum InferError {
     /// The model directory cannot be read or trusted.
@@ -29,9 +29,9 @@ pub enum InferError {
     Vocabulary {
         /// `source` or `target`.
         side: &'static str,
-        /// Tokens of the tokeniser.
+        /// The number of tokens of the tokeniser.
         tokenizer: usize,
-        /// Tokens of the model.
+        /// The number of tokens of the model.
         model: usize,
     },
     /// The model's special ids are not the tokeniser's.
@@ -52,49 +52,49 @@ pub enum InferError {
     SettingsFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with line and column where the parser knows them.
+        /// What is wrong, with line and column if the parser knows them.
         message: String,
     },
-    /// The device has no products of such numbers.
+    /// The device has no matrix products of this type.
     #[error("the device has no products in {compute}; use the CPU (--device cpu), or float32")]
     ComputeType {
-        /// The compute type asked for.
+        /// The requested compute type.
         compute: &'static str,
     },
     /// A setting is out of its range.
     #[error("{name} = {value}: {remedy}")]
     Setting {
-        /// The setting's name.
+        /// The name of the setting.
         name: &'static str,
-        /// The value given.
+        /// The given value.
         value: String,
-        /// What values are allowed.
+        /// Which values are allowed.
         remedy: &'static str,
     },
-    /// A source is too long, for the options or for the model's learned positions.
+    /// A source is too long for the options or for the model's learned positions.
     #[error(
         "sentence {sentence}: the source has {length} tokens with </s> but at most {limit} are taken; \
          split the sentence, or let it be truncated"
     )]
     SourceTooLong {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
-        /// Its tokens, `</s>` among them.
+        /// The number of its tokens, `</s>` included.
         length: usize,
-        /// The most that the model takes.
+        /// The largest number of tokens that is allowed.
         limit: usize,
     },
-    /// A target to be scored is too long, for the options or for the model's learned positions.
+    /// A target to be scored is too long for the options or for the model's learned positions.
     #[error(
         "sentence {sentence}: the target has {length} tokens with </s> but at most {limit} are taken; \
          split the sentence"
     )]
     TargetTooLong {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
-        /// Its tokens, `</s>` among them.
+        /// The number of its tokens, `</s>` included.
         length: usize,
-        /// The most that the model takes.
+        /// The largest number of tokens that is allowed.
         limit: usize,
     },
     /// A forced prefix is longer than a translation may be.
@@ -103,19 +103,19 @@ pub enum InferError {
          shorten the prefix or raise the limit"
     )]
     PrefixTooLong {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
-        /// Tokens of the prefix.
+        /// The number of tokens of the prefix.
         length: usize,
-        /// Most tokens of a translation.
+        /// The largest number of tokens of a translation.
         limit: usize,
     },
-    /// A forced prefix closes the sentence or holds padding.
+    /// A forced prefix holds `</s>` or padding.
     #[error(
         "sentence {sentence}: the forced prefix holds the special id {id}; give ordinary tokens only"
     )]
     PrefixToken {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
         /// The id.
         id: u32,
@@ -125,16 +125,16 @@ pub enum InferError {
         "sentence {sentence}: the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
     )]
     UnknownId {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
         /// `source` or `target`.
         side: &'static str,
         /// The id.
         id: u32,
-        /// Tokens in the vocabulary.
+        /// The number of tokens in the vocabulary.
         vocab: usize,
     },
-    /// Sources and targets, or sources and prefixes, do not pair up.
+    /// The numbers of sources and targets, or of sources and prefixes, differ.
     #[error("{sources} sources but {others} {what}; give one for each source")]
     Count {
         /// Number of sources.
@@ -150,9 +150,9 @@ pub enum InferError {
          the weights are damaged or training diverged"
     )]
     NotFinite {
-        /// 1-based number of the sentence.
+        /// The number of the sentence, from 1.
         sentence: usize,
-        /// Tokens generated before.
+        /// The number of tokens generated before.
         step: usize,
     },
     /// The model has no attention weights to show.
@@ -166,7 +166,7 @@ pub enum InferError {
         "model {member} of the ensemble has another {what} than model 1; ensemble models of one vocabulary"
     )]
     Ensemble {
-        /// 1-based number of the member.
+        /// The number of the member, from 1.
         member: usize,
         /// What differs.
         what: &'static str,
@@ -174,7 +174,7 @@ pub enum InferError {
 }
 
 impl InferError {
-    /// The number, from 1, of the sentence that is at fault; `None` if no single one is.
+    /// The number, from 1, of the sentence that caused the error; `None` if no single one did.
     pub fn sentence(&self) -> Option<usize> {
         match self {
             Self::SourceTooLong { sentence, .. }
@@ -187,8 +187,8 @@ impl InferError {
         }
     }
 
-    /// Adds `offset` to the number of the sentence at fault: a batch or a chunk counts only its own
-    /// sentences, its caller those before it.
+    /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts only its own
+    /// sentences, and its caller adds those before it.
     pub fn offset(mut self, offset: usize) -> Self {
         match &mut self {
             Self::SourceTooLong { sentence, .. }
@@ -203,8 +203,8 @@ impl InferError {
     }
 }
 
-/// What `work` gives for as many of `count` sentences as precede the first that is at fault, and that
-/// sentence's error. `work` takes the number of sentences, from the first on.
+/// The result of `work` for the sentences before the first one that causes an error, and that error. `work` takes the
+/// number of sentences, from the first on, of `count` in all.
 pub(crate) fn until_error<T>(
     mut count: usize,
     mut work: impl FnMut(usize) -> Result<Vec<T>, InferError>,

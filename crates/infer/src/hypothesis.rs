@@ -1,7 +1,7 @@
-/// Why a hypothesis ends where it does.
+/// The reason why a hypothesis ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FinishReason {
-    /// The model closed the sentence.
+    /// The model ended the sentence with `</s>`.
     EndOfSentence,
     /// The length limit was reached, or no token was allowed to follow.
     Limit,
@@ -10,18 +10,18 @@ pub enum FinishReason {
 /// A translation as token ids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hypothesis {
-    /// Generated ids, with `</s>` if the model closed the sentence.
+    /// The generated ids, with `</s>` if the model ended the sentence.
     pub tokens: Vec<u32>,
     /// The model's natural log-probability of each of `tokens`, before any constraint or temperature.
     pub log_probs: Vec<f32>,
-    /// Their sum divided by the [`LengthPenalty`](crate::LengthPenalty); hypotheses are ranked by it.
+    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses are ranked by it.
     pub score: f64,
-    /// Why it ends.
+    /// The reason why the hypothesis ends.
     pub finish: FinishReason,
 }
 
 impl Hypothesis {
-    /// The translation of nothing: no tokens, certain.
+    /// The translation of an empty source: no tokens, with probability 1.
     pub fn empty() -> Self {
         Self {
             tokens: Vec::new(),

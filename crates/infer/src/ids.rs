@@ -1,20 +1,20 @@
-//! What has to hold of a sentence's ids before a model reads them.
+//! Checks of a sentence's ids before a model reads them.
 
 use crate::error::InferError;
 use crate::model::StepModel;
 
-/// `ids`, closed by `</s>`.
+/// `ids` ending with `</s>`, which is added if it is missing.
 pub(crate) fn closed(ids: &[u32], eos: u32) -> Vec<u32> {
     let open = ids.last() != Some(&eos);
     ids.iter().copied().chain(open.then_some(eos)).collect()
 }
 
-/// Tokens of `ids` with the `</s>` that they may lack.
+/// The number of tokens of `ids`, including the `</s>` that may be missing.
 pub(crate) fn closed_len(ids: &[u32], eos: u32) -> usize {
     ids.len() + usize::from(ids.last() != Some(&eos))
 }
 
-/// Number, from 1, and tokens with `</s>` of the first of `sentences` above `limit`.
+/// The number, from 1, and the number of tokens with `</s>`, of the first of `sentences` that is longer than `limit`.
 pub(crate) fn first_too_long<'a>(
     sentences: impl Iterator<Item = &'a [u32]>,
     eos: u32,
@@ -24,7 +24,7 @@ pub(crate) fn first_too_long<'a>(
     (1..).zip(lengths).find(|&(_, length)| length > limit)
 }
 
-/// Checks that sources and targets, all closed, pair up and that the model takes each.
+/// Checks that there are as many sources as targets, all ending with `</s>`, and that the model accepts each.
 ///
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
@@ -45,7 +45,7 @@ pub(crate) fn check_pairs(
     Ok(())
 }
 
-/// Checks a closed source, which is number `sentence`, from 1.
+/// Checks the source with the number `sentence`, from 1, which ends with `</s>`.
 ///
 /// # Errors
 /// [`InferError::UnknownId`], [`InferError::SourceTooLong`].
@@ -73,7 +73,7 @@ fn check_target(model: &dyn StepModel, sentence: usize, target: &[u32]) -> Resul
     }
 }
 
-/// Checks that all ids lie in the vocabulary.
+/// Checks that all ids are in the vocabulary.
 ///
 /// # Errors
 /// [`InferError::UnknownId`].

@@ -1,16 +1,16 @@
 //! Translation with a trained model: greedy search, beam search, sampling, and scoring of given
 //! translations.
 //!
-//! There are two ways in. A program that has text takes the [`Translator`]: it loads a model directory
-//! and turns sentences into sentences. A program that has token ids, or a model of another kind,
-//! implements [`StepModel`] and calls [`search`] or [`force_score`].
+//! A program that has text uses the [`Translator`], which loads a model directory and turns sentences into sentences. A
+//! program that has token ids, or a model of another kind, implements [`StepModel`] and calls [`search`] or
+//! [`force_score`].
 //!
-//! The trade-off taken: *search runs on the host, the model on its device*. Each step reads the
-//! logits back, normalises them and selects the best without sorting. Search is therefore written
-//! once, in plain numbers with float64 sums, for any device and any architecture, and its results
-//! are those of `tests/reference` token for token. Results depend on the sentence and the settings
-//! alone, not on batch size, order or neighbours. This holds for sampling too: each draw is a function of
-//! the seed, the sentence, the sample's number and the token's position.
+//! The trade-off: *search runs on the host, the model on its device*. Each step copies the logits to the host,
+//! normalises them and selects the best without sorting. So search is written once, in plain numbers with float64 sums,
+//! for every device and every architecture, and its results are those of `tests/reference` token for token. Results
+//! depend only on the sentence and the settings, not on batch size, order or the other sentences. This holds for
+//! sampling too: each draw is a function of the seed, the sentence, the number of the sample and the position of the
+//! token.
 //!
 //! | idea | item |
 //! |---|---|
@@ -36,7 +36,7 @@
 //! # Ok::<(), burnformer_infer::InferError>(())
 //! ```
 //!
-//! A model need not come from disk:
+//! A model need not be loaded from a directory:
 //!
 //! ```
 //! use burn::tensor::Device;

@@ -1,11 +1,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the score of a hypothesis makes up for its length.
+/// How the score of a hypothesis takes its length into account.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthPenalty {
-    /// The log-probability log P as it is, which favours short translations.
+    /// The log-probability log P itself, which favours short translations.
     None,
     /// log P per token.
     Average,
@@ -18,7 +18,7 @@ pub enum LengthPenalty {
 }
 
 impl LengthPenalty {
-    /// What the log-probability of a hypothesis of `n` tokens, `</s>` among them, is divided by.
+    /// The number by which the log-probability of a hypothesis of `n` tokens, `</s>` included, is divided.
     pub fn divisor(self, n: usize) -> f64 {
         match self {
             Self::None => 1.0,
@@ -35,7 +35,7 @@ impl Default for LengthPenalty {
     }
 }
 
-/// ((5 + n) / 6)^α: the length penalty of GNMT for `n` tokens, `</s>` among them.
+/// The length penalty of GNMT for `n` tokens, `</s>` included: ((5 + n) / 6)^α.
 pub fn length_penalty(n: usize, alpha: f64) -> f64 {
     ((5.0 + n as f64) / 6.0).powf(alpha)
 }

@@ -4,14 +4,14 @@ use crate::ids::{check_pairs, closed};
 use crate::model::StepModel;
 use crate::penalty::LengthPenalty;
 
-/// What the model thinks of a given translation.
+/// The probability that the model assigns to a given translation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetScore {
     /// Natural log-probability of each token, `</s>` last.
     pub log_probs: Vec<f32>,
-    /// Their sum: log P(target | source).
+    /// The sum of `log_probs`: log P(target | source).
     pub total: f64,
-    /// `total` divided by the [`LengthPenalty`]: comparable with a search's score.
+    /// `total` divided by the [`LengthPenalty`], which can be compared with the score of a search.
     pub score: f64,
 }
 
@@ -22,27 +22,27 @@ impl TargetScore {
         Self { log_probs, total, score }
     }
 
-    /// e to the power of −log P per token, `</s>` counted: 1 is certainty.
+    /// The perplexity: e to the power of −log P per token, `</s>` included. 1 means certainty.
     pub fn perplexity(&self) -> f64 {
         perplexity(std::slice::from_ref(self))
     }
 }
 
-/// Perplexity over all tokens of all `scores`, `</s>` counted; 1 if there are none.
+/// The perplexity over all tokens of all `scores`, `</s>` included; 1 if there are none.
 pub fn perplexity(scores: &[TargetScore]) -> f64 {
     let total: f64 = scores.iter().map(|score| score.total).sum();
     let tokens: usize = scores.iter().map(|score| score.log_probs.len()).sum();
     perplexity_of(total, tokens)
 }
 
-/// Perplexity of a text whose `tokens`, `</s>` counted, have the natural log-probability `total` together;
-/// 1 for no tokens.
+/// The perplexity of a text whose `tokens`, `</s>` included, have the total natural log-probability `total`; 1 if there
+/// are no tokens.
 pub fn perplexity_of(total: f64, tokens: usize) -> f64 {
     (-total / tokens.max(1) as f64).exp()
 }
 
-/// Scores `targets` as translations of `sources` (ids, `</s>` added where it is missing) by teacher
-/// forcing, in the order given. An empty target is scored as `</s>` alone.
+/// Scores `targets` as translations of `sources` by teacher forcing, in the given order. Both are ids, to which `</s>`
+/// is added if it is missing. An empty target is scored as `</s>` alone.
 ///
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],

@@ -9,15 +9,15 @@ use crate::penalty::LengthPenalty;
 /// The file of a model directory that holds its default [`SearchSettings`].
 pub const GENERATION_FILE: &str = "generation.json";
 
-/// Most hypotheses of a sentence: each is a row of the model's batch and its own cache.
+/// The largest number of hypotheses of a sentence: each takes a row of the model's batch and a cache of its own.
 const MOST_HYPOTHESES: usize = 1000;
-/// Most tokens that a limit may add to the source's.
+/// The largest number of tokens that a limit may add to those of the source.
 const MOST_TOKENS: usize = 1_000_000;
-/// Most tokens per source token that a limit may allow.
+/// The largest number of tokens per source token that a limit may allow.
 const MOST_FACTOR: f64 = 1000.0;
 
-/// How translations are looked for. The default is the paper's (§6.1): beam 4, α 0.6, at most 50
-/// tokens more than the source.
+/// How translations are searched. The default is that of the paper (§6.1): beam 4, α 0.6, at most 50 tokens more than
+/// the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
@@ -28,7 +28,7 @@ pub struct SearchSettings {
     /// token lowers the probability.
     pub length_penalty: LengthPenalty,
     /// The number of hypotheses returned for each sentence, best first; from 1 to `beam_size`, or to 1,000 when
-    /// sampling. Of a beam, those that the model closed come before those that the length limit cut.
+    /// sampling. A beam search returns those that the model closed before those that the length limit cut.
     pub n_best: usize,
     /// The fewest tokens of a translation, not counting the closing `</s>`; at most `max_length`. Where the
     /// length limit of a sentence is lower, the limit holds.
@@ -48,7 +48,7 @@ pub struct SearchSettings {
     pub suppress: Vec<u32>,
     /// Which hypotheses a beam search closes, and when it stops, where systems differ.
     pub beam_rule: BeamRule,
-    /// What becomes of hypotheses that reach the length limit.
+    /// What happens to hypotheses that reach the length limit.
     pub at_limit: AtLimit,
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
@@ -59,17 +59,17 @@ pub struct SearchSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BeamRule {
-    /// tensor2tensor's, after Wu et al., 2016: every `</s>` among the best 2k extensions closes a hypothesis, and the
-    /// search stops when no live hypothesis could displace a closed one even at the length limit.
+    /// The rule of tensor2tensor, after Wu et al., 2016: every `</s>` among the best 2k extensions closes a hypothesis,
+    /// and the search stops when no live hypothesis could displace a closed one even at the length limit.
     #[default]
     Gnmt,
-    /// That of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the best k extensions closes
-    /// a hypothesis, and the search stops when no live hypothesis, taken at its present length, is better than the worst of
-    /// k closed ones. What the limit cuts is ranked with what was closed.
+    /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the best k extensions
+    /// closes a hypothesis, and the search stops when no live hypothesis, scored at its present length, is better than
+    /// the worst of k closed ones. Hypotheses that the limit cuts are ranked together with closed ones.
     Transformers,
 }
 
-/// What becomes of hypotheses that reach the length limit.
+/// What happens to hypotheses that reach the length limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtLimit {
@@ -80,7 +80,7 @@ pub enum AtLimit {
     Close,
 }
 
-/// How tokens are drawn. Scores stay those of the model's own distribution.
+/// How tokens are drawn. Scores remain those of the model's own distribution.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
@@ -92,8 +92,8 @@ pub struct Sampling {
     /// Draws from the fewest most probable tokens whose probabilities reach this sum (Holtzman et al., 2020),
     /// after `top_k`; above 0 and at most 1, which allows all.
     pub top_p: f64,
-    /// The seed of every draw. One seed gives one result for the same source, number of the sample and position
-    /// of the token, whatever is translated beside it.
+    /// The seed of every draw. A draw depends only on the seed, the source, the number of the sample and the position
+    /// of the token, not on the other sentences.
     pub seed: u64,
 }
 
@@ -138,7 +138,7 @@ impl SearchSettings {
         }
     }
 
-    /// Hypotheses kept for a sentence: the beam, or the samples.
+    /// The number of hypotheses kept for a sentence: the beam, or the samples.
     pub(crate) fn width(&self) -> usize {
         match self.sampling {
             Some(_) => self.n_best,
@@ -146,10 +146,10 @@ impl SearchSettings {
         }
     }
 
-    /// Most tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
+    /// The largest number of tokens, with `</s>`, for a source of `source_len` tokens with `</s>`.
     ///
-    /// `max_positions` are those of a model with learned positions. `<s>` takes one of them, so that a
-    /// translation with both its ends fits.
+    /// `max_positions` is the number of positions of a model with learned positions. `<s>` takes one of them, so that a
+    /// translation with `<s>` and `</s>` fits.
     pub fn limit(&self, source_len: usize, max_positions: Option<usize>) -> usize {
         let relative = (self.max_length_factor * source_len as f64) as usize;
         let relative = relative.saturating_add(self.max_length_extra);
@@ -158,7 +158,7 @@ impl SearchSettings {
         relative.min(absolute).min(positions).max(1)
     }
 
-    /// Checks the settings.
+    /// Checks that the settings are in their ranges.
     ///
     /// # Errors
     /// [`InferError::Setting`] that names the first setting out of its range.
@@ -196,7 +196,7 @@ impl SearchSettings {
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 
-    /// Reads settings from a JSON file; what it leaves out has its default.
+    /// Reads settings from a JSON file. A setting that is missing has its default.
     ///
     /// # Errors
     /// [`InferError::SettingsFile`] if it cannot be read, holds anything unknown, or a value is out of
@@ -207,7 +207,7 @@ impl SearchSettings {
         Self::from_bytes(path, &bytes)
     }
 
-    /// Parses the content of a settings file; `path` is what error messages call it.
+    /// Parses the content of a settings file. Error messages call the file `path`.
     ///
     /// # Errors
     /// [`InferError::SettingsFile`] if it holds anything unknown, or a value is out of its range.
@@ -218,7 +218,7 @@ impl SearchSettings {
         Ok(settings)
     }
 
-    /// Writes all settings to a JSON file, [`GENERATION_FILE`] in a model directory.
+    /// Writes all settings to a JSON file, which is [`GENERATION_FILE`] in a model directory.
     ///
     /// # Errors
     /// [`InferError::Setting`] if a setting is out of its range, [`InferError::SettingsFile`] if the file

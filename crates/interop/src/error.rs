@@ -4,40 +4,40 @@ use burnformer_core::ConfigError;
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_infer::InferError;
 
-/// What the functions of this crate return.
+/// The result of the functions of this crate.
 pub type Result<T, E = InteropError> = std::result::Result<T, E>;
 
-/// Why a model of another system cannot be read, or none be written.
+/// The reasons why a model of another system cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum InteropError {
-    /// The file system refused.
+    /// The operating system returned an error.
     #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file that a model of this format has is not there.
+    /// A file that belongs to a model of this format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]
     Missing {
-        /// Where it was looked for.
+        /// The folder in which it was searched.
         path: PathBuf,
-        /// What was looked for.
+        /// The missing file.
         wanted: String,
         /// What to do.
         remedy: &'static str,
     },
-    /// No format was recognised.
+    /// The format was not recognised.
     #[error(
         "{}: no model of a known format; give a folder with config.json and model.safetensors or pytorch_model.bin \
          (Hugging Face), with model.bin (CTranslate2), or with a .npz or .bin of Marian, or name the format", path.display()
     )]
     UnknownFormat {
-        /// The path given.
+        /// The given path.
         path: PathBuf,
     },
-    /// A file is not what its name says.
+    /// The content of a file does not fit its name.
     #[error("{}: {message}; the file is damaged or incomplete, get it anew", path.display())]
     Damaged {
         /// The file.
@@ -45,7 +45,7 @@ pub enum InteropError {
         /// What is wrong.
         message: String,
     },
-    /// A pickle asks for something that weights have no need of.
+    /// A pickle calls for something that weights do not need.
     #[error(
         "{}: the pickle would execute or build {what}, which is refused; load it in Python where you trust it, and save \
          the weights with safetensors", path.display()
@@ -64,7 +64,7 @@ pub enum InteropError {
         /// The tensor.
         name: String,
     },
-    /// A tensor that the model has no place for.
+    /// A tensor in the file does not belong to the model.
     #[error("{}: the model has no place for tensor {name}; {remedy}", path.display())]
     UnknownTensor {
         /// The file.
@@ -74,7 +74,7 @@ pub enum InteropError {
         /// What to do.
         remedy: &'static str,
     },
-    /// A tensor of another shape than the configuration says.
+    /// A tensor has another shape than the configuration says.
     #[error(
         "{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; \
          weights and configuration belong to different models", path.display()
@@ -99,7 +99,7 @@ pub enum InteropError {
         /// What to do.
         remedy: &'static str,
     },
-    /// The configuration describes no model.
+    /// The configuration does not describe a valid model.
     #[error("{}: {source}", path.display())]
     Config {
         /// The file.
@@ -117,7 +117,7 @@ pub enum InteropError {
         /// What to do.
         remedy: &'static str,
     },
-    /// Where a model is to be written, there is something already.
+    /// The folder to which a model is to be written is not empty.
     #[error("{}: the folder exists and is not empty; give another one, or remove it", path.display())]
     Occupied {
         /// The folder.

@@ -1,4 +1,4 @@
-//! Files whole, in memory bounded by what they hold.
+//! Reads whole files, in memory that is bounded by their size.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -6,12 +6,17 @@ use std::path::Path;
 
 use crate::error::{InteropError, Result};
 
-/// The content of a regular file. Anything else (a pipe, a device) could block or never end.
+/// The content of a regular file. Anything else (a pipe, a device) is an error, because reading it could block or never
+/// end.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let io = |error| InteropError::io(path, error);
     let size = fs::metadata(path).map_err(io)?;
     if !size.is_file() {
-        return Err(InteropError::unsupported(path, "what is no file", "give a regular file"));
+        return Err(InteropError::unsupported(
+            path,
+            "something other than a file",
+            "give a regular file",
+        ));
     }
     let mut bytes = Vec::new();
     let len = usize::try_from(size.len()).unwrap_or(usize::MAX);
@@ -23,12 +28,12 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The content of `path` if there is such a file.
+/// The content of `path`, if there is such a file.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
     if path.exists() { read_file(path).map(Some) } else { Ok(None) }
 }
 
-/// Reads JSON.
+/// Reads a JSON file.
 pub(crate) fn parse_json<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| InteropError::damaged(path, error))
 }

@@ -1,4 +1,4 @@
-//! The formats by name.
+//! The formats of other systems, by name.
 
 use std::fmt;
 use std::path::Path;
@@ -9,27 +9,28 @@ use crate::error::{InteropError, Result};
 use crate::package::Package;
 use crate::{hugging_face, marian};
 
-/// A format of another system.
+/// A file format of another system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A folder of Hugging Face's `MarianMTModel`: `config.json`, `model.safetensors` or `pytorch_model.bin`,
     /// `generation_config.json`, `source.spm`, `target.spm`, `vocab.json`.
     HuggingFace,
-    /// A folder of CTranslate2: `model.bin`, `config.json`, `shared_vocabulary.json` or one for each side.
+    /// A folder of CTranslate2: `model.bin`, `config.json`, and `shared_vocabulary.json` or one vocabulary for each
+    /// side.
     CTranslate2,
-    /// The same with weights in int8; read as [`CTranslate2`](Self::CTranslate2) is.
+    /// A folder of CTranslate2 with weights in int8. It is read in the way of [`CTranslate2`](Self::CTranslate2).
     CTranslate2Int8,
-    /// A `.npz` or `.bin` file of Marian with its vocabularies beside it, or their folder: teachers, and students such as
-    /// those of Firefox.
+    /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder: large models, and
+    /// small ones such as those of Firefox.
     Marian,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] =
         [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8, Self::Marian];
 
-    /// The name on a command line.
+    /// The name of the format on a command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::HuggingFace => "hugging-face",
@@ -39,7 +40,7 @@ impl Format {
         }
     }
 
-    /// The format of what lies at `path`.
+    /// Recognises the format of the model at `path`.
     ///
     /// # Errors
     /// [`InteropError::UnknownFormat`].
@@ -71,7 +72,7 @@ impl Format {
     /// Writes `package` into the new folder `path`.
     ///
     /// # Errors
-    /// [`InteropError::CannotExport`] for what the format has no place for, [`InteropError::Occupied`],
+    /// [`InteropError::CannotExport`] for what the format cannot express, [`InteropError::Occupied`],
     /// [`InteropError::Missing`] if the vocabulary is not known, [`InteropError::Io`].
     pub fn write(self, package: &Package, path: &Path) -> Result<()> {
         match self {

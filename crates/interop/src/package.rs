@@ -1,4 +1,4 @@
-//! A model between two formats: what a model directory holds, in memory.
+//! A model between two formats: the content of a model directory in memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::tensors::{Tensor, Tensors};
 
-/// Files of text models that are carried from one format to the other as they are.
+/// Tokeniser files of text models that are copied without change from one format to the other.
 pub(crate) const TEXT_FILES: [&str; 7] = [
     "tokenizer.json",
     "source_tokenizer.json",
@@ -23,23 +23,23 @@ pub(crate) const TEXT_FILES: [&str; 7] = [
     "target_vocab.json",
 ];
 
-/// A model of the Transformer family with all that belongs to it, whatever format it came from.
+/// A model of the Transformer family with all that belongs to it, independent of the format that it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
-    /// The shape of the model.
+    /// The configuration of the model.
     pub config: TransformerConfig,
-    /// The weights under the names and in the layout of a model directory.
+    /// The weights, with the names and in the layout of a model directory.
     pub weights: Tensors,
-    /// How the model is meant to be searched.
+    /// The search settings for which the model is meant.
     pub search: SearchSettings,
-    /// Files of the tokenisers by name, as they are in a model directory.
+    /// The tokeniser files of a model directory, by name.
     pub texts: BTreeMap<String, Vec<u8>>,
-    /// What the other format says and this one cannot, in whole sentences for the user.
+    /// What the other format says and a model directory cannot express, in whole sentences for the user.
     pub remarks: Vec<String>,
 }
 
 impl Package {
-    /// Writes the model directory `dir`, which is made; its manifest is written last.
+    /// Writes the new model directory `dir`. Its manifest is written last.
     ///
     /// # Errors
     /// [`InteropError::Occupied`] if the folder holds anything, [`InteropError::Io`] or [`InteropError::ModelDir`] if a
@@ -57,10 +57,10 @@ impl Package {
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir`, whose hashes are checked.
+    /// Reads the model directory `dir` and checks its hashes.
     ///
     /// # Errors
-    /// [`InteropError::ModelDir`] or [`InteropError::Settings`] by the file that is wrong.
+    /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is wrong.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
         let (config, weights) = model_dir::load_parameters::<TransformerConfig>(dir)?;
@@ -75,7 +75,7 @@ impl Package {
         Ok(Self { config, weights, search, texts, remarks: Vec::new() })
     }
 
-    /// The weight `name`, which is there because the directory's weights were counted.
+    /// The weight `name`. It exists, because the weights of the directory were counted.
     ///
     /// # Errors
     /// [`InteropError::ModelDir`] if the weights are those of another configuration.
@@ -87,10 +87,10 @@ impl Package {
     }
 }
 
-/// Makes `dir`, unless it is there and empty.
+/// Creates `dir`, unless it exists and is empty.
 ///
 /// # Errors
-/// [`InteropError::Occupied`] if it holds anything, [`InteropError::Io`].
+/// [`InteropError::Occupied`] if it is not empty, [`InteropError::Io`].
 pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|error| InteropError::io(dir, error))?;
     let mut entries = std::fs::read_dir(dir).map_err(|error| InteropError::io(dir, error))?;
@@ -100,7 +100,7 @@ pub(crate) fn fresh_folder(dir: &Path) -> Result<()> {
     }
 }
 
-/// Refuses to write to `format` a model that has something, `what`, for which there is no place, where it `has` it.
+/// Returns an error if the model `has` something, named `what`, that `format` cannot express.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
@@ -116,8 +116,8 @@ pub(crate) fn refuse(
     }
 }
 
-/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, recurrent decoders, restricted
-/// self-attention.
+/// Returns an error for models that neither MarianMTModel nor CTranslate2 can express: heads of other widths, recurrent
+/// decoders, restricted self-attention.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].

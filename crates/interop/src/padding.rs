@@ -1,20 +1,20 @@
-//! Padding for models of systems that have none in their vocabulary.
+//! Adds padding to models of systems without a padding token.
 
 use burnformer_core::OutputBias;
 
 use crate::package::Package;
 use crate::tensors::Tensor;
 
-/// The bias of a token that is never to be predicted: its probability is zero in float32, and label smoothing takes no
-/// infinite loss from it.
+/// The bias of a token that must never be predicted: its probability is zero in float32, and the loss with label
+/// smoothing stays finite.
 pub(crate) const NEVER: f32 = -1e4;
 
-/// The id of the padding that is appended to vocabularies of these sizes: the first that both sides lack.
+/// The id of the padding that is added to vocabularies of these sizes: the first that neither side has.
 pub(crate) fn id([source_vocab, target_vocab]: [usize; 2]) -> u32 {
     source_vocab.max(target_vocab) as u32
 }
 
-/// Appends the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros and a bias by which they are never
+/// Adds the configuration's `pad`, an [`id`], to both vocabularies: rows of zeros, with a bias so that they are never
 /// predicted. The shorter vocabulary is filled up to it.
 pub(crate) fn append(package: &mut Package) {
     let config = &mut package.config;
@@ -39,7 +39,7 @@ pub(crate) fn append(package: &mut Package) {
     bias.shape[0] = rows;
 }
 
-/// `tokens` with what [`append`] adds, the last of which is `<pad>`.
+/// `tokens` with those that [`append`] adds; the last one is `<pad>`.
 pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
     let fill = (tokens.len()..pad as usize).map(|id| format!("<unused{id}>"));
     tokens.iter().cloned().chain(fill).chain(["<pad>".to_string()]).collect()

@@ -7,7 +7,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, Tensors};
 
-/// The float tensors in `bytes`, the content of `path`. Tensors of other numbers are left out.
+/// The float tensors in `bytes`, the content of `path`. Tensors of other types are left out.
 ///
 /// # Errors
 /// [`InteropError::Damaged`].
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     Ok(tensors)
 }
 
-/// `tensors` as a safetensors file of float32, as PyTorch writes it.
+/// The content of a safetensors file with `tensors` in float32, in the form that PyTorch writes.
 pub(crate) fn write(tensors: &Tensors) -> Vec<u8> {
     let bytes = tensors.iter().map(|(name, tensor)| {
         let bytes: Vec<u8> = tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect();

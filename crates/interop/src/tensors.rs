@@ -1,4 +1,4 @@
-//! Float32 tensors by name, and what is checked when they are taken.
+//! Float32 tensors by name, and the checks when they are taken.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use burn::tensor::{TensorData, bf16, f16};
 
 use crate::error::{InteropError, Result};
 
-/// Numbers and their shape.
+/// A tensor: its elements and its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// The size of each dimension; the last one is contiguous.
     pub shape: Vec<usize>,
-    /// As many numbers as the product of `shape`.
+    /// The elements in row-major order, as many as the product of `shape`.
     pub values: Vec<f32>,
 }
 
@@ -20,30 +20,30 @@ pub struct Tensor {
 pub type Tensors = BTreeMap<String, Tensor>;
 
 impl Tensor {
-    /// A tensor of these numbers.
+    /// A tensor of `shape` with the elements `values`.
     ///
     /// # Panics
-    /// If `values` are not as many as `shape` says.
+    /// If the number of `values` is not the product of `shape`.
     pub fn new(shape: impl Into<Vec<usize>>, values: Vec<f32>) -> Self {
         let shape = shape.into();
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{shape:?}");
         Self { shape, values }
     }
 
-    /// A matrix `[rows, columns]` as `[columns, rows]`.
+    /// The transposed matrix: `[rows, columns]` becomes `[columns, rows]`.
     ///
     /// # Panics
-    /// If the tensor is no matrix.
+    /// If the tensor is not a matrix.
     pub fn transposed(&self) -> Self {
-        let &[rows, columns] = &self.shape[..] else { panic!("{:?} is no matrix", self.shape) };
+        let &[rows, columns] = &self.shape[..] else { panic!("{:?} is not a matrix", self.shape) };
         let value = |place: usize| self.values[place % rows * columns + place / rows];
         Self::new([columns, rows], (0..rows * columns).map(value).collect())
     }
 
-    /// The rows `from..to` of the first dimension.
+    /// The slices `from..to` along the first dimension.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are fewer.
     pub fn rows(&self, from: usize, to: usize) -> Self {
         let width: usize = self.shape[1..].iter().product();
         let mut shape = self.shape.clone();
@@ -51,10 +51,10 @@ impl Tensor {
         Self::new(shape, self.values[from * width..to * width].to_vec())
     }
 
-    /// `parts` one after the other along the first dimension, of which the others are alike.
+    /// Concatenates `parts` along the first dimension. Their other dimensions are equal.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `parts` is empty.
     pub fn stacked(parts: &[&Self]) -> Self {
         let mut shape = parts[0].shape.clone();
         shape[0] = parts.iter().map(|part| part.shape[0]).sum();
@@ -74,7 +74,7 @@ impl From<&TensorData> for Tensor {
     }
 }
 
-/// The types of numbers that weights are stored in.
+/// The types of numbers in which weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberType {
     Float32,
@@ -86,7 +86,7 @@ pub(crate) enum NumberType {
 }
 
 impl NumberType {
-    /// Bytes of a number.
+    /// The number of bytes of a number.
     pub fn size(self) -> usize {
         match self {
             Self::Int8 => 1,
@@ -115,7 +115,7 @@ impl NumberType {
     }
 }
 
-/// The number of elements of `shape`, if it fits.
+/// The number of elements of `shape`, if it fits into a `usize`.
 pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))
 }
@@ -135,13 +135,13 @@ impl Taken {
         &self.path
     }
 
-    /// The tensor `name`, which must have `shape`.
+    /// Takes the tensor `name`, which must have `shape`.
     pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;
         self.shaped(name, tensor, shape)
     }
 
-    /// The tensor `name`, which may have any shape.
+    /// Takes the tensor `name`, which may have any shape.
     pub fn take_any(&mut self, name: &str) -> Option<Tensor> {
         self.tensors.remove(name)
     }
@@ -151,7 +151,7 @@ impl Taken {
         Ok(&self.tensors.get(name).ok_or_else(|| self.missing(name))?.shape)
     }
 
-    /// `tensor`, if it has `shape`.
+    /// Returns `tensor` if it has `shape`.
     pub fn shaped(&self, name: &str, tensor: Tensor, shape: &[usize]) -> Result<Tensor> {
         if tensor.shape == shape {
             return Ok(tensor);
@@ -164,7 +164,7 @@ impl Taken {
         })
     }
 
-    /// Checks that nothing is left.
+    /// Checks that all tensors were taken.
     pub fn finish(self, remedy: &'static str) -> Result<()> {
         match self.tensors.into_keys().next() {
             Some(name) => Err(InteropError::UnknownTensor { path: self.path, name, remedy }),

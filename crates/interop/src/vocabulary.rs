@@ -1,4 +1,4 @@
-//! The tokens of a model directory by id.
+//! The tokens of a model directory, indexed by id.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::error::{InteropError, Result};
 use crate::files::parse_json;
 use crate::package::Package;
 
-/// The tokens of source and target, one for each row of the embeddings. Rows that no token has are `<unusedN>`.
+/// The tokens of source and target, one per row of the embeddings. A row without a token is named `<unusedN>`.
 ///
 /// # Errors
 /// [`InteropError::Missing`] if the package has no vocabulary, [`InteropError::Damaged`].

@@ -1,6 +1,7 @@
-//! ZIP archives of files that are stored as they are, which is how PyTorch and NumPy write weights.
+//! ZIP archives whose files are stored without compression, which is how PyTorch and NumPy write weights.
 //!
-//! Nothing is decompressed: what a file claims to hold is a part of the archive, so that memory is bounded by its size.
+//! Nothing is decompressed: the content of each file is a part of the archive, so that memory is bounded by the
+//! archive's size.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,12 +12,12 @@ const LOCATOR_64: &[u8] = b"PK\x06\x07";
 const ENTRY: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-/// Whether `bytes` begin as a ZIP archive does.
+/// Whether `bytes` begin with the header of a ZIP archive.
 pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(LOCAL) || bytes.starts_with(END)
 }
 
-/// Where each file of the archive lies in `bytes`.
+/// The range of `bytes` that each file of the archive occupies.
 ///
 /// # Errors
 /// What is wrong with the archive.
@@ -56,7 +57,7 @@ fn expect(bytes: &[u8], place: usize, magic: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The number of files and where their directory begins.
+/// The number of files and the offset at which their directory begins.
 fn directory(bytes: &[u8]) -> Result<(u64, usize), String> {
     // A comment of up to 65,535 bytes may follow the end.
     let from = bytes.len().saturating_sub(22 + 0xffff);
@@ -74,7 +75,7 @@ fn directory(bytes: &[u8]) -> Result<(u64, usize), String> {
     Ok((number(bytes, end.saturating_add(32), 8)?, size(bytes, end.saturating_add(48), 8)?))
 }
 
-/// Name and place of the file that the directory names at `place`, and where the next name stands.
+/// The name and the range of the file that the directory entry at `place` describes, and the offset of the next entry.
 fn entry(bytes: &[u8], place: usize) -> Result<(String, Range<usize>, usize), String> {
     expect(bytes, place, ENTRY)?;
     let [method, name, extra, comment] =
@@ -100,7 +101,7 @@ fn entry(bytes: &[u8], place: usize) -> Result<(String, Range<usize>, usize), St
     Ok((text, begin..end, extras + extra + comment))
 }
 
-/// Packed size and place of a file of which one does not fit 32 bits.
+/// The packed size and the offset of a file, if one of them does not fit into 32 bits.
 fn zip64(
     bytes: &[u8],
     extras: Range<usize>,
@@ -129,7 +130,8 @@ fn zip64(
 }
 
 #[cfg(test)]
-/// An archive of `files`, stored as they are, each beginning at a multiple of 64 bytes as PyTorch and NumPy lay them out.
+/// The content of an archive of `files`, stored without compression. Each begins at a multiple of 64 bytes, as in the
+/// archives of PyTorch and NumPy.
 pub(crate) fn archive(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in files {

@@ -5,10 +5,11 @@ use crate::dropout::DropoutMask;
 #[cfg(feature = "cpu")]
 use crate::{op::Place, step_attention as step};
 
-/// The keys and values of the positions decoded so far, for rows that beam search reorders.
+/// The keys and values of the positions that were decoded so far. Beam search may reorder its rows; there is one row
+/// per hypothesis.
 ///
-/// On the CPU, without gradients, neither appending nor reordering copies them: those of each step stay where they
-/// are, and a row knows whose it continues. Elsewhere they are one tensor.
+/// On the CPU, without gradients, neither appending nor reordering copies keys or values: those of each step stay where
+/// they are, and each row notes which row it continues. On other devices they are one tensor.
 #[derive(Clone, Debug, Default)]
 pub struct KvCache {
     blocks: Vec<Block>,
@@ -17,31 +18,31 @@ pub struct KvCache {
 /// Positions that were appended together.
 #[derive(Clone, Debug)]
 struct Block {
-    /// `[rows then, len, heads·d_k]`.
+    /// The keys, `[rows at that time, len, heads·d_k]`.
     key: Tensor<3>,
-    /// `[rows then, len, heads·d_v]`.
+    /// The values, `[rows at that time, len, heads·d_v]`.
     value: Tensor<3>,
-    /// For each present row, its row in this block; empty where every row is itself.
+    /// For each present row, its row in this block. Empty if every row continues itself.
     ancestors: Vec<u32>,
 }
 
 impl KvCache {
-    /// Nothing yet.
+    /// A cache without positions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Positions held.
+    /// The number of positions in the cache.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.key.dims()[1]).sum()
     }
 
-    /// Whether no position is held.
+    /// Whether the cache holds no position.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds positions behind those held: `key` `[rows, len, heads·d_k]`, `value` `[rows, len, heads·d_v]`.
+    /// Appends positions: `key` is `[rows, len, heads·d_k]`, `value` is `[rows, len, heads·d_v]`.
     pub fn append(&mut self, key: Tensor<3>, value: Tensor<3>) {
         self.blocks.push(Block { key, value, ancestors: Vec::new() });
         if !self.stays() {
@@ -63,7 +64,8 @@ impl KvCache {
         });
     }
 
-    /// Continues from the present rows `rows`, repeats allowed.
+    /// Reorders the rows: row `i` continues the present row `rows[i]`. A row may be continued several times or not at
+    /// all.
     pub fn select(&mut self, rows: &[usize]) {
         for block in &mut self.blocks {
             let ancestor = |&row: &usize| block.ancestors.get(row).copied().unwrap_or(row as u32);
@@ -74,10 +76,11 @@ impl KvCache {
         }
     }
 
-    /// [`attention`] of `query` (`[rows, query_len, heads·d_k]`) to all positions held.
+    /// The [`attention`] of `query` (`[rows, query_len, heads·d_k]`) to all positions in the cache:
+    /// `[rows, query_len, heads·d_v]`.
     ///
     /// # Panics
-    /// If nothing is held, or shapes do not fit together.
+    /// If the cache is empty, or if shapes do not fit together.
     pub fn attend(
         &self,
         query: Tensor<3>,
@@ -92,17 +95,20 @@ impl KvCache {
             && Place::without_gradients(&[&query]) == Place::Cpu
         {
             let rows = query.dims()[0];
-            assert!(self.blocks.iter().all(|block| block.rows() == rows), "a query for each row");
+            assert!(
+                self.blocks.iter().all(|block| block.rows() == rows),
+                "attention needs one query per row of the cache"
+            );
             return step::over_blocks(query, &self.read(), heads);
         }
         let (key, value) = self.key_values();
         attention(query, key, value, heads, hidden, mask)
     }
 
-    /// All positions held, as keys `[rows, len, heads·d_k]` and values `[rows, len, heads·d_v]`.
+    /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values `[rows, len, heads·d_v]`.
     ///
     /// # Panics
-    /// If nothing is held.
+    /// If the cache is empty.
     pub fn key_values(&self) -> (Tensor<3>, Tensor<3>) {
         let (keys, values) = self.blocks.iter().map(Block::present).unzip();
         (joined(keys), joined(values))
@@ -127,7 +133,7 @@ impl KvCache {
         false
     }
 
-    /// Makes one block of all.
+    /// Joins all blocks into one.
     fn unite(&mut self) {
         if self.blocks.iter().all(|block| block.ancestors.is_empty()) && self.blocks.len() < 2 {
             return;
@@ -138,12 +144,12 @@ impl KvCache {
 }
 
 impl Block {
-    /// Present rows.
+    /// The number of present rows.
     fn rows(&self) -> usize {
         if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
     }
 
-    /// Drops the first `count` positions, fewer than there are.
+    /// Drops the first `count` positions; there are more than `count`.
     fn forget(&mut self, count: usize) {
         let rest = |x: &Tensor<3>| {
             let [rows, len, width] = x.dims();
@@ -164,7 +170,7 @@ impl Block {
     }
 }
 
-/// The positions of `parts` one after the other.
+/// The positions of all `parts`, one part after the other.
 fn joined(mut parts: Vec<Tensor<3>>) -> Tensor<3> {
     match parts.len() {
         1 => parts.remove(0),

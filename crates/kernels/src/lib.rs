@@ -3,18 +3,18 @@
 //! Training on Burn's CPU backend `flex` is slowed by element-wise passes that run one after the other on one thread.
 //! The operations here do the work of several such passes in one, forward and backward.
 //!
-//! The trade-off taken: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`), and on GPUs
-//! (cargo feature `gpu`) for what costs plain tensors the most launches and passes over memory: the loss, norms,
-//! attention and the norm of the gradients. On every other backend and element type, and without the features, each
-//! function runs its [`reference`](mod@reference), which is ordinary tensor arithmetic and what the tests compare
-//! with; callers never ask which. Dropout is drawn with the same bits everywhere: where it is used, also on GPUs and
-//! on devices of other machines (cargo feature `remote`). No result depends on the number of threads: work is divided
-//! by the size of the problem alone, and partial sums are added in a fixed order.
+//! The trade-off: fused code exists for float32 on the CPU (Burn's `flex`; cargo feature `cpu`). On GPUs (cargo feature
+//! `gpu`) it exists for those operations that cost plain tensors the most launches and passes over memory: the loss,
+//! norms, attention and the norm of the gradients. On every other backend and element type, and without the features,
+//! each function runs its [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the
+//! fused code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs and on devices of
+//! other machines (cargo feature `remote`), with the same bits everywhere. No result depends on the number of threads:
+//! the work is divided according to the size of the problem alone, and partial sums are added in a fixed order.
 //!
-//! Each operation has a folder: the public function, which decides where it runs (`mod.rs`), the reference
-//! (`reference.rs`), the operation on the CPU (`op.rs`) and its arithmetic on slices (`cpu.rs`), the operation on
-//! GPUs and its kernels (`gpu/`, or `gpu.rs` for a small one). What they are written with is in `cpu`, `gpu` and
-//! [`simd`]. Operations of other crates are added in the same way; [`op`] tells how.
+//! Each operation has a folder. It contains the public function, which decides where the operation runs (`mod.rs`), the
+//! reference (`reference.rs`), the operation on the CPU (`op.rs`) with its arithmetic on slices (`cpu.rs`), and the
+//! operation on GPUs with its kernels (`gpu/`, or `gpu.rs` for a small one). What the operations have in common is in
+//! `cpu`, `gpu` and [`simd`]. Other crates add operations in the same way; [`op`] explains how.
 //!
 //! | paper | operation |
 //! |---|---|
@@ -25,8 +25,8 @@
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //!
-//! Dropout is a function of a [`RandomKey`] and of each element's place ([`DropoutMask`]), so that it is drawn again
-//! in the backward pass and costs no memory.
+//! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The backward pass draws it
+//! again, so that it costs no memory.
 //!
 //! # Example
 //!
@@ -68,7 +68,7 @@ mod step_attention;
 mod kv_cache;
 
 pub use adam::{AdamStep, Moving, adam_step};
-pub use attention::{attention, masked_softmax};
+pub use attention::{attention, masked_softmax, merge_heads, split_heads};
 #[cfg(feature = "remote")]
 pub use dropout::remote::with_operations;
 pub use dropout::{DropoutMask, dropout, residual_dropout};
@@ -86,8 +86,8 @@ pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
 
-/// Every operation in ordinary tensor arithmetic: what the fused versions are tested against, and what runs on every
-/// backend and element type that they do not serve.
+/// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it runs on every
+/// backend and element type for which there is no fused version.
 pub mod reference {
     pub use crate::adam::reference::adam_step;
     pub use crate::attention::reference::attention;
@@ -99,8 +99,8 @@ pub mod reference {
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }
 
-/// Whether the fused operations of the CPU serve tensors on `device`: memory is the host's then, and work is divided
-/// among its processors.
+/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is that of the host, and the work
+/// is divided among its cores.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
     op::Place::of_device(device) == op::Place::Cpu
 }

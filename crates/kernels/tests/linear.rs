@@ -74,7 +74,7 @@ fn an_empty_batch_gives_an_empty_batch_and_zero_gradients() {
 }
 
 #[test]
-#[should_panic(expected = "input features of a weight 4x8")]
+#[should_panic(expected = "the last axis of x does not fit a weight [4, 8]")]
 fn inputs_of_another_width_panic() {
     kernels::linear(leaf(1, [1, 1, 7]), leaf(2, [4, 8]), None);
 }

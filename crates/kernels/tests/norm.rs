@@ -154,7 +154,7 @@ fn an_empty_batch_gives_an_empty_batch() {
 }
 
 #[test]
-#[should_panic(expected = "weight and bias of a norm over 8 features")]
+#[should_panic(expected = "the weight or the bias does not fit a norm over 8 features")]
 fn a_weight_of_another_width_panics() {
     let ones = Tensor::<1>::ones([7], &device());
     kernels::layer_norm(Tensor::<3>::zeros([1, 1, 8], &device()), ones.clone(), ones, 1e-5);

@@ -1,5 +1,5 @@
-//! Byte-pair encoding (Sennrich et al., 2016) as the C++ library does it: of all neighbours whose union is a piece, those
-//! with the highest score are joined first, the leftmost among equals.
+//! Byte-pair encoding (Sennrich et al., 2016) as in the C++ library: of all neighbours that form a piece together,
+//! those with the highest score are joined first, the leftmost of equals.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -10,21 +10,21 @@ use crate::segment::Segment;
 use crate::trie::{Node, ROOT, Trie};
 use crate::vocabulary::Vocabulary;
 
-/// Joints that are undone, one inside the other, before an unused piece is left as it is.
+/// How many nested merges are undone before an unused piece is left as it is.
 const DEEPEST: usize = 100;
-/// In the place of a neighbour that is not there.
+/// The index of a neighbour that does not exist.
 const NOBODY: usize = usize::MAX;
 
-/// A part of the text, joined from characters. One that became part of its left neighbour is empty.
+/// A part of the text, joined from characters. It is empty if it was joined to its left neighbour.
 #[derive(Clone, Copy)]
 struct Symbol {
     start: usize,
     end: usize,
     before: usize,
     after: usize,
-    /// Where the symbol's text ends in the tree of pieces, if some piece begins with it.
+    /// The node of the symbol's text in the tree of pieces, if a piece begins with it.
     node: Option<Node>,
-    /// A user-defined symbol is never joined.
+    /// Whether this is a user-defined symbol, which is never joined.
     is_frozen: bool,
 }
 
@@ -34,13 +34,13 @@ struct Pair {
     score: f32,
     left: usize,
     right: usize,
-    /// The bytes of both, by which a pair is known to be out of date.
+    /// The number of bytes of both symbols. If it has changed, the pair is out of date.
     len: usize,
     node: Node,
 }
 
 impl Pair {
-    /// Scores in IEEE 754's total order, which is how the library compares them.
+    /// Compares scores in the total order of IEEE 754, as the library does.
     fn order(&self, other: &Self) -> Ordering {
         let by_score = self.score.total_cmp(&other.score);
         by_score.then(Reverse(self.left).cmp(&Reverse(other.left)))
@@ -67,7 +67,7 @@ impl Ord for Pair {
     }
 }
 
-/// Cuts `text`, which is normalised.
+/// Segments `text`, which is normalised.
 pub fn segment(vocabulary: &Vocabulary, symbols: &Trie, text: &str) -> Vec<Segment> {
     let mut merger = Merger::new(vocabulary, symbols, text);
     merger.merge();
@@ -78,7 +78,7 @@ struct Merger<'a> {
     vocabulary: &'a Vocabulary,
     text: &'a str,
     symbols: Vec<Symbol>,
-    /// Where unused pieces are to be cut again: between their two halves.
+    /// Where unused pieces are cut again: between their two halves.
     halves: HashMap<&'a str, usize>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Makes `pair` one symbol, in the place of its left half.
+    /// Joins `pair` into one symbol, in the place of its left half.
     fn join(&mut self, pair: &Pair, right: Symbol) {
         let joined = &mut self.symbols[pair.left];
         joined.end = right.end;
@@ -128,7 +128,7 @@ impl<'a> Merger<'a> {
         self.symbols[pair.right].end = right.start;
     }
 
-    /// Two neighbours, if their union is a piece.
+    /// Two neighbours, if they form a piece together.
     #[inline]
     fn pair(&mut self, left: usize, right: usize) -> Option<Pair> {
         if left == NOBODY || right == NOBODY {
@@ -159,7 +159,7 @@ impl<'a> Merger<'a> {
         segments
     }
 
-    /// Adds `start..end`; an unused piece in the parts that it was joined from.
+    /// Adds the segment `start..end`; an unused piece is added as the parts from which it was joined.
     fn cut_again(&self, start: usize, end: usize, depth: usize, out: &mut Vec<Segment>) {
         let text = &self.text[start..end];
         let unknown = self.vocabulary.unknown;
@@ -179,7 +179,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The length of what stands at the start of `text` and is not cut, and whether it is a user-defined symbol.
+/// The length of the symbol at the start of `text` that is not cut further, and whether it is a user-defined symbol.
 pub fn next_symbol(symbols: &Trie, text: &str) -> (usize, bool) {
     match symbols.longest_prefix(text.as_bytes(), MOST_SYMBOLS) {
         Some(len) => (len, true),

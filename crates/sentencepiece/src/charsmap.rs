@@ -1,27 +1,27 @@
-//! The table of replacements that the trainer compiles into a model: a double-array trie over bytes (Darts-clone) whose
-//! values are places in a list of texts.
+//! The table of replacements that the trainer compiles into a model: a double-array trie over bytes (Darts-clone),
+//! whose values are offsets in a list of texts.
 
 use crate::error::CharsmapProblem;
 
-/// The C++ library looks at this many matches, the shortest ones.
+/// The number of matches, the shortest ones, that the C++ library considers.
 const MOST_MATCHES: usize = 32;
-/// Bytes of a block of 256 units.
+/// The number of bytes in a block of 256 units.
 const BLOCK_BYTES: usize = 1024;
 
-/// A `precompiled_charsmap`, checked: no way through it leaves it.
+/// A checked `precompiled_charsmap`: no index in it leads out of it.
 #[derive(Clone, Debug)]
 pub struct Charsmap {
     units: Vec<u32>,
-    /// Replacements, each with a NUL behind it.
+    /// The replacements, each followed by a NUL.
     texts: String,
 }
 
-/// How far from its own place a unit's children are.
+/// The offset of a unit's children from the unit itself.
 fn offset(unit: u32) -> usize {
     (unit as usize >> 10) << ((unit & 1 << 9) >> 6)
 }
 
-/// The byte that leads to a unit; no byte for a leaf.
+/// The byte that leads to a unit. For a leaf, this is not a byte.
 fn label(unit: u32) -> u32 {
     unit & (1 << 31 | 0xff)
 }
@@ -30,7 +30,7 @@ fn is_leaf(unit: u32) -> bool {
     label(unit) > 0xff
 }
 
-/// Where a leaf's replacement begins.
+/// The offset at which the replacement of a leaf begins.
 fn value(leaf: u32) -> usize {
     (leaf & !(1 << 31)) as usize
 }
@@ -60,7 +60,7 @@ impl Charsmap {
         }
     }
 
-    /// Whether what a unit points to is there.
+    /// Whether a unit points to something that exists.
     fn is_sound(&self, place: usize) -> bool {
         let unit = self.units[place];
         if place == 0 && (label(unit) != 0 || has_leaf(unit) || offset(unit) == 0) {
@@ -73,7 +73,7 @@ impl Charsmap {
         children | 0xff < self.units.len() && (!has_leaf(unit) || is_leaf(self.units[children]))
     }
 
-    /// The replacement of the longest text that the table has at the start of `input`, and that text's length.
+    /// The replacement for the longest text of the table at the start of `input`, and the length of that text.
     #[inline]
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
         let mut found = None;

@@ -1,16 +1,16 @@
-//! From pieces back to text.
+//! Decoding: from pieces to text.
 
 use crate::normalizer::{REPLACEMENT, SPACE};
 use crate::vocabulary::byte_of;
 use crate::{PieceType, SentencePiece};
 
-/// Pieces put together so far.
+/// The text of the pieces so far.
 struct Text<'a> {
     model: &'a SentencePiece,
     text: String,
-    /// Bytes that may still become characters.
+    /// Bytes at the end that may still become characters.
     bytes: Vec<u8>,
-    /// Whether the space is still to come that normalisation put in front of the text.
+    /// Whether the space that normalisation added before the text has not been removed yet.
     at_start: bool,
 }
 
@@ -54,7 +54,7 @@ impl Text<'_> {
         self.at_start &= !is_added_space && self.text.is_empty();
     }
 
-    /// `piece` without a space that stands at the start of the text, and whether that is the one that was added there.
+    /// `piece` without a space at the start of the text, and whether that is the space that normalisation added.
     fn without_added_space<'p>(&self, piece: &'p str) -> (&'p str, bool) {
         let normalizer = &self.model.normalizer;
         if !self.at_start || !(normalizer.adds_space() || normalizer.removes_extra_spaces) {
@@ -76,7 +76,7 @@ impl Text<'_> {
         }
     }
 
-    /// The bytes so far as characters; each byte that belongs to none is a replacement character of its own.
+    /// Turns the bytes so far into characters. Each byte that belongs to none becomes a replacement character.
     fn end_bytes(&mut self) {
         for chunk in self.bytes.utf8_chunks() {
             self.text.push_str(chunk.valid());

@@ -1,7 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file is no SentencePiece model that can be used. Every message names the file, what is wrong and a remedy.
+/// The reasons why a file is not a usable SentencePiece model. Every message names the file, what is wrong and a
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SentencePieceError {
@@ -10,23 +11,23 @@ pub enum SentencePieceError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// The file is larger than any model: Protocol Buffers end at 2 GiB.
+    /// The file is larger than any model can be: Protocol Buffers end at 2 GiB.
     #[error("{}: {bytes} bytes are too many for a SentencePiece model; is it another file?", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
+        /// The size of the file in bytes.
         bytes: u64,
     },
-    /// The bytes are no message of `sentencepiece_model.proto`.
+    /// The bytes are not a message of `sentencepiece_model.proto`.
     #[error("{}: is no SentencePiece model: {message}; copy the .spm or .model file anew", path.display())]
     Protobuf {
         /// The file.
         path: PathBuf,
-        /// The field at which reading ended, and why.
+        /// The field at which reading stopped, and why.
         message: String,
     },
     /// The vocabulary is empty.
@@ -40,7 +41,7 @@ pub enum SentencePieceError {
     ModelType {
         /// The file.
         path: PathBuf,
-        /// The number found.
+        /// The number of the type in the file.
         found: i32,
     },
     /// A piece of the vocabulary is not valid.
@@ -48,14 +49,14 @@ pub enum SentencePieceError {
     Piece {
         /// The file.
         path: PathBuf,
-        /// The piece's id, from 0.
+        /// The id of the piece, from 0.
         id: usize,
         /// The piece, cut after 40 characters.
         piece: String,
         /// What is wrong with it.
         problem: PieceProblem,
     },
-    /// No piece stands for unknown text, and there are no bytes to spell it in.
+    /// There is no piece for unknown text, and there are no pieces for bytes to spell it.
     #[error(
         "{}: no piece has the type UNKNOWN, and byte_fallback is off; text outside the vocabulary could not be \
          encoded, so train the model anew", path.display()
@@ -90,7 +91,7 @@ pub enum SentencePieceError {
     },
 }
 
-/// What is wrong with a piece.
+/// The problem with a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PieceProblem {
@@ -106,19 +107,19 @@ pub enum PieceProblem {
     /// Another piece has the same text.
     #[error("has the same text as piece {first}")]
     Duplicate {
-        /// The id of the other.
+        /// The id of the other piece.
         first: usize,
     },
-    /// Its type is none of the C++ library's.
+    /// Its type is unknown to the C++ library.
     #[error("has the unknown type {found}")]
     Type {
-        /// The number found.
+        /// The number of the type in the file.
         found: i32,
     },
     /// There is another unknown piece.
     #[error("is of type UNKNOWN, as piece {first} is already")]
     SecondUnknown {
-        /// The id of the other.
+        /// The id of the other piece.
         first: usize,
     },
     /// It is of type BYTE, but `byte_fallback` is off.
@@ -132,34 +133,34 @@ pub enum PieceProblem {
     Score,
 }
 
-/// What is wrong with a table of replacements.
+/// The problem with a table of replacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CharsmapProblem {
     /// It ends before its trie does.
     #[error("is shorter than the trie it claims to hold")]
     Truncated,
-    /// The size of the trie is no multiple of 1,024 bytes above 0.
-    #[error("holds a trie of {bytes} bytes, which is no multiple of 1024")]
+    /// The size of the trie is not a positive multiple of 1,024 bytes.
+    #[error("holds a trie of {bytes} bytes, which is not a multiple of 1024")]
     TrieSize {
-        /// The size that it claims.
+        /// The size of the trie according to the table.
         bytes: usize,
     },
     /// The trie points outside of itself or of the replacements.
     #[error("points outside of itself at unit {unit}")]
     Unit {
-        /// The first unit of the trie that does.
+        /// The first unit of the trie that does so.
         unit: usize,
     },
-    /// The replacements are not UTF-8, or the last does not end in NUL.
+    /// The replacements are not UTF-8, or the last one does not end with NUL.
     #[error("holds replacements that are not UTF-8 with a NUL behind each")]
     Replacements,
 }
 
-/// A problem without the file's name, which the caller adds.
+/// A problem without the name of the file, which the caller adds.
 pub(crate) type WithoutPath = Box<dyn FnOnce(PathBuf) -> SentencePieceError>;
 
-/// Puts the file's name to a problem.
+/// Adds the name of the file to a problem.
 pub(crate) fn named<T>(
     path: &Path,
     result: Result<T, WithoutPath>,

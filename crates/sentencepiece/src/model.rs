@@ -16,40 +16,40 @@ use crate::unigram::Unigram;
 use crate::vocabulary::{Vocabulary, byte_piece};
 use crate::{bpe, whole};
 
-/// The largest message of Protocol Buffers, in bytes.
+/// The size of the largest message of Protocol Buffers, in bytes.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// How a model cuts text.
+/// How a model segments text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelType {
-    /// The most probable way under a unigram model (Kudo, 2018).
+    /// The most probable segmentation under a unigram model (Kudo, 2018).
     Unigram,
     /// Byte-pair encoding (Sennrich et al., 2016).
     Bpe,
-    /// At spaces.
+    /// Words: text is cut at spaces.
     Word,
-    /// At every character.
+    /// Characters: text is cut at every character.
     Char,
 }
 
-/// What a piece is for.
+/// The purpose of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PieceType {
-    /// A part of texts.
+    /// An ordinary piece: a part of texts.
     Normal,
-    /// The one piece that stands for whatever has no piece.
+    /// The single piece that stands for all text without a piece.
     Unknown,
-    /// A mark that no text holds (`</s>`).
+    /// A control symbol such as `</s>`, which does not occur in texts.
     Control,
-    /// A text that is never cut and never changed.
+    /// A user-defined symbol: a text that is never cut and never changed.
     UserDefined,
-    /// A piece that the vocabulary holds and texts are not cut into.
+    /// An unused piece: the vocabulary holds it, but texts are not segmented into it.
     Unused,
-    /// One byte (`<0x0A>`) of text that has no piece.
+    /// One byte (`<0x0A>`) of text without a piece.
     Byte,
 }
 
-/// An id that no piece of the model has.
+/// The error for an id that no piece of the model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the id {id} is outside the vocabulary of {len} pieces; give ids of this model only")]
 pub struct UnknownId {
@@ -59,7 +59,7 @@ pub struct UnknownId {
     pub len: usize,
 }
 
-/// A SentencePiece model: text to pieces or ids, and back.
+/// A SentencePiece model, which turns text into pieces or ids, and back.
 ///
 /// It has no state between calls and can serve several threads at once.
 #[derive(Clone, Debug)]
@@ -67,10 +67,10 @@ pub struct SentencePiece {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) normalizer: Normalizer,
     pub(crate) denormalizer: Option<Normalizer>,
-    /// The text that the piece for unknown text becomes.
+    /// The text into which the piece for unknown text is decoded.
     pub(crate) unknown_surface: String,
     segmenter: Segmenter,
-    /// User-defined symbols.
+    /// The user-defined symbols.
     symbols: Arc<Trie>,
     special: Special,
 }
@@ -83,7 +83,7 @@ enum Segmenter {
     Char,
 }
 
-/// Ids of the pieces with a name of their own.
+/// The ids of the pieces with a special meaning.
 #[derive(Clone, Copy, Debug)]
 struct Special {
     unknown: Option<u32>,
@@ -108,10 +108,10 @@ impl SentencePiece {
         Self::from_bytes(path, &bytes)
     }
 
-    /// Reads the content of a `.spm` or `.model` file; `name` is what error messages call it.
+    /// Reads the content of a `.spm` or `.model` file. Error messages call it `name`.
     ///
-    /// Memory is bounded by the content: at most 96 bytes for each of its bytes are held while reading, and 24
-    /// afterwards.
+    /// Memory is bounded by the size of the content: for each of its bytes at most 96 bytes are held while reading, and
+    /// 24 afterwards.
     ///
     /// # Errors
     /// A [`SentencePieceError`] that names the file and what is wrong with it.
@@ -156,7 +156,7 @@ impl SentencePiece {
         })
     }
 
-    /// How the model cuts text.
+    /// How the model segments text.
     pub fn model_type(&self) -> ModelType {
         match self.segmenter {
             Segmenter::Unigram(_) => ModelType::Unigram,
@@ -166,7 +166,7 @@ impl SentencePiece {
         }
     }
 
-    /// The text that is cut: `text` after the model's rules of normalisation.
+    /// `text` after the model's normalisation: the text that is segmented.
     pub fn normalize(&self, text: &str) -> String {
         self.normalizer.normalize(text)
     }
@@ -200,8 +200,8 @@ impl SentencePiece {
         ids
     }
 
-    /// The pieces of `text`, whose ids [`encode`](Self::encode) gives. What has no piece stands there as it is in the
-    /// normalised text, or in bytes if the model has pieces for them.
+    /// The pieces of `text`, whose ids [`encode`](Self::encode) returns. Text without a piece is returned as it is in
+    /// the normalised text, or in bytes if the model has pieces for them.
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
         let mut pieces: Vec<String> = Vec::new();
@@ -224,7 +224,7 @@ impl SentencePiece {
         pieces
     }
 
-    /// The text of `ids`. Control pieces give no text; bytes that form no character become U+FFFD.
+    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become U+FFFD.
     ///
     /// # Errors
     /// [`UnknownId`] if an id is outside the vocabulary.
@@ -237,39 +237,39 @@ impl SentencePiece {
         Ok(decode(self, pieces))
     }
 
-    /// The text of `pieces`; one that is not in the vocabulary is text itself.
+    /// The text of `pieces`. A piece that is not in the vocabulary is used as text.
     pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
         let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
         decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))
     }
 
-    /// The number of pieces; ids are below it.
+    /// The number of pieces. All ids are below it.
     pub fn len(&self) -> usize {
         self.vocabulary.len()
     }
 
-    /// Whether there are no pieces, which no model that was read is.
+    /// Whether there are no pieces. This is never true for a model that was read.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The id of a piece as written in the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    /// The id of a piece in the spelling of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn id(&self, piece: &str) -> Option<u32> {
         self.vocabulary.id(piece)
     }
 
-    /// The piece with this id, as written in the vocabulary.
+    /// The piece with this id in the spelling of the vocabulary.
     pub fn piece(&self, id: u32) -> Option<&str> {
         self.vocabulary.text(id)
     }
 
-    /// What the piece with this id is for.
+    /// The purpose of the piece with this id.
     pub fn piece_type(&self, id: u32) -> Option<PieceType> {
         ((id as usize) < self.len()).then(|| self.vocabulary.kind(id))
     }
 
-    /// The score of the piece with this id: a logarithm of its probability in a unigram model, minus the rank of its
-    /// merge in a BPE.
+    /// The score of the piece with this id: in a unigram model the logarithm of its probability, in a BPE model the
+    /// negative rank of its merge.
     pub fn score(&self, id: u32) -> Option<f32> {
         ((id as usize) < self.len()).then(|| self.vocabulary.score(id))
     }
@@ -305,7 +305,7 @@ impl SentencePiece {
 }
 
 impl Special {
-    /// By the names in the model, each of which has to be of its type.
+    /// Finds the ids by the names in the model. Each must have the right type.
     fn new(vocabulary: &Vocabulary, trainer: &TrainerSpec) -> Self {
         let named = |name: &str, usual: &str, kind: PieceType| {
             let id = vocabulary.id(if name.is_empty() { usual } else { name });

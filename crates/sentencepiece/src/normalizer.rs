@@ -1,4 +1,4 @@
-//! From text as it comes to the text that is cut into pieces.
+//! Normalisation: from a text to the text that is segmented into pieces.
 
 use std::sync::Arc;
 
@@ -6,39 +6,39 @@ use crate::charsmap::Charsmap;
 use crate::proto::NormalizerSpec;
 use crate::trie::Trie;
 
-/// What stands for a space in pieces.
+/// The character that stands for a space in pieces.
 pub const SPACE: &str = "\u{2581}";
-/// What stands for a byte that is no character.
+/// The character that stands for a byte that is not part of a character.
 pub const REPLACEMENT: &str = "\u{fffd}";
-/// The C++ library looks at this many user-defined symbols, the shortest ones, at any one place.
+/// The number of user-defined symbols, the shortest ones, that the C++ library considers at one place.
 pub const MOST_SYMBOLS: usize = 64;
 
-/// Where the space is added that makes the first word look like any other.
+/// Where a space is added, so that the first word looks like any other word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DummySpace {
     /// Nowhere.
     None,
-    /// In front of the text.
+    /// Before the text.
     Prefix,
-    /// Behind the text.
+    /// After the text.
     Suffix,
 }
 
-/// A model's rules of normalisation.
+/// The rules of normalisation of a model.
 #[derive(Clone, Debug)]
 pub struct Normalizer {
     charsmap: Option<Charsmap>,
     /// Texts that no rule may change.
     symbols: Arc<Trie>,
     dummy: DummySpace,
-    /// Whether spaces at the ends go, and runs of spaces become one.
+    /// Whether spaces at both ends are removed and several adjacent spaces become one.
     pub removes_extra_spaces: bool,
-    /// What a space becomes.
+    /// The text that replaces a space.
     space: &'static str,
 }
 
 impl Normalizer {
-    /// The rules of `spec`, of which `charsmap` is the table.
+    /// The rules of `spec`, whose table of replacements is `charsmap`.
     pub fn new(
         spec: &NormalizerSpec,
         charsmap: Option<Charsmap>,
@@ -88,7 +88,7 @@ impl Normalizer {
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
 
-    /// What is left of `rest` behind the prefixes that become one space each.
+    /// The rest of `rest` after the prefixes that become one space each.
     fn without_leading_spaces<'a>(&self, mut rest: &'a [u8]) -> &'a [u8] {
         while self.removes_extra_spaces && !rest.is_empty() {
             let (replaced, length) = self.replace_prefix(rest);
@@ -125,7 +125,7 @@ impl Normalizer {
         }
     }
 
-    /// What the start of `rest` becomes, and how long that start is.
+    /// The normalised form of the start of `rest`, and the length of that start.
     #[inline]
     fn replace_prefix<'a>(&'a self, rest: &'a [u8]) -> (&'a [u8], usize) {
         if let Some(length) = self.symbols.longest_prefix(rest, MOST_SYMBOLS) {
@@ -143,7 +143,7 @@ impl Normalizer {
     }
 }
 
-/// The length of the character at the start of `bytes`, unless they are inside one.
+/// The length of the character at the start of `bytes`; `None` if they begin inside a character.
 #[inline]
 fn char_len(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[0] {

@@ -1,4 +1,4 @@
-//! The fields of `sentencepiece_model.proto` that decide how text is cut; all others are skipped.
+//! The fields of `sentencepiece_model.proto` that determine how text is segmented. All others are skipped.
 
 use prost::Message;
 
@@ -15,7 +15,7 @@ pub struct ModelProto {
     pub denormalizer_spec: Option<NormalizerSpec>,
 }
 
-/// One piece of the vocabulary; its id is its place.
+/// One piece of the vocabulary. Its id is its index.
 #[derive(Clone, PartialEq, Message)]
 pub struct PieceProto {
     #[prost(string, tag = "1")]
@@ -26,7 +26,7 @@ pub struct PieceProto {
     pub kind: Option<i32>,
 }
 
-/// What the model was trained with.
+/// The settings with which the model was trained.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrainerSpec {
     #[prost(int32, optional, tag = "3", default = "1")]

@@ -1,26 +1,27 @@
 //! A prefix tree over bytes.
 
-/// Stands for a node without a value.
+/// The mark of a node without a value.
 const NONE: u32 = u32::MAX;
 
-/// Byte strings with a number each, looked up byte by byte.
+/// Byte strings with one number each, which are looked up byte by byte.
 ///
-/// Nodes are numbered level by level, so that the children of a node stand side by side, in the order of their bytes.
-/// That takes nine bytes a node, at most one node for each byte of the strings: a bound that a double array, which is
-/// a little faster, does not have.
+/// Nodes are numbered level by level, so that the children of a node are adjacent and in the order of their bytes. This
+/// takes nine bytes per node, and at most one node for each byte of the strings. A double array, which is a little
+/// faster, has no such bound.
 #[derive(Clone, Debug)]
 pub struct Trie {
     /// The byte that leads to each node.
     labels: Vec<u8>,
-    /// The first child of each node, whose last child is the one before the next node's first, and its value.
+    /// The first child and the value of each node. The last child of a node is the one before the first child of the
+    /// next node.
     nodes: Vec<(u32, u32)>,
-    /// The root's children by their bytes; 0 where there is none.
+    /// The children of the root, indexed by their bytes; 0 if there is none.
     root: Box<[u32; 256]>,
 }
 
-/// A place in a [`Trie`].
+/// A node of a [`Trie`].
 pub type Node = u32;
-/// Where every string begins.
+/// The root, at which every string begins.
 pub const ROOT: Node = 0;
 
 impl Trie {
@@ -71,7 +72,7 @@ impl Trie {
         }
     }
 
-    /// Where `byte` leads from `node`.
+    /// The node to which `byte` leads from `node`.
     #[inline]
     pub fn step(&self, node: Node, byte: u8) -> Option<Node> {
         if node == ROOT {
@@ -96,7 +97,7 @@ impl Trie {
         (value != NONE).then_some(value)
     }
 
-    /// Where all of `bytes` lead from `node`.
+    /// The node to which `bytes` lead from `node`.
     #[inline]
     pub fn walk(&self, node: Node, bytes: &[u8]) -> Option<Node> {
         bytes.iter().try_fold(node, |node, &byte| self.step(node, byte))
@@ -118,7 +119,7 @@ impl Trie {
     }
 }
 
-/// One for the root, and one for each byte in which a key goes on after what it shares with the key before it.
+/// The number of nodes: one for the root, and one for each byte of a key that it does not share with the key before it.
 fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
     let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let first = keys.first().map_or(0, |(key, _)| key.len());

@@ -1,20 +1,20 @@
-//! The best way to cut a text under a unigram model (Kudo, 2018), as the C++ library's optimised encoder finds it.
+//! The best segmentation of a text under a unigram model (Kudo, 2018), as the C++ library's optimised encoder finds it.
 //!
-//! Sums are taken in float32 and in that library's order, the first of equal ways wins, and a sum that grows large is
-//! set back to 0 at the same places: only so do texts with ties come out alike.
+//! Sums are taken in float32 and in the order of that library, the first of equal segmentations wins, and a sum that
+//! grows large is reset to 0 at the same places. Otherwise texts with ties would be segmented differently.
 
 use crate::segment::Segment;
 use crate::trie::ROOT;
 use crate::vocabulary::Vocabulary;
 use crate::{PieceType, trie::Trie};
 
-/// What unknown text costs beyond the rarest piece.
+/// How much lower unknown text scores than the rarest piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// A sum beyond this is set back, so that long texts do not lose precision.
+/// A sum beyond this is reset, so that long texts do not lose precision.
 const RESET: f32 = 100_000.0;
-/// No way leads to a place yet.
+/// The mark of a place to which no segmentation leads yet.
 const NOWHERE: usize = usize::MAX;
-/// Stands for no piece, in less room than an `Option` takes.
+/// The mark for no piece, which takes less memory than an `Option`.
 const NO_PIECE: u32 = u32::MAX;
 
 /// What a unigram model needs beside its vocabulary.
@@ -23,7 +23,7 @@ pub struct Unigram {
     unknown_score: f32,
 }
 
-/// The last piece of the best way to a place in the text.
+/// The last piece of the best segmentation up to a place in the text.
 #[derive(Clone, Copy)]
 struct Best {
     score: f32,
@@ -32,7 +32,7 @@ struct Best {
 }
 
 impl Best {
-    /// Takes another way to the same place if it is better, or the first.
+    /// Takes another segmentation up to the same place if it is better, or the first.
     #[inline]
     fn offer(&mut self, score: f32, id: u32, start: usize) {
         if self.start == NOWHERE || score > self.score {
@@ -53,7 +53,7 @@ impl Unigram {
         Self { unknown_score: lowest - UNKNOWN_PENALTY }
     }
 
-    /// Cuts `text`, which is normalised.
+    /// Segments `text`, which is normalised.
     pub fn segment(&self, vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
         let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
         let mut reached = 0;
@@ -82,7 +82,7 @@ impl Unigram {
     }
 }
 
-/// The sum up to the first of `ahead`, after it was set back with all those beyond it.
+/// The sum up to the first of `ahead`, after it was reset together with all those that follow.
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {
     let offset = ahead[0].score;

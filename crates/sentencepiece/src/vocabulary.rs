@@ -1,4 +1,4 @@
-//! The pieces of a model, their scores and types, and the way from a piece to its id.
+//! The pieces of a model with their scores and types, and how a piece leads to its id.
 
 use crate::error::{PieceProblem, SentencePieceError, WithoutPath};
 use crate::proto::{ModelProto, PieceProto};
@@ -7,30 +7,30 @@ use crate::{ModelType, PieceType};
 
 /// Pieces are shorter than this, in bytes, as in the C++ library.
 const PIECE_LIMIT: usize = 8000;
-/// Characters of a piece that a message shows.
+/// The number of characters of a piece that a message shows.
 const EXCERPT: usize = 40;
 
-/// All pieces of a model, by id.
+/// All pieces of a model, indexed by id.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// The texts of all pieces, one behind the other.
+    /// The texts of all pieces, one after the other.
     texts: String,
-    /// Where the text of each piece ends.
+    /// The offset at which the text of each piece ends.
     ends: Vec<u32>,
     scores: Vec<f32>,
     types: Vec<PieceType>,
-    /// Ids of the pieces that text is cut into: normal, user-defined and unused ones.
+    /// The ids of the pieces into which text is segmented: normal, user-defined and unused ones.
     pub ordinary: Trie,
-    /// Ids of the others, in the order of their texts.
+    /// The ids of the other pieces, in the order of their texts.
     reserved: Vec<u32>,
-    /// The piece of type UNKNOWN.
+    /// The id of the piece of type UNKNOWN.
     pub unknown: Option<u32>,
-    /// The ids of the 256 bytes, if text outside the vocabulary is spelt in bytes.
+    /// The ids of the 256 bytes, if text outside of the vocabulary is spelt in bytes.
     pub bytes: Option<Box<[u32; 256]>>,
 }
 
 impl Vocabulary {
-    /// Takes the pieces of `model` over, checked as the C++ library does.
+    /// Takes over the pieces of `model`, with the checks of the C++ library.
     pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, WithoutPath> {
         let byte_fallback = model.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback);
         let pieces = &model.pieces;
@@ -114,13 +114,14 @@ pub fn byte_of(piece: &str) -> Option<u8> {
     valid.then(|| u8::from_str_radix(digits, 16).ok())?
 }
 
-/// What is wrong with piece `id`.
+/// The error for piece `id`.
 fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> WithoutPath {
     let piece = pieces[id].piece.chars().take(EXCERPT).collect();
     Box::new(move |path| SentencePieceError::Piece { path, id, piece, problem })
 }
 
-/// A lone NUL, which some converters write although there are pieces for bytes, is no piece to the C++ library.
+/// Whether a piece is a single NUL, which some converters write although there are pieces for bytes. The C++ library
+/// ignores it.
 fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
     piece.piece == "\0" && kind == PieceType::Unused
 }
@@ -139,7 +140,7 @@ fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, W
     pieces.iter().enumerate().map(kind).collect()
 }
 
-/// Checks each piece by itself.
+/// Checks each piece separately.
 fn check(
     pieces: &[PieceProto],
     types: &[PieceType],
@@ -189,7 +190,7 @@ fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, 
 
 /// The ids of ordinary and of reserved pieces, in the order of their texts.
 ///
-/// A BPE model has all of them in one space of names, the others each of the two in its own.
+/// The pieces of a BPE model share one namespace; in other models the two kinds have separate ones.
 fn sorted(
     pieces: &[PieceProto],
     types: &[PieceType],
@@ -211,7 +212,7 @@ fn sorted(
     Ok((ids, reserved))
 }
 
-/// Whether text is never cut into pieces of this type.
+/// Whether text is never segmented into pieces of this type.
 fn is_reserved(kind: PieceType) -> bool {
     matches!(kind, PieceType::Unknown | PieceType::Control | PieceType::Byte)
 }

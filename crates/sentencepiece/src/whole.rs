@@ -1,4 +1,4 @@
-//! Models that do not learn how to cut: into words, or into characters.
+//! Models that do not learn how to segment: into words, or into characters.
 
 use crate::PieceType;
 use crate::bpe::next_symbol;
@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use crate::trie::Trie;
 use crate::vocabulary::Vocabulary;
 
-/// Cuts in front of every space.
+/// Cuts before every space.
 pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     let starts = text.match_indices(SPACE).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = starts.chain((!text.is_empty()).then_some(text.len()));
@@ -19,7 +19,7 @@ pub fn words(vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
     ends.map(word).collect()
 }
 
-/// Cuts behind every character and every user-defined symbol.
+/// Cuts after every character and every user-defined symbol.
 pub fn characters(vocabulary: &Vocabulary, symbols: &Trie, text: &str) -> Vec<Segment> {
     let mut start = 0;
     let character = || {

@@ -7,9 +7,8 @@ use burnformer_models::{Model, ModelConfig};
 
 use crate::error::TrainError;
 
-/// The model whose every parameter is the mean over the models in `dirs` (paper §6.1).
-///
-/// Summed in float64 in the order given.
+/// The model in which every parameter is the mean of those of the models in `dirs` (paper §6.1). The sums are taken in
+/// float64, in the given order.
 ///
 /// # Errors
 /// [`TrainError::Average`] for no directory or models of different shapes; errors of loading.

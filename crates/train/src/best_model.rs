@@ -1,4 +1,4 @@
-//! The model in `best/`, and what it is worth.
+//! The model in `best/`, and its value in validation.
 
 use std::fs;
 use std::path::Path;
@@ -9,22 +9,22 @@ use crate::early_stopping::EarlyStoppingMetric;
 use crate::error::TrainError;
 use crate::float_text;
 
-/// The file of `best/` that tells what its model is worth.
+/// The file of `best/` with the value of its model.
 const FILE: &str = "validation.json";
 
 /// The validation that made a model the best of its run: a model of the run itself, or an average of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestModel {
-    /// Updates made.
+    /// The number of updates made.
     pub step: u64,
-    /// Whether it is the average of the checkpoints up to there.
+    /// Whether it is the average of the checkpoints up to that update.
     pub averaged: bool,
     /// The metric's value.
     #[serde(with = "float_text")]
     pub value: f64,
 }
 
-/// What [`FILE`] holds.
+/// The content of [`FILE`].
 #[derive(Serialize, Deserialize)]
 struct File {
     metric: EarlyStoppingMetric,
@@ -33,7 +33,7 @@ struct File {
 }
 
 impl BestModel {
-    /// Writes what the model is worth by `metric` to the model directory `folder`.
+    /// Writes the value of the model, measured by `metric`, to the model directory `folder`.
     pub(crate) fn write(
         self,
         folder: &Path,
@@ -45,7 +45,7 @@ impl BestModel {
         fs::write(&path, json).map_err(|e| TrainError::io(&path, e))
     }
 
-    /// What the model in `folder` is worth by `metric`; `None` where that is not known.
+    /// The value of the model in `folder`, measured by `metric`; `None` if it is not known.
     pub(crate) fn read(folder: &Path, metric: EarlyStoppingMetric) -> Option<Self> {
         let file: File = serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()?;
         (file.metric == metric).then_some(file.best)

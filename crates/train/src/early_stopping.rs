@@ -1,4 +1,4 @@
-//! When a run stops for want of improvement.
+//! Early stopping: a run ends when validations no longer improve.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,8 @@ pub enum EarlyStoppingMetric {
 }
 
 impl EarlyStoppingMetric {
-    /// Its value in `validation`. Without decoding, BLEU falls back to perplexity, negated so that higher is better.
+    /// The value of the metric in `validation`. Without decoding, BLEU is replaced by the negative perplexity, so that
+    /// higher is better.
     pub fn value(self, validation: &Validation) -> f64 {
         match self {
             Self::Bleu => validation.bleu.unwrap_or(-validation.perplexity()),
@@ -29,7 +30,7 @@ impl EarlyStoppingMetric {
         }
     }
 
-    /// Whether `value` is better than `other`, or the first. A value that is NaN never is.
+    /// Whether `value` is better than `other`, or is the first one. NaN is never better.
     pub fn is_better(self, value: f64, other: Option<f64>) -> bool {
         match (self, other) {
             (_, None) => !value.is_nan(),
@@ -39,22 +40,22 @@ impl EarlyStoppingMetric {
     }
 }
 
-/// The best validation of a run's models so far, and how many have passed since. Averages of checkpoints are not
-/// counted: they are better than the models that they average, and a run that goes on after its end would seem to
-/// have stopped improving.
+/// The best validation of a run's models so far, and the number of validations since then. Averages of checkpoints are
+/// not counted: they are better than the models that they average, so that a run that is continued after its end would
+/// seem to have stopped improving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EarlyStopping {
-    /// The metric's value at its best.
+    /// The best value of the metric.
     #[serde(with = "float_text::option")]
     pub value: Option<f64>,
-    /// The update it was reached at.
+    /// The update at which it was reached.
     pub step: u64,
-    /// Validations since that did no better.
+    /// The number of validations since then, none of which was better.
     pub waited: u64,
 }
 
 impl EarlyStopping {
-    /// Takes in a validation.
+    /// Adds a validation.
     pub fn record(&mut self, metric: EarlyStoppingMetric, value: f64, step: u64) {
         if metric.is_better(value, self.value) {
             *self = Self { value: Some(value), step, waited: 0 };
@@ -63,13 +64,13 @@ impl EarlyStopping {
         }
     }
 
-    /// Whether `patience` validations in a row did no better; a patience of 0 never ends.
+    /// Whether `patience` consecutive validations were not better. A patience of 0 never ends the run.
     pub fn exhausted(&self, patience: u64) -> bool {
         patience > 0 && self.waited >= patience
     }
 
-    /// What a run knows that goes back to where it knew `then`: its best validation still, but of those that did no
-    /// better only the ones that are not taken back.
+    /// The state after the run has gone back to where it was at `then`. The best validation stays; of the validations
+    /// that were not better, only those before that point count.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let since_then = (self.value, self.step) != (then.value, then.step);
         Self { waited: if since_then { 0 } else { then.waited }, ..self }

@@ -1,4 +1,4 @@
-//! Floats in JSON that come back bit for bit: written as text, since JSON parsers may round.
+//! Floats in JSON that are read back bit for bit. They are written as text, because JSON parsers may round numbers.
 
 use serde::{Deserialize, Deserializer, Serializer, de};
 
@@ -12,7 +12,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 fn parse<E: de::Error>(text: &str) -> Result<f64, E> {
-    text.parse().map_err(|_| E::custom(format!("\"{text}\" is no number")))
+    text.parse().map_err(|_| E::custom(format!("\"{text}\" is not a number")))
 }
 
 /// Floats that may be absent, written in the same way.

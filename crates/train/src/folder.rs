@@ -1,8 +1,8 @@
-//! Folders that exist whole or not at all, whatever moment the machine stops at.
+//! Folders that exist completely or not at all, at whatever moment the machine stops.
 //!
-//! A folder is filled beside its place, every file flushed to the disk, the manifest written last, and
-//! then renamed into its place (exchanged with what is there, in one step where the system can), and the
-//! folder around it flushed too. Whatever a kill leaves behind is put right by [`recover`].
+//! A folder is first written beside its final place: every file is flushed to the disk, and the manifest is written
+//! last. Then it is renamed to its place (or exchanged with what is there, in one step if the system can do so), and
+//! the parent folder is flushed too. [`recover`] repairs what a killed process leaves behind.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -14,13 +14,13 @@ use burnformer_files::sync_folder_of;
 
 use crate::error::TrainError;
 
-/// What a folder is called while it is being filled.
+/// The suffix of a folder that is being written.
 pub(crate) const PARTIAL: &str = "partial";
-/// What the folder that was replaced is called, where the system cannot exchange two in one step.
+/// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one step.
 pub(crate) const OLD: &str = "old";
 
-/// Fills a folder beside `path`, seals it with a manifest, flushes it, and puts it in the place of
-/// `path`, whatever is there.
+/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`, replacing what is
+/// there.
 pub(crate) fn write_folder(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
@@ -40,13 +40,13 @@ pub(crate) fn write_folder(
     written
 }
 
-/// Replaces the file at `path`: whoever opens it, even after a crash, finds the old or the new one whole.
+/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the new file, complete.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
     burnformer_files::write(path, bytes).map_err(|e| TrainError::io(path, e))
 }
 
-/// Puts right what a killed process left of the folder `path`: half-written folders are removed, one
-/// that was moved aside and not yet replaced comes back.
+/// Repairs what a killed process left of the folder `path`: removes incomplete folders, and restores a folder that was
+/// moved aside but not yet replaced.
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     remove(&beside(path, PARTIAL))?;
     let old = beside(path, OLD);
@@ -86,7 +86,7 @@ fn sync_files(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the folder `new` in the place of `path`, whatever is there, and removes that.
+/// Moves the folder `new` to `path` and removes what was there.
 fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
     match path.exists() {
         true => exchange(new, path)?,
@@ -113,7 +113,7 @@ fn exchange(new: &Path, path: &Path) -> io::Result<()> {
     exchange_in_steps(new, path)
 }
 
-/// The same in steps; [`recover`] undoes the first if the second never came.
+/// Replaces a folder in two steps. If the second one never happens, [`recover`] undoes the first.
 fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
     let old = beside(path, OLD);
     remove(&old)?;

@@ -6,19 +6,19 @@ use crate::float_text;
 use crate::report::TrainRecord;
 use crate::statistics::UpdateStatistics;
 
-/// How much text an update learns from.
+/// The amount of text from which an update learns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
-    /// Sentence pairs.
+    /// The number of sentence pairs.
     pub(crate) pairs: u64,
-    /// Tokens of both sides, padding counted.
+    /// The number of tokens of both sides, padding included.
     pub(crate) positions: u64,
-    /// Real tokens of both sides.
+    /// The number of real tokens of both sides.
     pub(crate) real: u64,
 }
 
 impl Extent {
-    /// Of an update over `batches`.
+    /// The amount of text in `batches`.
     pub(crate) fn of(batches: &[Batch]) -> Self {
         let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
         Self {
@@ -29,8 +29,8 @@ impl Extent {
     }
 }
 
-/// The updates since the last log line, added up. Part of the run's state, so that a line that spans a
-/// kill says what it would have said without.
+/// The sums over the updates since the last log line. They are a part of the run's state, so that a line whose updates
+/// were interrupted by a kill shows the same numbers as without the kill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogInterval {
     updates: u64,
@@ -43,13 +43,13 @@ pub struct LogInterval {
     nll: f64,
     #[serde(with = "float_text")]
     norm: f64,
-    /// Seconds that the run had trained for when the interval began.
+    /// The number of seconds that the run had trained when the interval began.
     #[serde(with = "float_text")]
     since: f64,
 }
 
 impl LogInterval {
-    /// Takes in an update.
+    /// Adds an update.
     pub(crate) fn add(&mut self, extent: Extent, statistics: &UpdateStatistics) {
         self.updates += 1;
         self.tokens += statistics.tokens as u64;
@@ -60,8 +60,8 @@ impl LogInterval {
         self.norm += statistics.norm;
     }
 
-    /// The means over the interval, which then starts anew; NaN where every update was skipped.
-    /// `waited` are the seconds of it spent waiting for data.
+    /// The means over the interval, which then starts again; NaN if every update was skipped. `waited` is the number of
+    /// seconds of the interval that were spent waiting for data.
     pub(crate) fn point(state: &mut RunState, lr: f64, waited: f64) -> TrainRecord {
         let next = Self { since: state.seconds, ..Self::default() };
         let done = std::mem::replace(&mut state.interval, next);

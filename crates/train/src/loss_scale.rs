@@ -2,22 +2,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 
-/// The factor of a run's first update.
+/// The factor of the first update of a run.
 const START: f64 = 65_536.0;
-/// Updates with a finite gradient, in a row, before the factor is doubled.
+/// The number of consecutive updates with a finite gradient after which the factor is doubled.
 const GROWTH_INTERVAL: u64 = 2_000;
 
-/// What the loss is multiplied by so that its gradients lie within the range of float16; they are
+/// The factor by which the loss is multiplied so that its gradients are in the range of float16. The gradients are
 /// divided by it again in float32 (Micikevicius et al., 2018, §3.2).
 ///
-/// The factor finds its own size, with the constants of `torch.amp.GradScaler`: it is halved when a
-/// gradient leaves the range, and doubled after 2,000 updates without. A power of two changes no bit of
-/// a gradient that is within the range.
+/// The factor adapts by itself, with the constants of `torch.amp.GradScaler`: it is halved when a gradient leaves the
+/// range, and doubled after 2,000 updates in which none does. It is a power of two and changes no bit of a gradient
+/// that is in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossScale {
     #[serde(with = "float_text")]
     factor: f64,
-    /// Updates with a finite gradient since the factor changed.
+    /// The number of updates with a finite gradient since the factor changed.
     good: u64,
 }
 
@@ -28,13 +28,13 @@ impl Default for LossScale {
 }
 
 impl LossScale {
-    /// The factor now, a power of two.
+    /// The present factor, a power of two.
     pub fn factor(self) -> f64 {
         self.factor
     }
 
-    /// Takes in whether the gradient of an update was finite. False if it was not although the factor
-    /// cannot be lowered: then the gradient itself is no number.
+    /// Notes whether the gradient of an update was finite. Returns false if it was not although the factor cannot be
+    /// lowered: then the gradient itself is not finite.
     pub(crate) fn answers(&mut self, finite: bool) -> bool {
         self.good = if finite { self.good + 1 } else { 0 };
         if !finite && self.factor <= 1.0 {

@@ -8,11 +8,11 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 
-/// Rows, and columns of source and target, of a batch.
+/// The number of rows and of source and target columns of a batch.
 type Shape = [usize; 3];
 
-/// An estimate, in bytes, of what an update needs at most: see [`update_bytes`], for a batch of `budget`
-/// padded tokens a side in sentences of `longest`.
+/// An estimate, in bytes, of the most memory that an update needs for a batch of `budget` padded tokens per side in
+/// sentences of `longest` tokens; see [`update_bytes`].
 pub fn worst_batch_bytes(
     config: &ModelConfig,
     budget: usize,
@@ -42,15 +42,15 @@ pub fn update_bytes(
     parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// Weights, gradients, two moments; accumulation adds up gradients beside those of a batch, a precision of
-/// 16 bits keeps the weights in it too.
+/// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a precision of 16 bits
+/// also keeps a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
     let sum = if accumulate > 1 { 4 } else { 0 };
     let rounded = if precision == Precision::Float32 { 0 } else { 2 };
     (16 + sum + rounded) * config.parameter_count() as u64
 }
 
-/// Bytes kept for a source and for a target position.
+/// The number of bytes kept per source position and per target position.
 fn position_bytes(
     config: &ModelConfig,
     source: usize,
@@ -139,7 +139,7 @@ impl Memory {
         Err(TrainError::Memory { what: "the process holds", bytes, limit_name, limit, advice })
     }
 
-    /// Bytes of memory that the process holds, where the system tells.
+    /// The memory of the process in bytes, if the system reports it.
     pub(crate) fn resident(&mut self) -> Option<u64> {
         let process = self.process?;
         let kind = ProcessRefreshKind::nothing().with_memory();
@@ -147,7 +147,8 @@ impl Memory {
         self.system.process(process).map(|process| process.memory())
     }
 
-    /// Bytes that the machine, or the container, can still give; no limit where the system does not tell.
+    /// The number of bytes that the machine, or the container, can still give; no limit if the system does not report
+    /// it.
     fn available(&mut self) -> u64 {
         self.system.refresh_memory();
         let machine = match self.system.available_memory() {
@@ -166,7 +167,7 @@ fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 
     update_bytes(model, shape, config.training.accumulate, config.training.precision)
 }
 
-/// Which setting to lower so that an update fits into `limit` bytes, and to what.
+/// The setting to lower so that an update fits into `limit` bytes, and the value to lower it to.
 fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
     let parameters = parameter_bytes(model, config.training.accumulate, config.training.precision);
     if parameters >= limit {

@@ -1,8 +1,9 @@
 //! Data parallelism: the batches of an update divided among devices.
 //!
-//! The unit of division is the batch, and a batch keeps its place in the update wherever it is computed, so
-//! its dropout, and with it the result, does not depend on the number of devices (up to the order in which
-//! gradients are added). Why this is not Burn's own: `docs/decisions/several-devices.md`.
+//! Whole batches are divided among the devices. A batch keeps its number in the update on whatever device it is
+//! computed, so that its dropout, and with it the result, does not depend on the number of devices (except for the
+//! order in which gradients are added). `docs/decisions/several-devices.md` explains why Burn's own data parallelism is
+//! not used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,18 +16,18 @@ use burnformer_models::Model;
 
 use crate::train_step::{GradientSums, Objective};
 
-/// The devices of a run. The first holds the weights and the optimiser's moments; the others get a copy of
-/// the weights each update, and give their share of the gradient.
+/// The devices of a run. The first one holds the weights and the moments of the optimiser. The others receive a copy of
+/// the weights at each update and compute their share of the gradient.
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
 }
 
 impl Replicas {
-    /// Those on `devices`, each but the first with a thread of its own.
+    /// Creates the replicas on `devices`. Each but the first has a thread of its own.
     ///
     /// # Panics
-    /// Without a device, or if the system can start no thread.
+    /// If `devices` is empty, or if the system cannot start a thread.
     pub fn new(devices: &[Device]) -> Self {
         let (first, others) = devices.split_first().expect("a run has at least one device");
         let others = others.iter().enumerate();
@@ -41,16 +42,17 @@ impl Replicas {
         &self.first
     }
 
-    /// How many devices there are.
+    /// The number of devices.
     pub fn count(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// The sums over `batches`, on the first device: device i of N computes those of the batches i, i + N, …,
-    /// all devices at once, and they are added up in the order of the devices. Devices without a batch rest.
+    /// The sums over `batches`, on the first device. Device i of N computes those of the batches i, i + N, …, all
+    /// devices at the same time, and the results are added in the order of the devices. Devices without a batch do
+    /// nothing.
     ///
     /// # Panics
-    /// Without a batch, or with what a device's thread panicked with.
+    /// If there is no batch. A panic in the thread of a device is passed on.
     pub(crate) fn sums(
         &self,
         model: &Model,
@@ -69,24 +71,24 @@ impl Replicas {
     }
 }
 
-/// What a device has to do in an update.
+/// The work of one device in an update.
 struct Share {
     /// The weights, on the first device.
     model: Model,
-    /// Each with its place in the update.
+    /// The batches, each with its number in the update.
     batches: Vec<(usize, Batch)>,
     objective: Objective,
 }
 
-/// A device with a thread of its own, which lives as long as the run: to a GPU, work from another thread is
-/// another stream with memory of its own.
+/// A device with a thread of its own, which lives as long as the run: for a GPU, work from another thread is another
+/// stream with memory of its own.
 struct Replica {
     shares: Sender<Share>,
     sums: Receiver<thread::Result<GradientSums>>,
 }
 
 impl Replica {
-    /// Number `index` (from 1) of a run's replicas, on `device`, whose sums go to `first`.
+    /// Starts replica number `index` (from 1) of a run on `device`. Its sums go to `first`.
     fn start(index: usize, device: &Device, first: &Device) -> Self {
         let (device, first) = (device.clone().autodiff(), first.clone().inner());
         let (shares, asked) = channel::<Share>();
@@ -117,7 +119,7 @@ impl Replica {
 }
 
 impl Share {
-    /// The sums over these batches, computed on `device` and brought to `first`.
+    /// The sums over these batches, computed on `device` and moved to `first`.
     fn sums(self, device: &Device, first: &Device) -> GradientSums {
         // A graph of its own even where the weights are shared: Burn's autodiff would join two graphs that
         // share a leaf, and put both under one lock.

@@ -1,11 +1,11 @@
-//! What a run does when its numbers stop being numbers.
+//! What a run does when its numbers are no longer finite.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::float_text;
 
-/// How a run answers a loss or a gradient that is not finite.
+/// What a run does about a loss or a gradient that is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecoverySettings {
@@ -24,18 +24,18 @@ impl Default for RecoverySettings {
     }
 }
 
-/// What a run has done about divergence so far: part of its state, so that a resumed run answers as the
-/// one that was not killed.
+/// What a run has done about divergence so far. It is a part of the run's state, so that a resumed run behaves in the
+/// same way as one that was not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// Updates skipped in a row, up to now.
+    /// The number of consecutive updates skipped until now.
     pub skipped: u64,
-    /// Times the run went back.
+    /// How many times the run went back.
     pub rollbacks: u64,
-    /// What the schedule's rate is multiplied by.
+    /// The factor by which the schedule's learning rate is multiplied.
     #[serde(with = "float_text")]
     pub rate_scale: f64,
-    /// Records of divergence written to `metrics.jsonl`.
+    /// The number of records of divergence in `metrics.jsonl`.
     pub records: u64,
 }
 
@@ -46,13 +46,13 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// Takes in whether an update was finite; true if the run has to go back now.
+    /// Notes whether an update was finite. Returns true if the run has to go back now.
     pub(crate) fn record(&mut self, settings: &RecoverySettings, finite: bool) -> bool {
         self.skipped = if finite { 0 } else { self.skipped + 1 };
         self.skipped > 0 && self.skipped >= settings.skips
     }
 
-    /// The state after going back, with the rate lowered; `None` if the run has gone back often enough.
+    /// The state after going back, with the rate lowered; `None` if the run has already gone back as often as allowed.
     pub(crate) fn go_back(&self, settings: &RecoverySettings) -> Option<Self> {
         (self.rollbacks < settings.rollbacks).then_some(Self {
             skipped: 0,

@@ -1,4 +1,4 @@
-//! One process at a time in a run's folder.
+//! The lock of a run's folder, which allows one process at a time.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::TrainError;
 
-/// Locks `run.lock` in `folder`; `None` where the file system knows no locks.
+/// Locks `run.lock` in `folder`. Returns `None` if the file system has no locks.
 pub(crate) fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
     let path = folder.join("run.lock");
     let io = |e| TrainError::io(&path, e);
@@ -26,7 +26,7 @@ pub(crate) fn lock(folder: &Path) -> Result<Option<File>, TrainError> {
     Ok(Some(file))
 }
 
-/// Writes this process's id into the lock's file.
+/// Writes the id of this process into the lock file.
 fn sign(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;

@@ -1,4 +1,4 @@
-//! Where a run stands: what a checkpoint keeps beside the model and the optimiser.
+//! The state of a run: what a checkpoint contains beside the model and the optimiser.
 
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
@@ -11,54 +11,54 @@ use crate::loss_scale::LossScale;
 use crate::recovery::Recovery;
 use crate::report::ResumePoint;
 
-/// Where a run stands between two updates.
+/// The state of a run between two updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Updates made, skipped ones among them.
+    /// The number of updates made, including skipped ones.
     pub step: u64,
-    /// Steps the optimiser took.
+    /// The number of steps that the optimiser made.
     pub optimizer_steps: u64,
-    /// The batch that comes next: an update takes whole batches, so none is ever half accumulated.
+    /// The next batch. An update takes whole batches, so that no batch is half accumulated.
     pub sampler: SamplerState,
-    /// Seconds trained, over all sittings.
+    /// The number of seconds trained, including those before a resume.
     #[serde(with = "float_text")]
     pub seconds: f64,
-    /// Real target tokens learned from.
+    /// The number of real target tokens learned from.
     pub tokens: u64,
-    /// Sentence pairs learned from.
+    /// The number of sentence pairs learned from.
     pub pairs: u64,
-    /// What validations have shown.
+    /// The results of validations.
     #[serde(flatten)]
     pub validation: ValidationState,
-    /// The updates since the last log line, under the name that it has in files.
+    /// The updates since the last log line, under the name that they have in files.
     #[serde(rename = "window")]
     pub interval: LogInterval,
     /// What was done about divergence.
     pub recovery: Recovery,
-    /// What the loss is multiplied by in float16.
+    /// The factor of the loss in float16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_scale: Option<LossScale>,
 }
 
-/// What the validations of a run have shown so far.
+/// The results of the validations of a run so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValidationState {
     /// The update of the last validation of the run's own model; 0 before the first.
     pub validated: u64,
-    /// The update at whose end the average was validated last; 0 before the first.
+    /// The update at whose end the average was last validated; 0 before the first time.
     #[serde(default)]
     pub averaged: u64,
     /// The best validation of the run's own models, and how many have passed since.
     #[serde(alias = "best")]
     pub early_stopping: EarlyStopping,
-    /// The best validation of all, whose model `best/` holds.
+    /// The best of all validations, whose model is in `best/`.
     #[serde(default)]
     pub best_model: Option<BestModel>,
 }
 
 impl ValidationState {
-    /// Takes in that the model at `step`, or the average of the checkpoints up to there, was worth `value`; true if
-    /// it is the best of all.
+    /// Notes that the model at `step`, or the average of the checkpoints up to there, has the value `value`. Returns
+    /// true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
@@ -79,13 +79,13 @@ impl ValidationState {
         best
     }
 
-    /// What a run knows that goes back to where it knew `then`: what is best stays so.
+    /// The results after the run has gone back to the state that it had at `then`: the best model stays the best.
     pub(crate) fn back_at(self, then: Self) -> Self {
         let early_stopping = self.early_stopping.back_at(then.early_stopping);
         Self { early_stopping, best_model: self.best_model, ..then }
     }
 
-    /// The state as versions wrote it that did not know of `best_model`.
+    /// The state in files of versions that did not know `best_model`.
     pub(crate) fn completed(self) -> Self {
         let EarlyStopping { value, step, .. } = self.early_stopping;
         let own = value.map(|value| BestModel { step, averaged: false, value });
@@ -94,7 +94,7 @@ impl ValidationState {
 }
 
 impl RunState {
-    /// What the run had reported when it stood here.
+    /// What the run had reported in this state.
     pub(crate) fn reported(&self) -> ResumePoint {
         let ValidationState { validated, averaged, best_model, .. } = self.validation;
         ResumePoint {

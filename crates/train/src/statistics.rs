@@ -1,52 +1,53 @@
-//! What an update was like, and when the host gets to know.
+//! The statistics of an update, and when the host reads them.
 
 use burn::tensor::Tensor;
 
-/// What an update was like.
+/// The statistics of one update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UpdateStatistics {
-    /// Σ label-smoothed loss over real target tokens.
+    /// The sum of the label-smoothed loss over real target tokens.
     pub loss: f64,
-    /// Σ negative log-likelihood.
+    /// The sum of the negative log-likelihood.
     pub nll: f64,
-    /// Norm of the gradient before clipping.
+    /// The norm of the gradient before clipping.
     pub norm: f64,
-    /// Real target tokens.
+    /// The number of real target tokens.
     pub tokens: usize,
-    /// Whether the update was skipped because the scaled gradient left float16's range; the scale is lower
-    /// now. Never so where the device decides.
+    /// Whether the update was skipped because the scaled gradient left the range of float16. The scale has been
+    /// lowered. Never true if the device decides about updates.
     pub overflowed: bool,
 }
 
 impl UpdateStatistics {
-    /// Whether loss and gradient are numbers; if not, the update was skipped.
+    /// Whether loss and gradient are finite. If not, the update was skipped.
     pub fn is_finite(&self) -> bool {
         self.loss.is_finite() && self.norm.is_finite()
     }
 }
 
-/// The statistics of an update that was made, or at least handed to the device.
+/// The statistics of an update that was made, or at least sent to the device.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one an update")]
 pub enum PendingStatistics {
-    /// The host has them.
+    /// The statistics are on the host.
     Known(UpdateStatistics),
-    /// The device has, or will have, them: reading them waits until it has made the update.
+    /// The statistics are on the device. Reading them waits until the device has made the update.
     OnDevice {
-        /// Σ label-smoothed loss, Σ negative log-likelihood, norm of the gradient: `[3]`.
+        /// The sum of the label-smoothed loss, the sum of the negative log-likelihood, and the norm of the gradient:
+        /// `[3]`.
         numbers: Tensor<1>,
-        /// Real target tokens.
+        /// The number of real target tokens.
         tokens: usize,
     },
 }
 
 impl PendingStatistics {
-    /// Whether reading them waits for a device.
+    /// Whether reading the statistics waits for a device.
     pub fn is_on_device(&self) -> bool {
         matches!(self, Self::OnDevice { .. })
     }
 
-    /// The statistics of each of `pending`: those on the device come in one transfer.
+    /// The statistics of each of `pending`. Those on the device are read in one transfer.
     pub(crate) fn read(pending: &[Self]) -> Vec<UpdateStatistics> {
         let there: Vec<_> = pending.iter().filter_map(Self::numbers).collect();
         let numbers = match there.is_empty() {

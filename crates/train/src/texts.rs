@@ -1,4 +1,4 @@
-//! Where the texts of a run are read, and what of them its folder keeps.
+//! Where the texts of a run are read, and which of them its folder keeps.
 //!
 //! `data.train`, `data.valid` and `data.test` name texts in one of three ways:
 //!
@@ -33,7 +33,7 @@ pub enum TextName {
 }
 
 impl TextName {
-    /// What `name`, an entry of the setting `key`, names.
+    /// Parses `name`, an entry of the setting `key`.
     ///
     /// # Errors
     /// [`ConfigFileError::Value`] for a path that leaves the run's folder.
@@ -66,21 +66,21 @@ impl TextName {
 /// The files in which the texts of a run are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// Text to learn from.
+    /// The training text.
     pub train: Vec<PathBuf>,
-    /// Text to validate on.
+    /// The validation text.
     pub valid: Vec<PathBuf>,
-    /// Text to test on.
+    /// The test text.
     pub test: Vec<PathBuf>,
-    /// Texts that belong to the run: where each is read, and its path in the run's folder.
+    /// The texts that belong to the run: where each is read, and its path in the run's folder.
     kept: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Texts {
-    /// The texts of `data`, each where `find` says.
+    /// The texts of `data`, each where `find` locates it.
     ///
     /// # Errors
-    /// [`TrainError::Config`] for a name that cannot be; those of `find`.
+    /// [`TrainError::Config`] for an invalid name; those of `find`.
     pub fn locate<E: From<ConfigFileError>>(
         data: &DataSettings,
         mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
@@ -113,7 +113,7 @@ impl Texts {
         }
     }
 
-    /// Checks that a new run in the folder `run` would overwrite nothing with the texts that it keeps.
+    /// Checks that a new run in the folder `run` would not overwrite anything with the texts that it keeps.
     ///
     /// # Errors
     /// [`TrainError::FolderTaken`] if it would.
@@ -130,10 +130,10 @@ impl Texts {
         }
     }
 
-    /// Copies the texts that belong to the run into its folder `run`, each whole or not at all.
+    /// Copies the texts that belong to the run into its folder `run`, each completely or not at all.
     ///
     /// # Errors
-    /// As [`check`](Self::check); [`TrainError::Io`].
+    /// Those of [`check`](Self::check); [`TrainError::Io`].
     pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
         self.check(run, mode)?;
         for (from, own) in &self.kept {
@@ -144,12 +144,12 @@ impl Texts {
     }
 }
 
-/// Whether both paths lead to one file.
+/// Whether both paths lead to the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies the file `from` to `to` under the permissions of a new file, unless it is that file.
+/// Copies the file `from` to `to`, with the permissions of a new file, unless both are the same file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if is_same(from, to) {
         return Ok(());

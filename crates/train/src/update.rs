@@ -9,31 +9,32 @@ use crate::parallel::Replicas;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
 use crate::train_step::{GradientSums, Objective};
 
-/// Makes updates: forward, backward, and one optimiser step over one or more batches.
+/// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
     /// The optimiser with its moments.
     pub adam: Adam,
-    /// Where the run's randomness starts.
+    /// The random key of the run.
     pub seed: u64,
     /// ε of label smoothing.
     pub label_smoothing: f64,
-    /// Longest gradient; 0 leaves it alone.
+    /// The largest norm of the gradient; 0 does not limit it.
     pub clip_norm: f64,
-    /// What the loss of a float16 model is multiplied by; the host has to decide then, for it sets the next.
+    /// The factor of the loss of a float16 model. The host has to decide about updates then, because it sets the next
+    /// factor.
     pub loss_scale: Option<LossScale>,
-    /// Whether the host judges loss and gradient of an update before its step. That costs nothing on the
-    /// CPU; a GPU would wait for the host each update, so there the decision is left to the device, and
-    /// the host reads now and then how it went.
+    /// Whether the host checks loss and gradient of an update before its optimiser step. This costs nothing on the CPU.
+    /// A GPU would make the host wait at each update, so there the device decides, and the host reads the result from
+    /// time to time.
     pub synchronous: bool,
 }
 
 impl Updater {
-    /// Update number `step` (from 1) over `batches`: the gradient of the loss averaged over the real
-    /// target tokens of all of them, as if they were one batch. Where loss or gradient is not finite,
-    /// model and optimiser stay as they are.
+    /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over the real target
+    /// tokens of all of them, as if they were one batch. If loss or gradient is not finite, model and optimiser stay
+    /// unchanged.
     ///
     /// # Panics
-    /// Without a batch, or with a loss scale where the host does not decide.
+    /// If there is no batch, or if there is a loss scale and the host does not decide.
     pub fn update(
         &mut self,
         model: Model,
@@ -53,7 +54,7 @@ impl Updater {
         }
     }
 
-    /// What the updates were like that `pending` tells of, in their order: all since the last call.
+    /// The statistics of the updates `pending`, in their order: all since the last call.
     pub fn read(&mut self, pending: &[PendingStatistics]) -> Vec<UpdateStatistics> {
         let statistics = PendingStatistics::read(pending);
         let made = pending.iter().zip(&statistics);
@@ -83,7 +84,7 @@ impl Updater {
         (self.adam.step(model, sums.gradients, scale, rate), pending)
     }
 
-    /// The same, with nothing read.
+    /// Makes an update without reading its statistics.
     fn step_on_device(
         &mut self,
         model: Model,
@@ -105,8 +106,8 @@ impl Updater {
         self.loss_scale.map_or(1.0, LossScale::factor)
     }
 
-    /// Whether a lower loss scale, which is then set, answers a gradient that is not finite. None helps a
-    /// loss that is no number itself.
+    /// Whether a lower loss scale, which is then set, is the answer to a gradient that is not finite. It does not help
+    /// if the loss itself is not finite.
     fn overflowed(&mut self, statistics: &UpdateStatistics) -> bool {
         let Some(loss_scale) = self.loss_scale.as_mut().filter(|_| statistics.loss.is_finite())
         else {

@@ -19,41 +19,41 @@ pub struct Args {
     /// The model directory
     #[arg(long, short)]
     model: PathBuf,
-    /// The sentence to look at
+    /// The source sentence
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     sentence: Option<String>,
-    /// Its translation [default: the model's]
+    /// Its translation [default: the model's own]
     #[arg(long, conflicts_with = "file")]
     target: Option<String>,
-    /// Sentences with given translations: a TSV, or a source file and a target file
+    /// Sentences with given translations: a TSV file, or a source file and a target file
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     file: Vec<PathBuf>,
-    /// Write a page for the browser: every kind, layer and head, with weights to point at
+    /// Write an HTML page with every kind of attention, layer and head, which shows a weight where the pointer is
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Draw a picture, .png or .svg; may be given again
+    /// Draw a picture, .png or .svg; may be given several times
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
-    /// Print one JSON object a sentence: tokens, alignment, every weight
+    /// Print one JSON object per sentence: tokens, alignment and every weight
     #[arg(long, conflicts_with = "alignments")]
     json: bool,
-    /// Print word alignments, one line a sentence, in Pharaoh's format: `source-target` from 0
+    /// Print word alignments, one line per sentence, in Pharaoh's format: `source-target`, from 0
     #[arg(long)]
     alignments: bool,
-    /// Whose attention to print or draw
+    /// The kind of attention to print or draw
     #[arg(long, default_value = "cross")]
     part: Part,
-    /// The layer, from 1 [default: all in pictures, else the last]
+    /// The layer, from 1 [default: all layers in pictures, otherwise the last]
     #[arg(long, value_name = "N")]
     layer: Option<usize>,
-    /// The head, from 1 [default: all in pictures, else the mean of all]
+    /// The head, from 1 [default: all heads in pictures, otherwise the mean of all heads]
     #[arg(long, value_name = "N", requires = "layer")]
     head: Option<usize>,
-    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: the model's; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
@@ -61,22 +61,22 @@ pub struct Args {
 /// The three kinds of attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// The source looks at itself
+    /// Self-attention of the encoder, from source to source
     Encoder,
-    /// The target looks at what is written of it
+    /// Self-attention of the decoder, from each target position to the earlier ones
     Decoder,
-    /// The target looks at the source
+    /// Attention of the decoder to the source
     Cross,
 }
 
 impl Args {
-    /// Whether a page or pictures are asked for.
+    /// Whether an HTML page or pictures are wanted.
     fn wants_files(&self) -> bool {
         self.html.is_some() || !self.picture.is_empty()
     }
 }
 
-/// Shows what a model looks at.
+/// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_as(&[&args.model], &args.device.open()?, args.compute)?;
     let mut output = Output::create(None, &[])?;
@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
 }
 
-/// Calls `take` with every sentence asked for, in order.
+/// Calls `take` with every sentence, in order.
 fn each(
     args: &Args,
     translator: &Translator,
@@ -117,7 +117,7 @@ fn each(
     Ok(())
 }
 
-/// Writes what was asked for on standard output: nothing if that was files alone.
+/// Writes the wanted output to standard output: nothing if only files are wanted.
 fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
     if args.json {
         output.line(serde_json::to_string(sentence)?)?;
@@ -150,7 +150,7 @@ fn sentence(args: &Args, translator: &Translator, source: &str, target: &str) ->
     })
 }
 
-/// That the layer and the head asked for exist.
+/// Checks that the chosen layer and head exist.
 fn check(args: &Args, attention: &Attention) -> Result<()> {
     let layers = match args.part {
         Part::Encoder => &attention.weights.encoder_self,
@@ -192,7 +192,7 @@ fn matrices(heads: Vec<HeadWeights>) -> Vec<Matrix> {
     heads.into_iter().map(|head| Matrix::new(head.keys, head.values)).collect()
 }
 
-/// The part asked for.
+/// The chosen kind, layer and head.
 fn panel<'a>(args: &Args, sentence: &'a Sentence) -> Result<&'a Panel> {
     let kind = match args.part {
         Part::Encoder => PanelKind::Encoder,
@@ -220,7 +220,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     Ok(())
 }
 
-/// The sentence, its translation, and one map in shades.
+/// The sentence, its translation, and one attention map drawn with shades of characters.
 fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
     let panel = panel(args, sentence)?;
     let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);

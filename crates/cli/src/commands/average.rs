@@ -20,7 +20,7 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Writes the mean of `models` to `out`, with the first one's tokenisers and search settings.
+/// Writes the mean of `models` to `out`, with the tokenisers and search settings of the first one.
 pub fn run(args: Args) -> Result<()> {
     if args.out.exists() {
         bail!("{}: exists already; choose another --out", args.out.display());
@@ -40,8 +40,8 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Checks every file of `models`, and that their tokenisers are the same: the mean of models over
-/// different vocabularies means nothing.
+/// Checks every file of `models`, and that their tokenisers are equal: a mean of models with different vocabularies has
+/// no meaning.
 fn check_one_run(models: &[PathBuf]) -> Result<()> {
     let mut first = None;
     for path in models {

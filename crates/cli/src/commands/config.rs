@@ -4,15 +4,15 @@ use burnformer_train::config::reference::{Key, Section, SettingsFile, markdown};
 
 use crate::output;
 
-/// Columns of the text that explains a key.
+/// The width of the explanation of a key, in columns.
 const WIDTH: usize = 80;
 
 /// Arguments of `config`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The keys or sections to explain, such as training.budget or schedule [default: a line for every key]
+    /// The keys or sections to explain, such as training.budget or schedule [default: one line for every key]
     keys: Vec<String>,
-    /// Print the configuration page of the guide
+    /// Print the page of the guide about the configuration
     #[arg(long, conflicts_with = "keys")]
     markdown: bool,
 }
@@ -29,7 +29,7 @@ pub fn run(args: Args) -> Result<()> {
     output::print(texts.join("\n").trim_end())
 }
 
-/// Every key in a line.
+/// Lists every key, one per line.
 fn list() -> String {
     let mut text = String::new();
     for file in SettingsFile::ALL {
@@ -63,7 +63,7 @@ fn first_sentence(text: &str) -> &str {
     text[..ends.min().unwrap_or(text.len())].trim_end_matches('.')
 }
 
-/// All about the keys that `name` means, in whichever file.
+/// Explains all keys to which `name` refers, in whichever file they are.
 fn explain(name: &str) -> Result<String> {
     let found = SettingsFile::ALL.map(|file| file.find(name));
     if let [Err(near), Err(also)] = &found {
@@ -111,7 +111,7 @@ fn entry(file: SettingsFile, key: &Key) -> String {
     text
 }
 
-/// `text` in lines of at most [`WIDTH`] columns, each after `indent` blanks.
+/// `text` in lines of at most [`WIDTH`] columns, each after `indent` spaces.
 fn indented(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -10,22 +10,22 @@ use crate::output::print;
 /// Arguments of `devices`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these, of which each must be there: cuda, cpu,wgpu …
+    /// List only these backends, each of which must have a device: cuda, or cpu,wgpu
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Compare loss and gradients of a small model with the CPU's and time matrix products; exit code 1 if
-    /// a device fails
+    /// Compare the loss and the gradients of a small model with those of the CPU, and time matrix products; the exit
+    /// code is 1 if a device fails
     #[arg(long)]
     test: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Test without a process for each device, which a driver may crash
+    /// Test all devices in this process, which a driver may crash, instead of one process per device
     #[arg(long, hide = true)]
     in_process: bool,
 }
 
-/// A device as it is printed.
+/// A device in the form in which it is printed.
 #[derive(Serialize)]
 struct Line {
     name: String,
@@ -37,7 +37,7 @@ struct Line {
     test: Option<Result<Verdict, String>>,
 }
 
-/// Lists the devices of this build and this machine, and what would bring more.
+/// Lists the devices of this build and this machine, and how to get more.
 pub fn run(args: Args) -> Result<()> {
     let wanted = Backend::ALL.into_iter().filter(|backend| args.device.names(*backend));
     let wanted: Vec<Backend> = wanted.collect();
@@ -82,7 +82,7 @@ fn line(found: Found, args: &Args) -> Line {
     line(precision(found.device()), test)
 }
 
-/// The floating point types that `device` computes in.
+/// The floating-point types in which `device` can compute.
 fn precision(device: &Device) -> Vec<&'static str> {
     let is_supported = |precision: &Precision| precision.is_supported_on(device);
     let supported = || Ok(Precision::ALL.into_iter().filter(is_supported).collect());
@@ -103,7 +103,7 @@ fn describe(line: &Line) -> String {
     format!("{:<10} {}{driver}{memory}, {}{test}", line.name, line.part, line.precision.join(" "))
 }
 
-/// What is not there, and how to get it.
+/// Which devices are missing, and how to get them.
 fn missing(wanted: &[Backend]) -> Vec<String> {
     let of_system = wanted.iter().filter(|backend| backend.is_of_this_system());
     let missing = of_system.filter_map(|backend| match backend.is_built_in() {
@@ -117,7 +117,7 @@ fn missing(wanted: &[Backend]) -> Vec<String> {
     missing.collect()
 }
 
-/// That this machine seems to have a device for `backend`.
+/// Whether this machine seems to have a device for `backend`.
 fn hint(backend: Backend) -> &'static str {
     let exists = |path: &str| std::path::Path::new(path).exists();
     match backend {

@@ -19,71 +19,71 @@ use crate::output::{Output, print as put, wrong_usage};
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Translate --source with this model and score that; several models form an ensemble
+    /// Translate --source with this model and score the result; several models form an ensemble
     #[arg(long, requires = "source", conflicts_with = "hypothesis")]
     model: Vec<PathBuf>,
-    /// Text to translate, one sentence a line; plain, .gz or .zst
+    /// Text to translate, one sentence per line; plain, .gz or .zst
     #[arg(long, requires = "model")]
     source: Option<PathBuf>,
-    /// Score this file of translations; `-` is standard input
+    /// Score the translations in this file; `-` is standard input
     #[arg(long, required_unless_present = "model")]
     hypothesis: Option<PathBuf>,
-    /// Reference translations; several files are several references for each line
+    /// Reference translations; several files give several references for each line
     #[arg(long, required = true, num_args = 1..)]
     reference: Vec<PathBuf>,
-    /// What to compute; several are allowed. `compound` is the paper's own measure (tokenised BLEU
-    /// with German compounds split), not comparable with the others
+    /// The scores to compute; may be given several times. `compound` is the paper's own measure (tokenised BLEU with
+    /// German compounds split), which cannot be compared with the others
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
-    /// BLEU's words: 13a, intl, char, zh or none
+    /// How BLEU divides text into words: 13a, intl, char, zh or none
     #[arg(long, default_value = "13a")]
     tokenize: BleuTokenizer,
     /// Compare lower-cased text
     #[arg(long)]
     lowercase: bool,
-    /// BLEU's smoothing: exp, floor, add-k or none
+    /// How BLEU treats n-gram orders without a match: exp, floor, add-k or none
     #[arg(long, default_value = "exp")]
     smooth: Smoothing,
-    /// Leave orders longer than the hypothesis out of BLEU
+    /// Leave n-gram orders that are longer than the translation out of BLEU (sacreBLEU's effective order)
     #[arg(long)]
     effective_order: bool,
-    /// The language whose words `compound` splits: de or en
+    /// The language whose compounds `compound` splits: de or en
     #[arg(long, default_value = "de")]
     language: MosesLanguage,
-    /// Give a 95 % interval by bootstrap resampling
+    /// Add 95 % confidence intervals by bootstrap resampling
     #[arg(long)]
     confidence: bool,
-    /// Resamplings
+    /// Number of bootstrap samples
     #[arg(long, default_value_t = 1000, value_parser = between(1, 1_000_000))]
     confidence_n: usize,
-    /// Digits after the point, as sacreBLEU's --width
+    /// Digits after the decimal point, like sacreBLEU's --width
     #[arg(long, short = 'w', default_value_t = 1, value_parser = between(0, 15))]
     width: usize,
-    /// Print sacreBLEU's JSON
+    /// Print JSON in sacreBLEU's format
     #[arg(long)]
     json: bool,
-    /// Hypotheses of the beam search; 1 is greedy
+    /// Number of hypotheses of the beam search; 1 is greedy search
     #[arg(long, default_value_t = 4, value_parser = between(1, 1000))]
     beam: usize,
     /// Length penalty α (Wu et al., 2016)
     #[arg(long, default_value_t = 0.6)]
     alpha: f64,
-    /// Longest sentence, in tokens; what is longer is cut, with a warning, and translated so far
+    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
     /// Write the translations to this file
     #[arg(long)]
     output: Option<PathBuf>,
-    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: the model's; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
-/// What can be computed.
+/// A score that can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum MetricName {
     Bleu,
@@ -157,7 +157,7 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
     }
 }
 
-/// Every line of a file; invalid UTF-8 is an error, since it would change the score.
+/// Every line of a file. Invalid UTF-8 is an error, because replacing it would change the score.
 fn lines(path: &Path) -> Result<Vec<String>> {
     let mut reader = LineReader::open(path, Utf8Policy::Error)?;
     let mut lines = Vec::new();
@@ -170,7 +170,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Every line has its reference.
+/// Checks that every line has its reference.
 fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> {
     let (shorter, longer) =
         if text.1 < reference.1 { (text, reference) } else { (reference, text) };

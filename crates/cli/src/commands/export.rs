@@ -15,12 +15,12 @@ pub struct Args {
     /// The model directory
     #[arg(long, short)]
     model: PathBuf,
-    /// The new folder
+    /// The new folder for the converted model
     #[arg(long, short)]
     out: PathBuf,
 }
 
-/// Writes a model directory as another system has it.
+/// Converts a model directory into a model of another system.
 pub fn run(args: Args) -> Result<()> {
     let package = Package::load(&args.model)?;
     args.format.write(&package, &args.out)?;

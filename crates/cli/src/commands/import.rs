@@ -10,23 +10,23 @@ use crate::output::say;
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Args {
-    /// The format of the model; found by itself if it is left out
+    /// Format of the model [default: recognised from its files]
     #[arg(value_parser = format())]
     format: Option<Format>,
-    /// The model of the other system: a folder
+    /// The folder of the other system's model
     path: PathBuf,
     /// The new model directory
     #[arg(long, short)]
     out: PathBuf,
 }
 
-/// A format by its name.
+/// Parses the name of a format.
 pub fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name))
         .map(|name| name.parse().expect("one of the names above"))
 }
 
-/// Writes a model directory of a model of another system.
+/// Converts a model of another system into a model directory.
 pub fn run(args: Args) -> Result<()> {
     let format = args.format.map_or_else(|| Format::find(&args.path), Ok)?;
     let package = format.read(&args.path)?;

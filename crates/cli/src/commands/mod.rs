@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file per command.
 
 pub mod attention;
 pub mod average;
@@ -21,24 +21,24 @@ pub mod worker;
 use burnformer_core::{ComputeType, Precision};
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
-/// A whole number of at least `least`.
+/// Parses a whole number of at least `least`.
 fn at_least(least: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..)
 }
 
-/// A whole number from `least` to `most`.
+/// Parses a whole number from `least` to `most`.
 fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..=most)
 }
 
-/// A precision by its name.
+/// Parses the name of a precision.
 fn precision() -> impl TypedValueParser<Value = Precision> {
     let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
     PossibleValuesParser::new(Precision::ALL.map(Precision::name))
         .map(move |name| named(name).expect("one of the names above"))
 }
 
-/// A compute type by its name.
+/// Parses the name of a compute type.
 fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
     PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))

@@ -11,7 +11,7 @@ use crate::output::say;
 /// Arguments of `quantize`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory to read
+    /// The model directory to quantise
     #[arg(long, short)]
     model: PathBuf,
     /// The new model directory
@@ -19,11 +19,11 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// What is written anew; every other file of a model directory is copied.
+/// The files that are written anew; every other file of a model directory is copied.
 const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
 
-/// Writes the model with its matrices in 8-bit integers to `--out`: a quarter of the size, and what decodes it multiplies
-/// in 8 bits.
+/// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size, and programs that
+/// decode with it multiply in 8 bits.
 pub fn run(args: Args) -> Result<()> {
     if args.out.exists() {
         bail!("{}: exists already; choose another --out", args.out.display());

@@ -15,44 +15,46 @@ use super::{at_least, compute_type};
 use crate::device::DeviceName;
 use crate::output::{Output, say, wrong_usage};
 
-/// Pairs scored and written at once, so that those of like length go together and memory is bounded.
+/// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
+/// memory stays bounded.
 const CHUNK: usize = 2048;
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory; several form an ensemble
+    /// The model directory; several model directories form an ensemble
     #[arg(long, short, required = true)]
     model: Vec<PathBuf>,
-    /// Source sentences, one a line; without --target a TSV of source and target
+    /// Source sentences, one per line; without --target, a TSV file of sources and targets
     #[arg(long)]
     source: PathBuf,
-    /// Their translations, one a line
+    /// Their translations, one per line
     #[arg(long)]
     target: Option<PathBuf>,
-    /// Length penalty ((5 + n) / 6)^α of the score [default: the model's]
+    /// α of the length penalty ((5 + n) / 6)^α by which the score is divided, where n is the number of tokens
+    /// [default: the model's]
     #[arg(long)]
     alpha: Option<f64>,
-    /// Longest sentence taken, in tokens; a longer one is an error
+    /// Longest sentence in tokens; a longer one is an error
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
-    /// Lines are token ids separated by spaces
+    /// Read token ids, separated by spaces, instead of text
     #[arg(long)]
     token_ids: bool,
-    /// Print one JSON object a line, with the log-probability of every token
+    /// Print one JSON object per pair, with the log-probability of every token
     #[arg(long)]
     json: bool,
-    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: the model's; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes the scores a
+    /// little [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
-/// For each pair a line `log-probability TAB score TAB perplexity`; the whole text's perplexity goes
-/// to stderr. Pairs before a failure are scored and written first.
+/// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of the whole text to
+/// standard error. If something fails, the pairs before it are scored and written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
     let paths: Vec<PathBuf> =
@@ -94,7 +96,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     Ok(options)
 }
 
-/// The ids of the next pairs, none at the end, and what is wrong with the pair after them.
+/// The ids of the next pairs, none at the end, and the error in the pair after them, if any.
 fn next_chunk(
     args: &Args,
     translator: &Translator,

@@ -23,49 +23,49 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// The rows of Table 3 in the paper's ratios: heads, width of the keys, depth and widths, dropout and
+    /// The rows of Table 3 in the paper's ratios: number of heads, width of the keys, depth and widths, dropout and
     /// label smoothing, learned positions
     Table3(Table3),
-    /// Trained on short sentences, tested on longer ones: sinusoidal against learned positions
+    /// Sinusoidal against learned positions, in training on short sentences and testing on longer ones
     Extrapolation(Extrapolation),
 }
 
 #[derive(clap::Args)]
 struct Common {
-    /// The base that is varied: tiny, small, base or big
+    /// The preset whose variations are trained: tiny, small, base or big
     #[arg(long, short, default_value = "tiny")]
     preset: String,
-    /// A TOML file over the preset
+    /// TOML file of settings that replace those of the preset
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Training text: two files or one TSV [default: the embedded corpus]
+    /// Training text: two files or one TSV file [default: the embedded corpus]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"], requires = "valid")]
     train: Vec<PathBuf>,
-    /// Validation text, likewise: what is measured
+    /// Validation text, in the same forms, on which the models are measured
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
-    /// Change one setting of the base; may be repeated
+    /// Change one setting of every row; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Updates a row
+    /// Number of updates per row
     #[arg(long, default_value_t = 600)]
     updates: u64,
-    /// Minutes a row instead of updates
+    /// Minutes of training per row, instead of updates
     #[arg(long, conflicts_with = "updates")]
     minutes: Option<f64>,
-    /// Validation sentences to measure; 0 for all
+    /// Number of validation sentences to measure on; 0 means all
     #[arg(long, default_value_t = 0)]
     sentences: usize,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
-    /// The results as JSON
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Draw the results, .png or .svg; may be given again
+    /// Draw the results to this file, .png or .svg; may be given several times
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
-    /// No log lines of the rows
+    /// Print no log lines of the rows
     #[arg(long, short)]
     quiet: bool,
 }
@@ -75,10 +75,10 @@ struct Common {
 struct Table3 {
     #[command(flatten)]
     common: Common,
-    /// Only rows whose names begin so, and the base: --rows A,D2
+    /// Train only the base and the rows whose names begin with one of these: --rows A,D2
     #[arg(long, value_delimiter = ',')]
     rows: Vec<String>,
-    /// The study's folder; what is done there is not done again
+    /// The study's folder; rows that are finished there are not trained again
     #[arg(long, short, default_value = "studies/table3")]
     out: PathBuf,
 }
@@ -88,15 +88,15 @@ struct Table3 {
 struct Extrapolation {
     #[command(flatten)]
     common: Common,
-    /// Most pieces of a side of a training pair
+    /// Largest number of tokens per side of a training pair
     #[arg(long, default_value_t = 10)]
     longest: usize,
-    /// The study's folder; what is done there is not done again
+    /// The study's folder; rows that are finished there are not trained again
     #[arg(long, short, default_value = "studies/extrapolation")]
     out: PathBuf,
 }
 
-/// Trains what is not done yet, then prints the table.
+/// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
     match args.what {
         What::Table3(Table3 { common, rows: wanted, out }) => {
@@ -119,7 +119,7 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// The base that is varied, and where its texts are read.
+/// The configuration that is varied, and where its texts are read.
 fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     let mut config =
         TrainConfig::resolve(Some(&common.preset), common.config.as_deref(), &common.set)?;
@@ -141,7 +141,7 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     Ok((config, texts))
 }
 
-/// The results of `rows`, one after another; those that were done before come from their files.
+/// The results of `rows`, one after another. Those of rows that were finished before come from their files.
 fn train(
     common: &Common,
     (texts, read): (Texts, ReadTexts),
@@ -214,7 +214,7 @@ fn table3_picture(rows: &[Row], results: &[RowResult]) -> Estimates {
     }
 }
 
-/// BLEU by length of the source, for either kind of positions.
+/// BLEU by the length of the source, for each kind of positions.
 fn extrapolation_picture(results: &[RowResult]) -> Estimates {
     let parts = results.iter().map(|result| result.measures.len()).max().unwrap_or(0);
     let row = |part: usize| {

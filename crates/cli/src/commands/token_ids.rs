@@ -1,13 +1,13 @@
-//! Text that is ids already: numbers separated by spaces.
+//! Text that consists of token ids: numbers separated by spaces.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
-/// The ids on line `number` (from 1) of `file`, all below `vocab`.
+/// Parses the ids on line `number` (from 1) of `file`.
 ///
 /// # Errors
-/// If a word is no id.
+/// If a word is not an id, or is not below `vocab`.
 pub fn line_to_ids(file: &Path, number: u64, line: &str, vocab: usize) -> Result<Vec<u32>> {
     let place = format!("{}:{number}", file.display());
     let parse = |word: &str| match word.parse() {
@@ -16,13 +16,13 @@ pub fn line_to_ids(file: &Path, number: u64, line: &str, vocab: usize) -> Result
             "{place}: the id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
         ),
         Err(_) => {
-            bail!("{place}: {word:?} is no token id; give whole numbers separated by spaces")
+            bail!("{place}: {word:?} is not a token id; give whole numbers separated by spaces")
         }
     };
     line.split_whitespace().map(parse).collect()
 }
 
-/// Ids separated by spaces.
+/// `ids` as text, separated by spaces.
 pub fn ids_to_line(ids: &[u32]) -> String {
     ids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }

@@ -8,11 +8,11 @@ use crate::output::print;
 /// Arguments of `worker`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which devices to offer, all of one kind: cuda:all
+    /// The devices to offer, all of one kind, for example cuda:all
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// Where to listen; port 0 takes a free one. Traffic is not encrypted: listen to a network you trust, or to
-    /// this machine alone and reach it by `ssh -L`
+    /// Address to listen on; port 0 chooses a free port. The traffic is not encrypted: listen on a network that you
+    /// trust, or only on this machine and connect to it through `ssh -L`
     #[arg(long, default_value = "127.0.0.1:3000", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
 }

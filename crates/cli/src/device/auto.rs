@@ -1,4 +1,4 @@
-//! `--device auto`: the fastest device that computes what the CPU computes.
+//! `--device auto`: the fastest device whose results agree with those of the CPU.
 
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -11,8 +11,8 @@ use super::backend::{Backend, Found};
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::say;
 
-/// Of the GPUs that pass a self-test and the CPU the one whose matrix products are fastest. Software
-/// adapters are not asked. Where there is only the CPU, nothing is tested.
+/// The device with the fastest matrix products: the CPU or one of the GPUs that pass a self-test. Graphics drivers that
+/// compute on the CPU are not considered. If there is only the CPU, nothing is tested.
 pub fn choose() -> Result<Device> {
     let cpu = Device::flex();
     if !cfg!(feature = "gpu") || !has_gpu() {
@@ -39,7 +39,7 @@ pub fn choose() -> Result<Device> {
     gpu.open()
 }
 
-/// Whether the system shows a GPU at all: to look for one through every driver costs half a second.
+/// Whether the system shows a GPU at all. Asking every driver for one would take half a second.
 fn has_gpu() -> bool {
     let nodes = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd"];
     !cfg!(target_os = "linux") || nodes.into_iter().any(|node| std::path::Path::new(node).exists())
@@ -51,7 +51,7 @@ fn gpus_of(backend: Backend) -> Vec<Found> {
     found.into_iter().filter(|found| !found.is_software).collect()
 }
 
-/// The verdict on `gpu`, of now or of an earlier start of this program; a failure is reported.
+/// The result of the self-test of `gpu`, from now or from an earlier start of this program. A failure is reported.
 fn tested(gpu: &Found) -> Option<Verdict> {
     let memo = memo(gpu);
     let known = memo.as_ref().and_then(|path| std::fs::read(path).ok());
@@ -75,7 +75,8 @@ fn tested(gpu: &Found) -> Option<Verdict> {
     }
 }
 
-/// Where the verdict on `gpu` is noted: a name of this very program, the part and its driver.
+/// The file that holds the result of the self-test of `gpu`. Its name depends on this build of the program, the device
+/// and its driver.
 fn memo(gpu: &Found) -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?.metadata().ok()?;
     let built = exe.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();

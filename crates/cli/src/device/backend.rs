@@ -7,14 +7,14 @@ use super::DeviceName;
 use super::guard::{note_foreign, quietly};
 use super::remote::RemoteName;
 
-/// Parts of Burn that compute, each with its own kind of device.
+/// A part of Burn that computes on its own kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// The CPU, by Burn's flex backend: in every build.
+    /// The CPU with Burn's flex backend, which is in every build.
     Cpu,
-    /// The CPU, by Burn's older ndarray backend.
+    /// The CPU with Burn's older ndarray backend.
     NdArray,
-    /// Any GPU, through wgpu: Vulkan, DirectX 12, Metal or OpenGL.
+    /// Any GPU through wgpu: Vulkan, DirectX 12, Metal or OpenGL.
     Wgpu,
     /// GPUs through Vulkan, with SPIR-V.
     Vulkan,
@@ -29,21 +29,21 @@ pub enum Backend {
 /// A device that this build and this machine have.
 #[derive(Debug)]
 pub struct Found {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: DeviceName,
-    /// The part, as its driver or system calls it.
+    /// The name that the driver or the system gives the device.
     pub part: String,
     /// The driver.
     pub driver: Option<String>,
-    /// Memory in bytes, where something tells.
+    /// The memory in bytes, if it is known.
     pub memory: Option<u64>,
-    /// Whether a graphics driver computes on the CPU.
+    /// Whether this is a graphics driver that computes on the CPU.
     pub is_software: bool,
     pub(super) device: Device,
 }
 
 impl Found {
-    /// A device that is served elsewhere.
+    /// A device of a worker.
     pub fn remote(name: RemoteName, device: Device) -> Self {
         Self {
             part: format!("served at {}", name.server()),
@@ -55,15 +55,15 @@ impl Found {
         }
     }
 
-    /// The device as it is.
+    /// The device, without a test.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The device, after it has added two numbers.
+    /// The device, after it has added two numbers as a test.
     ///
     /// # Errors
-    /// If it does not come up.
+    /// If the device does not work.
     pub fn open(self) -> Result<Device> {
         if !matches!(self.name, DeviceName::Of(Backend::Cpu | Backend::NdArray, _)) {
             note_foreign();
@@ -77,11 +77,11 @@ impl Found {
 }
 
 impl Backend {
-    /// In the order in which `devices` lists them.
+    /// All backends, in the order in which `devices` lists them.
     pub const ALL: [Self; 7] =
         [Self::Cpu, Self::NdArray, Self::Wgpu, Self::Vulkan, Self::Metal, Self::Cuda, Self::Rocm];
 
-    /// The name on the command line, and of the cargo feature.
+    /// The name of the backend on the command line, which is also the name of its cargo feature.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -94,7 +94,7 @@ impl Backend {
         }
     }
 
-    /// Whether this build has it.
+    /// Whether this build contains the backend.
     pub fn is_built_in(self) -> bool {
         match self {
             Self::Cpu => true,
@@ -107,7 +107,7 @@ impl Backend {
         }
     }
 
-    /// Whether the operating system can have such a device.
+    /// Whether this operating system can have a device of the backend.
     pub fn is_of_this_system(self) -> bool {
         match self {
             Self::Metal => cfg!(target_os = "macos"),
@@ -117,7 +117,7 @@ impl Backend {
         }
     }
 
-    /// What to install where a build with this backend finds no device.
+    /// What to install if a build with this backend finds no device.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::Cpu | Self::NdArray => "",
@@ -135,7 +135,7 @@ impl Backend {
         }
     }
 
-    /// Its devices here, GPUs before software.
+    /// The devices of the backend on this machine, GPUs before software.
     ///
     /// # Errors
     /// If this build lacks the backend, or this machine has no device of it.
@@ -151,7 +151,7 @@ impl Backend {
         Ok(found)
     }
 
-    /// Its devices here; none where the build lacks the backend.
+    /// The devices of the backend on this machine; none if the build lacks the backend.
     pub fn found(self) -> Vec<Found> {
         match self {
             Self::Cpu => vec![cpu(self, Device::flex())],
@@ -172,7 +172,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// The backends of this build, by name.
+/// The names of the backends in this build.
 pub fn built_in() -> String {
     let names = Backend::ALL.into_iter().filter(|backend| backend.is_built_in());
     names.map(Backend::name).collect::<Vec<_>>().join(", ")
@@ -191,14 +191,14 @@ fn cpu(backend: Backend, device: Device) -> Found {
     }
 }
 
-/// Bytes of this machine's memory.
+/// The memory of this machine in bytes.
 fn system_memory() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     system.total_memory()
 }
 
-/// The processor's name, where the system tells.
+/// The name of the processor, if the system reports it.
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -10,7 +10,8 @@ use super::DeviceName;
 use super::backend::{Backend, Found};
 use crate::output::say;
 
-/// Keeps what is tuned and compiled in the user's cache folder; a `cubecl.toml` of the user's has the last word.
+/// Keeps what is tuned and compiled in the user's cache folder. The settings in a `cubecl.toml` of the user take
+/// precedence.
 pub fn keep_tuning() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
     // Its own default is a `target` folder where the program stands.
@@ -20,7 +21,7 @@ pub fn keep_tuning() {
     CubeClRuntimeConfig::try_set(config);
 }
 
-/// Drivers that are asked for OpenGL print an error for each adapter where this variable is missing.
+/// If this variable is missing, drivers that are asked for OpenGL print an error for each adapter.
 pub fn hush_drivers() {
     const VARIABLE: &str = "XDG_RUNTIME_DIR";
     if cfg!(target_os = "linux") && std::env::var_os(VARIABLE).is_none() {
@@ -29,7 +30,7 @@ pub fn hush_drivers() {
     }
 }
 
-/// The devices of `backend` here.
+/// The devices of `backend` on this machine.
 pub fn found(backend: Backend) -> Vec<Found> {
     match backend {
         #[cfg(feature = "wgpu")]
@@ -46,7 +47,7 @@ pub fn found(backend: Backend) -> Vec<Found> {
     }
 }
 
-/// The cards that a runtime of its own vendor lists.
+/// The cards that the runtime of their vendor lists.
 #[cfg_attr(not(any(feature = "cuda", feature = "rocm")), allow(dead_code))] // checked in every GPU build
 fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     let list = || {
@@ -72,7 +73,7 @@ fn cards(backend: Backend, kind: DeviceType) -> Vec<Found> {
     found.collect()
 }
 
-/// Bytes of memory of the card on the PCI bus at `address` (`0000:01:00.0`), where its driver tells.
+/// The memory, in bytes, of the card on the PCI bus at `address` (`0000:01:00.0`), if its driver reports it.
 fn video_memory(address: &str) -> Option<u64> {
     let file = format!("/sys/bus/pci/devices/{}/mem_info_vram_total", address.to_lowercase());
     let amd = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
@@ -86,7 +87,7 @@ fn nvidia_memory(address: &str) -> Option<u64> {
     nvidia_line(&String::from_utf8_lossy(&output.stdout), address)
 }
 
-/// The memory of the card at `address` in lines of `00000000:01:00.0, 24576`, which are MiB.
+/// The memory, in bytes, of the card at `address`, from lines such as `00000000:01:00.0, 24576`, which are in MiB.
 fn nvidia_line(text: &str, address: &str) -> Option<u64> {
     // Its domains have eight digits, those of the system four.
     let line = text.lines().find(|line| {
@@ -107,7 +108,7 @@ mod adapters {
 
     use super::{Backend, DeviceName, Found, video_memory};
 
-    /// Graphics interfaces that Burn tries for `backend`, the best first.
+    /// The graphics interfaces that Burn tries for `backend`, the best first.
     fn interfaces(backend: Backend) -> &'static [wgpu::Backend] {
         use wgpu::Backend::{Dx12, Gl, Metal, Vulkan};
         match (backend, cfg!(target_os = "macos")) {
@@ -144,7 +145,7 @@ mod adapters {
         info.device_type == DeviceType::Cpu
     }
 
-    /// Dedicated GPUs first, software last.
+    /// The order of the adapters: dedicated GPUs first, software last.
     fn rank(kind: DeviceType) -> u8 {
         match kind {
             DeviceType::DiscreteGpu => 0,
@@ -155,7 +156,7 @@ mod adapters {
         }
     }
 
-    /// The adapters with how Burn selects them: by kind, counted within the kind.
+    /// The adapters, each with the way in which Burn selects it: by its kind, and its number within the kind.
     fn numbered(infos: Vec<AdapterInfo>) -> Vec<(DeviceKind, AdapterInfo)> {
         let mut counts = [0; 5];
         let number = |info: AdapterInfo| {

@@ -1,5 +1,5 @@
-//! Drivers, and servers that go away, make Burn panic: here their panics become errors. Panics on the CPU stay what
-//! they are: mistakes of this program.
+//! Turns Burn's panics into errors. Burn panics if a driver fails or a server disappears. Panics on the CPU stay
+//! panics, because they are bugs of this program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow};
 
-/// Whether something else than the CPU computes, whose failures are not this program's.
+/// Whether another device than the CPU is in use. Its failures are not bugs of this program.
 static IS_FOREIGN: AtomicBool = AtomicBool::new(false);
 
-/// To be called when a device other than the CPU is opened.
+/// Must be called when a device other than the CPU is opened.
 pub fn note_foreign() {
     IS_FOREIGN.store(true, Ordering::Relaxed);
 }
@@ -19,10 +19,10 @@ fn is_foreign() -> bool {
     IS_FOREIGN.load(Ordering::Relaxed)
 }
 
-/// Runs `work`; if a device other than the CPU is opened in it and fails, that is an error with `advice`.
+/// Runs `work`. If it opens a device other than the CPU and the device fails, the result is an error with `advice`.
 ///
 /// # Errors
-/// Those of `work`, and a device's failure.
+/// Those of `work`, and the failure of a device.
 pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let earlier = Arc::new(take_hook());
     let print = Arc::clone(&earlier);
@@ -42,7 +42,7 @@ pub fn guarded<T>(advice: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Runs `work` with its panics as errors and without their messages on the terminal.
+/// Runs `work`, returns its panics as errors and keeps their messages from the terminal.
 pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = take_hook();
     set_hook(Box::new(|_| ()));
@@ -51,7 +51,7 @@ pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String>
     result.unwrap_or_else(|panic| Err(cause(&*panic)))
 }
 
-/// The first line of what a panic says.
+/// The first line of the message of a panic.
 fn cause(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");

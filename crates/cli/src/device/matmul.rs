@@ -1,4 +1,4 @@
-//! How fast a device multiplies matrices: what everything else it does is measured against.
+//! How fast a device multiplies matrices, with which everything else that it does is compared.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use burnformer_core::Precision;
 
 /// How long a product is repeated.
 const TIMED: Duration = Duration::from_millis(300);
-/// Products of the next size are tried while one takes less.
+/// Products of the next size are tried while one product takes less than this.
 const SHORT: f64 = 0.01;
-/// Rows and columns of the smallest and of the largest product.
+/// The numbers of rows and columns of the smallest and of the largest product.
 const SIZES: [usize; 2] = [1024, 8192];
 
-/// Billions of operations a second in products of square matrices, at the best of the sizes 1,024, 2,048, 4,096 and
-/// 8,192, as far as a device multiplies them in milliseconds.
+/// The speed of products of square matrices in billions of operations per second (GFLOP/s): the best of the sizes
+/// 1,024, 2,048, 4,096 and 8,192, as far as the device multiplies them within milliseconds.
 pub fn best_rate(device: &Device, precision: Precision) -> f64 {
     let (mut size, mut best) = (SIZES[0], 0.0_f64);
     loop {
@@ -27,8 +27,8 @@ pub fn best_rate(device: &Device, precision: Precision) -> f64 {
     }
 }
 
-/// Billions of operations a second in products of `size` × `size` matrices; after a first product, which compiles
-/// and tunes.
+/// The speed of products of `size` × `size` matrices in billions of operations per second (GFLOP/s), after a first
+/// product, which compiles and tunes.
 pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     let device = device.clone().inner();
     // Products of products keep the magnitude of their factors.
@@ -54,7 +54,7 @@ pub fn rate(device: &Device, precision: Precision, size: usize) -> f64 {
     operations(size) * f64::from(products) / start.elapsed().as_secs_f64() / 1e9
 }
 
-/// A multiplication and an addition for each element of each row and column.
+/// The number of operations of a product: one multiplication and one addition for each element of each row and column.
 fn operations(size: usize) -> f64 {
     2.0 * (size as f64).powi(3)
 }

@@ -1,5 +1,5 @@
-//! Where to compute: the devices by name, what this build and this machine have of them, and whether they
-//! compute what they should.
+//! Where to compute: the names of devices, which of them this build and this machine have, and whether they compute
+//! correctly.
 
 mod auto;
 mod backend;
@@ -18,8 +18,8 @@ pub use name::{DeviceName, DeviceNames};
 pub use remote::{TOKEN_VARIABLE, is_built_in as remote_is_built_in, serve};
 pub use self_test::{Verdict, in_child, in_process};
 
-/// Prepares GPU runtimes: what they tune is kept in the user's cache. To be called before any device is touched
-/// and any thread is started.
+/// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called before any device is
+/// used and any thread is started.
 pub fn prepare() {
     #[cfg(feature = "gpu")]
     {

@@ -8,16 +8,16 @@ use super::auto;
 use super::backend::{Backend, Found};
 use super::remote::{self, RemoteName};
 
-/// What a remote device's name begins with.
+/// The beginning of the name of a remote device.
 const REMOTE: &str = "remote:";
 
-/// One device as named on the command line: `auto`, a backend and which of its devices, or a server's.
+/// The name of one device on the command line: `auto`, a backend with the number of a device, or a device of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceName {
-    /// The fastest that this build and this machine have.
+    /// The fastest device that this build and this machine have.
     #[default]
     Auto,
-    /// Device number `index` of a backend.
+    /// The device with number `index` of a backend.
     Of(Backend, usize),
     /// A device of another process or machine.
     Remote(RemoteName),
@@ -27,7 +27,7 @@ impl DeviceName {
     /// The device itself, ready to compute.
     ///
     /// # Errors
-    /// If this build or this machine has no such device; the message says what to do.
+    /// If this build or this machine has no such device. The message says what to do.
     pub fn open(&self) -> Result<Device> {
         match self {
             Self::Auto => auto::choose(),
@@ -36,7 +36,7 @@ impl DeviceName {
         }
     }
 
-    /// What PyTorch calls this device, where it has it; its default elsewhere.
+    /// PyTorch's name for this device if it has it, otherwise PyTorch's default device.
     pub fn in_torch(&self) -> String {
         match self {
             Self::Of(Backend::Metal, _) => "mps".into(),
@@ -48,7 +48,7 @@ impl DeviceName {
     }
 }
 
-/// Device `index` of `backend`.
+/// The device with number `index` of `backend`.
 fn find(backend: Backend, index: usize) -> Result<Found> {
     let mut found = backend.devices()?;
     let count = found.len();
@@ -65,7 +65,7 @@ fn all_open(found: Vec<Found>) -> Result<Vec<Device>> {
     found.into_iter().map(Found::open).collect()
 }
 
-/// The devices of the server that `name` names.
+/// All devices of the server that `name` names.
 fn served(name: &RemoteName) -> Result<Vec<Found>> {
     let devices = name.all()?;
     Ok(devices.into_iter().map(|(name, device)| Found::remote(name, device)).collect())
@@ -92,12 +92,12 @@ impl FromStr for DeviceName {
             return Ok(Self::Remote(server.parse()?));
         }
         let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
-        let wrong = || format!("`{index}` in `{text}` is no device number, such as 0");
+        let wrong = || format!("`{index}` in `{text}` is not a device number, such as 0");
         Ok(Self::Of(backend.parse()?, index.parse().map_err(|_| wrong())?))
     }
 }
 
-/// Several devices: names between commas, and `BACKEND:all`.
+/// The names of several devices, separated by commas; `BACKEND:all` names every device of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceNames(Vec<Several>);
 
@@ -110,10 +110,10 @@ enum Several {
 }
 
 impl DeviceNames {
-    /// The devices, in the order named; at least one.
+    /// The devices in the given order; at least one.
     ///
     /// # Errors
-    /// As [`DeviceName::open`].
+    /// Those of [`DeviceName::open`].
     pub fn open(&self) -> Result<Vec<Device>> {
         let mut devices = Vec::new();
         for name in &self.0 {
@@ -126,7 +126,7 @@ impl DeviceNames {
         Ok(devices)
     }
 
-    /// The devices that are served elsewhere.
+    /// The devices on servers.
     ///
     /// # Errors
     /// If a server does not answer.
@@ -144,7 +144,7 @@ impl DeviceNames {
         Ok(found)
     }
 
-    /// Whether `backend` is among them, or may be.
+    /// Whether `backend` is one of the named backends, or may be chosen by `auto`.
     pub fn names(&self, backend: Backend) -> bool {
         self.0.iter().any(|name| match name {
             Several::One(DeviceName::Auto) => true,
@@ -153,7 +153,7 @@ impl DeviceNames {
         })
     }
 
-    /// Whether a backend is asked for by name.
+    /// Whether a backend is named.
     pub fn are_explicit(&self) -> bool {
         !self.0.contains(&Several::One(DeviceName::Auto))
     }
@@ -182,7 +182,7 @@ impl FromStr for Backend {
         let known = Self::ALL.into_iter().find(|backend| backend.name() == text);
         let names = || Self::ALL.map(Backend::name).join(", ");
         known.ok_or_else(|| {
-            anyhow!("`{text}` is no device; there are auto, {} (the first), NAME:INDEX, or remote:HOST:PORT", names())
+            anyhow!("`{text}` is not a device; there are auto, {} (the first), NAME:INDEX, or remote:HOST:PORT", names())
                 .to_string()
         })
     }

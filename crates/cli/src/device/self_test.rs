@@ -1,4 +1,4 @@
-//! Whether a device computes what the CPU computes, and how fast.
+//! Tests whether a device gives the results of the CPU, and how fast it is.
 
 use std::process::{Command, Stdio};
 
@@ -10,23 +10,23 @@ use super::DeviceName;
 use super::guard::quietly;
 use super::matmul;
 
-/// Largest difference from the CPU, relative to the value where that is above one.
+/// The largest difference from the CPU that passes, relative to the value if that is above one.
 const TOLERANCE: f64 = 1e-3;
-/// Rows and columns of the product that is timed.
+/// The number of rows and columns of the product that is timed.
 const SIZE: usize = 1024;
-/// What a self-test found.
+/// The result of a self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Largest difference of loss and gradients from the CPU's.
+    /// The largest difference of the loss and the gradients from those of the CPU.
     pub difference: f64,
-    /// Billions of operations a second in products of 1,024 × 1,024 float32 matrices.
+    /// The speed of products of 1,024 × 1,024 float32 matrices, in billions of operations per second (GFLOP/s).
     pub gflops: f64,
 }
 
-/// Trains one step of a small Transformer on `device` and on the CPU and compares loss and gradients.
+/// Trains one step of a small Transformer on `device` and on the CPU, and compares loss and gradients.
 ///
 /// # Errors
-/// What went wrong, also where the device panics.
+/// What went wrong, also if the device panics.
 pub fn in_process(device: &Device) -> Result<Verdict, String> {
     quietly(|| {
         let expected = loss_and_gradients(&Device::flex());
@@ -44,7 +44,7 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
     })
 }
 
-/// [`in_process`] of the device `name` in a process of its own, which a driver may crash.
+/// Runs the self-test of the device `name` in a process of its own, because a driver may crash the process.
 ///
 /// # Errors
 /// What went wrong.
@@ -59,20 +59,20 @@ pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     report.test.ok_or("it was not tested")?
 }
 
-/// The part of `devices --json` that a parent reads.
+/// The part of the output of `devices --json` that the parent process reads.
 #[derive(Deserialize)]
 struct Report {
     test: Option<Result<Verdict, String>>,
 }
 
-/// Whether `device` answers at all.
+/// Whether `device` computes anything at all.
 pub fn adds(device: &Device) -> Result<(), String> {
     let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
     let sum: Vec<f32> = sum.iter().collect();
     if sum == [2.0, 2.0] { Ok(()) } else { Err(format!("it says that 1 + 1 = {sum:?}")) }
 }
 
-/// Loss, then the gradients of every parameter, of one batch with padding through a small Transformer.
+/// The loss and then the gradients of every parameter, of one batch with padding in a small Transformer.
 fn loss_and_gradients(device: &Device) -> Vec<f32> {
     let device = device.clone().autodiff();
     let config =
@@ -95,7 +95,7 @@ fn ids<const L: usize>(rows: [[i32; L]; 2], device: &Device) -> Tensor<2, Int> {
     Tensor::from_data(TensorData::new(rows.concat(), [2, L]), device)
 }
 
-/// The larger of two numbers; not a number if one is none.
+/// The larger of two numbers; NaN if one of them is NaN.
 fn nan_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }

@@ -22,7 +22,7 @@ pub enum ModelDirError {
     },
     /// The folder has no manifest: it is not a model directory, or writing it was interrupted.
     #[error(
-        "{}: holds no manifest.json, so it is no finished model directory; \
+        "{}: holds no manifest.json, so it is not a finished model directory; \
          a run's are its best/, last/ and average/", dir.display()
     )]
     NoManifest {

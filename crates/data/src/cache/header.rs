@@ -101,7 +101,7 @@ impl Header {
         let width = match width {
             2 => Width::Two,
             4 => Width::Four,
-            other => return Err(format!("{other} bytes a token")),
+            other => return Err(format!("{other} bytes per token")),
         };
         let header = Self { width, pairs, tokens, report_bytes, key: found, body_hash };
         let possible = header.sizes().is_some() && report_bytes <= LARGEST_REPORT;

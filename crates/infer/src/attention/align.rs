@@ -1,16 +1,17 @@
 use super::weights::{Attention, HeadWeights, Piece};
 
-/// Which cross-attention words are aligned by.
+/// The cross-attention by which words are aligned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlignmentOptions {
-    /// The decoder layer, from 0; by default the last, which followed words best in the models of two and
-    /// three layers measured in `docs/results.md` (in deeper ones the last but one may: Garg et al., 2019).
+    /// The decoder layer, counted from 0. `None` is the last layer, which aligned words best in the models with two and
+    /// three layers that were measured in `docs/results.md`. In deeper models the last but one may be better (Garg et
+    /// al., 2019).
     pub layer: Option<usize>,
-    /// The head, from 0; by default the mean of all.
+    /// The head, counted from 0. `None` is the mean of all heads.
     pub head: Option<usize>,
 }
 
-/// A source word and the target word that attends to it, both counted from 0.
+/// A target word and the source word to which it attends, both counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link {
     /// Index of the source word.
@@ -21,10 +22,10 @@ pub struct Link {
 
 /// Links each target word to the source word that it attends to most, in the order of the target.
 ///
-/// Words are separated by white space. The weight of a source word for a target word is the sum over the
-/// source word's pieces of the mean over the target word's pieces, taken at the positions where the
-/// decoder *predicts* those pieces. `</s>` is no word and gets no link; of equal weights the earlier
-/// source word wins. A model without cross-attention, an empty source or an empty target gives no links.
+/// Words are separated by white space. The weight of a source word for a target word is the sum over the tokens of the
+/// source word of the mean over the tokens of the target word, taken at the positions where the decoder *predicts*
+/// those tokens. `</s>` is not a word and gets no link. Of equal weights, the earlier source word is chosen. A model
+/// without cross-attention, an empty source or an empty target gives no links.
 ///
 /// # Panics
 /// If the layer or the head of `options` does not exist.
@@ -44,7 +45,8 @@ pub fn word_alignment(attention: &Attention, options: AlignmentOptions) -> Vec<L
     words.into_iter().enumerate().filter_map(link).collect()
 }
 
-/// `[target words][source words]`: means over a target word's pieces of sums over a source word's.
+/// The weights `[target words][source words]`: means over the tokens of a target word of sums over those of a source
+/// word.
 fn word_weights(weights: &HeadWeights, queries: &[Piece], keys: &[Piece]) -> Vec<Vec<f64>> {
     let mut sums = vec![vec![0.0; word_count(keys)]; word_count(queries)];
     let mut sizes = vec![0usize; sums.len()];
@@ -67,7 +69,7 @@ fn word_count(pieces: &[Piece]) -> usize {
     pieces.iter().filter_map(|piece| piece.word).max().map_or(0, |last| last + 1)
 }
 
-/// The first of the largest weights.
+/// The index of the first of the largest weights.
 fn strongest(row: &[f64]) -> Option<usize> {
     let best = |best: Option<usize>, place: usize| match best {
         Some(so_far) if row[so_far] >= row[place] => Some(so_far),
@@ -76,7 +78,7 @@ fn strongest(row: &[f64]) -> Option<usize> {
     (0..row.len()).fold(None, best)
 }
 
-/// Links in the format of the Pharaoh decoder, `source-target` separated by spaces: `0-0 2-1`.
+/// Formats links as the Pharaoh decoder does, `source-target` separated by spaces: `0-0 2-1`.
 pub fn pharaoh(links: &[Link]) -> String {
     let links = links.iter().map(|link| format!("{}-{}", link.source, link.target));
     links.collect::<Vec<_>>().join(" ")

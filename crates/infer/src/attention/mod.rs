@@ -1,4 +1,4 @@
-//! Attention weights as plain numbers, beside the pieces of text at their rows and columns.
+//! Attention weights as plain numbers, with the tokens of their rows and columns.
 
 mod align;
 mod weights;

@@ -1,24 +1,24 @@
 use burnformer_data::Tokenizer;
 
-/// The weights of one attention head: each query's row over the keys sums to 1, or to 0 where the
-/// query may see no key.
+/// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if the query sees no
+/// key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadWeights {
-    /// Rows: the positions that attend.
+    /// The number of rows: the positions that attend.
     pub queries: usize,
-    /// Columns: the positions attended to.
+    /// The number of columns: the positions attended to.
     pub keys: usize,
-    /// Weights `[queries, keys]`, row by row.
+    /// The weights, `[queries, keys]` in row-major order.
     pub values: Vec<f32>,
 }
 
 impl HeadWeights {
-    /// The weights of `query` over the keys.
+    /// The weights of the query `query` over the keys.
     pub fn row(&self, query: usize) -> &[f32] {
         &self.values[query * self.keys..(query + 1) * self.keys]
     }
 
-    /// The mean of `heads`, which must be of one size.
+    /// The mean of `heads`, which must have equal sizes.
     ///
     /// # Panics
     /// If there are none or their sizes differ.
@@ -36,14 +36,14 @@ impl HeadWeights {
 
 /// The weights of every layer and head for one sentence pair: `[layer][head]`.
 ///
-/// A kind of attention that an architecture does not have is empty.
+/// A kind of attention that the architecture does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttentionWeights {
-    /// Source positions attending to the source.
+    /// Self-attention of the encoder: source positions to source positions.
     pub encoder_self: Vec<Vec<HeadWeights>>,
-    /// Target positions attending to the target before them.
+    /// Self-attention of the decoder: target positions to the earlier target positions and themselves.
     pub decoder_self: Vec<Vec<HeadWeights>>,
-    /// Target positions attending to the source.
+    /// Cross-attention: target positions to source positions.
     pub cross: Vec<Vec<HeadWeights>>,
 }
 
@@ -52,24 +52,24 @@ pub struct AttentionWeights {
 pub struct Piece {
     /// Its spelling in the vocabulary: `▁house`, `</s>`.
     pub text: String,
-    /// The word it belongs to, counted from 0 and separated by white space; `None` for `<s>` and `</s>`.
+    /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>` and `</s>`.
     pub word: Option<usize>,
 }
 
 /// A sentence pair in the model's tokens, and the attention weights of every layer and head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// The encoder's positions, `</s>` last.
+    /// The positions of the encoder; the last is `</s>`.
     pub source: Vec<Piece>,
-    /// What the decoder reads, `<s>` first.
+    /// What the decoder reads; the first token is `<s>`.
     pub target_input: Vec<Piece>,
-    /// What the decoder predicts at the same positions, `</s>` last.
+    /// What the decoder predicts at the same positions; the last token is `</s>`.
     pub target_output: Vec<Piece>,
-    /// The weights.
+    /// The weights of every layer and head.
     pub weights: AttentionWeights,
 }
 
-/// The pieces of `ids`, each with its word unless it is `special`.
+/// The tokens of `ids`, each with the index of its word unless it is `special`.
 pub(crate) fn pieces(tokenizer: &Tokenizer, ids: &[u32], special: &[u32]) -> Vec<Piece> {
     let text = |id| tokenizer.token(id).unwrap_or_else(|| format!("#{id}"));
     let words = tokenizer.words_of(ids);

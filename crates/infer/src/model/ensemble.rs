@@ -74,7 +74,7 @@ impl StepModel for Ensemble {
     }
 }
 
-/// ln of the mean of e^x, for log-probabilities that underflow as probabilities.
+/// The logarithm of the mean of e^x, for log-probabilities whose exponentials would underflow to zero.
 fn log_mean_exp(values: impl ExactSizeIterator<Item = f64> + Clone) -> f32 {
     let count = values.len() as f64;
     let top = values.clone().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! What search needs of a model, and the models that give it.
+//! The trait that search needs of a model, and the models that implement it.
 
 mod ensemble;
 mod neural;

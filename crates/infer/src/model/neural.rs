@@ -7,11 +7,11 @@ use burnformer_models::{Model, ModelCache, ModelConfig};
 use super::step::{Decoding, SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
 
-/// Target positions that are projected to the vocabulary at once in forced scoring. It bounds memory:
-/// 37,000 float32 logits for each of 512 positions are 76 MB.
+/// The number of target positions that are projected to the vocabulary at once in forced scoring, which bounds the
+/// memory: 37,000 float32 logits for each of 512 positions take 76 MB.
 const PROJECTED_POSITIONS: usize = 512;
 
-/// A [`Model`] of either architecture as a [`StepModel`].
+/// A [`Model`] of any architecture as a [`StepModel`].
 #[derive(Debug)]
 pub struct NeuralModel {
     config: ModelConfig,
@@ -25,8 +25,8 @@ impl NeuralModel {
         Self::with_compute(config, model, device, ComputeType::Float32)
     }
 
-    /// Does what [`new`](Self::new) does, and multiplies in `compute` where `device` has products for it (for 8-bit integers:
-    /// the CPU), elsewhere in float32.
+    /// Wraps `model`, built from `config` on `device`, and multiplies in `compute` if `device` has products of that
+    /// type (for 8-bit integers: the CPU), otherwise in float32.
     pub fn with_compute(
         config: impl Into<ModelConfig>,
         model: impl Into<Model>,
@@ -43,7 +43,7 @@ impl NeuralModel {
         &self.config
     }
 
-    /// `rows` padded to the longest, `[rows, longest]`, each behind `lead` if there is one.
+    /// `rows` padded to the longest, `[rows, longest]`. Each row begins with `lead` if it is given.
     fn pad(&self, rows: &[&[u32]], lead: Option<u32>) -> Tensor<2, Int> {
         let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
         let len = longest + usize::from(lead.is_some());
@@ -56,7 +56,8 @@ impl NeuralModel {
         Tensor::from_data(TensorData::new(ids, [rows.len(), len]), &self.device)
     }
 
-    /// Log-probabilities of `outputs` (`[positions]`) after `states` (`[positions, d_model]`).
+    /// The log-probabilities of the tokens `outputs` (`[positions]`), given the decoder's `states`
+    /// (`[positions, d_model]`).
     fn pick(&self, states: Tensor<2>, outputs: Tensor<1, Int>) -> Vec<f32> {
         let [positions, d_model] = states.dims();
         let mut picked = Vec::with_capacity(positions);
@@ -99,7 +100,7 @@ impl StepModel for NeuralModel {
         Box::new(NeuralDecoding { model: self, cache })
     }
 
-    /// One pass over all positions (teacher forcing) instead of a step for each.
+    /// Scores all positions in one pass (teacher forcing), instead of one step per token.
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
         let inputs = self.pad(&inputs, Some(self.config.bos()));
@@ -124,7 +125,7 @@ impl StepModel for NeuralModel {
     }
 }
 
-/// The heads of one sentence's weights, `[1, heads, queries, keys]`.
+/// The heads of the weights of one sentence, `[1, heads, queries, keys]`.
 fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
     let [_, heads, queries, keys] = weights.dims();
     let values = read(weights.reshape([heads, queries * keys]));

@@ -1,32 +1,32 @@
-//! What search asks of a model.
+//! The traits that search needs of a model.
 
 use burnformer_kernels::log_sum_exp;
 
 use crate::attention::AttentionWeights;
 
-/// The ids that structure a sentence.
+/// The ids of the tokens that mark the beginning and the end of a sentence, and padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecialIds {
-    /// Fills the short rows of a batch.
+    /// Padding, which fills the short rows of a batch.
     pub pad: u32,
-    /// The decoder's first input.
+    /// The first input of the decoder, `<s>`.
     pub bos: u32,
-    /// Closes every source and every target.
+    /// The end of every source and every target, `</s>`.
     pub eos: u32,
 }
 
 /// A model that predicts a target one token at a time.
 ///
-/// Search, sampling and ensembles are written against this trait alone: any architecture that can
-/// encode a source and continue several hypotheses for it can be decoded by this crate.
+/// Search, sampling and ensembles use this trait alone. This crate can decode with any architecture that can encode a
+/// source and continue several hypotheses for it.
 pub trait StepModel: Send + Sync {
-    /// Tokens in the source vocabulary.
+    /// The number of tokens in the source vocabulary.
     fn source_vocab(&self) -> usize;
 
-    /// Tokens in the target vocabulary.
+    /// The number of tokens in the target vocabulary.
     fn target_vocab(&self) -> usize;
 
-    /// The ids of padding, start and end.
+    /// The ids of padding, `<s>` and `</s>`.
     fn special(&self) -> SpecialIds;
 
     /// The longest sequence that either side accepts, in tokens with `</s>`; `None` if there is no limit.
@@ -34,17 +34,17 @@ pub trait StepModel: Send + Sync {
         None
     }
 
-    /// How many parts of a batch are best decoded at once, each on a thread of its own: the number of
-    /// processors where they compute, 1 where another device does.
+    /// Into how many parts a batch is best divided, each of which is decoded by a thread of its own: the number of
+    /// processor cores if they compute, 1 if another device does.
     fn parallelism(&self) -> usize {
         1
     }
 
-    /// Encodes `sources` (ids, each closed by `</s>`, none empty) and begins a target for each, with one
-    /// row per sentence.
+    /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each, with one row per
+    /// sentence.
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_>;
 
-    /// Natural log-probabilities of the tokens of given targets (ids, each closed by `</s>`).
+    /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
     ///
     /// # Shapes
     /// - `sources`, `targets`: `[sentences][tokens]` → `[sentences][target tokens]`
@@ -71,18 +71,18 @@ pub trait StepModel: Send + Sync {
         scored
     }
 
-    /// The attention weights of every layer and head for `source` and `target` (ids, each closed by
-    /// `</s>`); `None` if the model has none, or several of each as an ensemble has.
+    /// The attention weights of every layer and head for `source` and `target` (ids, each ending with `</s>`). `None`
+    /// if the model has none, or if it has several sets of weights, as an ensemble has.
     fn attention(&self, _source: &[u32], _target: &[u32]) -> Option<AttentionWeights> {
         None
     }
 }
 
-/// A batch of hypotheses that are being decoded. The rows of a sentence follow each other, and every
-/// sentence has equally many.
+/// A batch of hypotheses that are being decoded. The rows of one sentence are adjacent, and every sentence has the same
+/// number of rows.
 pub trait Decoding {
-    /// Appends to each row its token of `tokens` and returns the logits that follow: numbers whose softmax
-    /// is the distribution of the next token.
+    /// Appends to each row its token of `tokens`. Returns the logits of the next token: numbers whose softmax is its
+    /// distribution.
     ///
     /// # Shapes
     /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row
@@ -90,7 +90,7 @@ pub trait Decoding {
 
     /// Replaces the rows by copies of the old rows `rows` (`[new_rows]`; a row may be repeated or left out).
     ///
-    /// `sentences` are the sentences of the old batch that stay, in ascending order, to which these rows
-    /// belong; `None` if all stay.
+    /// `sentences` are the sentences of the old batch that stay and to which the new rows belong, in ascending order;
+    /// `None` if all stay.
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>);
 }

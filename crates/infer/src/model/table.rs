@@ -1,10 +1,10 @@
-//! A model without tensors, to test search against what can be computed by hand.
+//! A model without tensors, for tests that compare a search with results computed in another way.
 
 use burnformer_core::RandomKey;
 
 use super::step::{Decoding, SpecialIds, StepModel};
 
-/// Logits are random numbers that depend on the source and on all tokens so far.
+/// A model whose logits are random numbers, which depend on the source and on all tokens so far.
 pub(crate) struct TableModel {
     pub vocab: usize,
     pub seed: u64,
@@ -16,14 +16,14 @@ impl TableModel {
         Self { vocab, seed, positions: None }
     }
 
-    /// Logits after `tokens` (without `<s>`).
+    /// The logits after `tokens` (without `<s>`).
     pub fn logits(&self, source: &[u32], tokens: &[u32]) -> Vec<f32> {
         let ids = source.iter().chain([&u32::MAX]).chain(tokens);
         let key = ids.fold(RandomKey::new(self.seed), |key, &id| key.fold(u64::from(id)));
         key.uniform(self.vocab).into_iter().map(|x| 4.0 * x).collect()
     }
 
-    /// ln P of each token of `target`.
+    /// The log-probability of each token of `target`.
     pub fn log_probs(&self, source: &[u32], target: &[u32]) -> Vec<f64> {
         let log_prob = |(place, &id): (usize, &u32)| {
             let logits = self.logits(source, &target[..place]);
@@ -62,7 +62,7 @@ impl StepModel for TableModel {
 struct TableDecoding<'a> {
     model: &'a TableModel,
     sources: Vec<Vec<u32>>,
-    /// Tokens so far, with `<s>`.
+    /// The tokens so far, with `<s>`.
     rows: Vec<Vec<u32>>,
 }
 
@@ -83,7 +83,7 @@ impl Decoding for TableDecoding<'_> {
         let all: Vec<usize> = (0..self.sources.len()).collect();
         let sentences = sentences.unwrap_or(&all);
         let width = rows.len() / sentences.len();
-        assert_eq!(rows.len(), width * sentences.len(), "the same number of rows a sentence");
+        assert_eq!(rows.len(), width * sentences.len(), "the same number of rows per sentence");
         for (&sentence, rows) in sentences.iter().zip(rows.chunks(width)) {
             assert!(
                 rows.iter().all(|&row| row / old_width == sentence),

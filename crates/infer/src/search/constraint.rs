@@ -4,7 +4,7 @@ use crate::settings::SearchSettings;
 
 /// Sets the logits of tokens that may not follow `tokens` to −∞.
 ///
-/// The others keep their log-probabilities: nothing is normalised anew, as in fairseq.
+/// The other tokens keep their log-probabilities: they are not normalised again, as in fairseq.
 pub(crate) fn constrain(
     logits: &mut [f32],
     tokens: &[u32],
@@ -21,7 +21,7 @@ pub(crate) fn constrain(
     repeats(tokens, settings.no_repeat_ngram).for_each(ban);
 }
 
-/// Tokens that would complete an n-gram for the second time.
+/// The tokens that would complete an n-gram for the second time.
 fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
     let seen = if n == 0 || tokens.len() < n { &[] } else { tokens };
     let context = &tokens[(tokens.len() + 1).saturating_sub(n.max(1)).min(tokens.len())..];
@@ -29,8 +29,8 @@ fn repeats(tokens: &[u32], n: usize) -> impl Iterator<Item = u32> {
     grams.filter(move |gram| gram[..n - 1] == *context).map(move |gram| gram[n - 1])
 }
 
-/// The token that must come at `step`, if the request says: its prefix, and after the prefix of an empty
-/// source `</s>`, as there is nothing left to translate.
+/// The token that the request prescribes for `step`, if any: that of its prefix, and `</s>` after the prefix of an
+/// empty source, because there is nothing left to translate.
 pub(crate) fn forced(request: &Request, step: usize, eos: u32) -> Option<u32> {
     let after_all = request.is_empty(eos) && step == request.prefix.len();
     request.prefix.get(step).copied().or(after_all.then_some(eos))

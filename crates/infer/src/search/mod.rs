@@ -18,14 +18,13 @@ use sentence::Sentence;
 
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
-/// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of a sentence:
-/// first those that the model closed, best first; if they are too few, those that the length limit cut,
-/// best first. It returns fewer only where the constraints allow no more, and never none. Sampling returns
-/// exactly `n_best`, best first, among which some may be equal.
+/// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each sentence: first those
+/// that the model ended, best first; then, if these are too few, those that the length limit cut, best first. It
+/// returns fewer only if the constraints allow no more, and never none. Sampling returns exactly `n_best` hypotheses,
+/// best first, some of which may be equal.
 ///
-/// Sentences of like length are decoded together; which ones changes no result. A source of no tokens but
-/// `</s>` is translated by its prefix alone. Without a prefix that is the empty translation, and the model
-/// is not asked.
+/// Sentences of similar length are decoded together, which changes no result. A source with no tokens but `</s>` is
+/// translated by its prefix alone. Without a prefix that is the empty translation, and the model is not called.
 ///
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
@@ -57,13 +56,13 @@ pub fn search(
     Ok(results)
 }
 
-/// What becomes of an empty source without a prefix: one hypothesis, or the samples asked for.
+/// The result for an empty source without a prefix: one hypothesis, or the requested number of samples.
 fn empty_translations(settings: &SearchSettings) -> Vec<Hypothesis> {
     let count = if settings.sampling.is_some() { settings.n_best } else { 1 };
     vec![Hypothesis::empty(); count]
 }
 
-/// Decodes the sentences at `places` together. Those that are done leave the batch.
+/// Decodes the sentences at `places` together. Finished sentences leave the batch.
 fn search_batch(
     model: &dyn StepModel,
     requests: &[Request],
@@ -99,16 +98,16 @@ fn search_batch(
     }
 }
 
-/// Which row of the model continues which, and with which token.
+/// Which row of the model each row continues, and with which token.
 struct Plan {
-    /// Sentences in the model's batch before the next step.
+    /// The sentences in the model's batch before the next step.
     sentences: usize,
-    /// Rows per sentence.
+    /// The number of rows per sentence.
     width: usize,
     rows: Vec<usize>,
     kept: Vec<usize>,
     tokens: Vec<u32>,
-    /// Rows before the next step.
+    /// The number of rows before the next step.
     old_rows: usize,
 }
 
@@ -124,7 +123,7 @@ impl Plan {
         }
     }
 
-    /// Plans the step after `active` have all advanced.
+    /// Plans the step that follows after all `active` sentences have advanced.
     fn next(&mut self, active: &[Sentence]) {
         let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done());
         let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
@@ -142,7 +141,8 @@ impl Plan {
         self.width = width;
     }
 
-    /// What the model must move: nothing (`None`), rows only (`Some(None)`), or the sentences that stay too.
+    /// What the model must reorder: nothing (`None`), only rows (`Some(None)`), or also the sentences, of which some
+    /// stay.
     fn moves(&self) -> Option<Option<&[usize]>> {
         let all = self.kept.len() == self.sentences;
         let same = self.rows.iter().copied().eq(0..self.old_rows);

@@ -1,12 +1,12 @@
-//! Sentences divided among processors: each part of a batch is decoded by one thread from beginning
-//! to end, which costs no waiting inside a step. A part that is alone has all threads for its products.
+//! Divides sentences among processor cores. One thread decodes a part of a batch from beginning to end, so that no
+//! thread waits for another within a step. If there is only one part, its matrix products use all threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::InferError;
 
-/// Divides every batch into up to `threads` parts of near equal size, keeping its order.
+/// Divides every batch into at most `threads` parts of nearly equal size, in its order.
 pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
     let parts = |batch: Vec<usize>| {
         let size = batch.len().div_ceil(threads.max(1)).max(1);
@@ -15,12 +15,12 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
     batches.into_iter().flat_map(parts).collect()
 }
 
-/// Runs `work` on every part and hands each result to `take`: several parts on `threads` threads that use no
-/// others, a single one as a task of rayon's pool. From a thread outside the pool each product inside the
-/// part would be handed over on its own, and the caller put to sleep and woken for each.
+/// Runs `work` on every part and passes each result to `take`. Several parts run on `threads` threads that use no
+/// others. A single part runs as a task of rayon's pool: from a thread outside of the pool, each matrix product would
+/// be handed to the pool separately, and the caller put to sleep and woken again for each.
 ///
 /// # Errors
-/// The error of the first part that has one.
+/// The error of the first part that fails.
 pub(super) fn run<T: Send>(
     parts: &[Vec<usize>],
     threads: usize,
@@ -56,7 +56,7 @@ pub(super) fn run<T: Send>(
     results.into_iter().try_for_each(|(_, result)| result.map(&mut take))
 }
 
-/// Runs `work` where parallel loops find one thread: its own.
+/// Runs `work` so that its parallel loops use one thread: the one it runs on.
 fn alone(work: impl Fn() + Send) {
     match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
         Ok(pool) => pool.install(work),

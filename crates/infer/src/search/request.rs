@@ -8,23 +8,23 @@ use crate::settings::SearchSettings;
 /// One sentence to translate, as ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Ids of the source; `</s>` is added if it does not end with it.
+    /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,
-    /// Ids that the translation must begin with; their log-probabilities count. Constraints do not
-    /// apply to them, only to what follows. An empty source is translated by its prefix and `</s>`.
+    /// The ids with which the translation must begin. Their log-probabilities count. Constraints apply only to the
+    /// tokens after them. An empty source is translated by its prefix and `</s>`.
     pub prefix: Vec<u32>,
-    /// Tells the samples of this sentence from those of others; `None` takes the source's ids, so that
-    /// equal sources have equal samples wherever they stand.
+    /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the source, so that
+    /// equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,
 }
 
 impl Request {
-    /// A request for `source` alone.
+    /// A request to translate `source`, without a prefix.
     pub fn new(source: Vec<u32>) -> Self {
         Self { source, ..Self::default() }
     }
 
-    /// The source, closed by `</s>`.
+    /// The ids of the source, ending with `</s>`.
     pub(crate) fn closed(&self, eos: u32) -> Vec<u32> {
         closed(&self.source, eos)
     }
@@ -43,7 +43,7 @@ impl Request {
     }
 }
 
-/// Checks all of `requests`, so that a bad one is named before any is translated.
+/// Checks all `requests`, so that a bad one is reported before any is translated.
 pub(super) fn check(
     model: &dyn StepModel,
     requests: &[Request],

@@ -4,12 +4,12 @@ use rand::RngExt;
 use super::top::{Scored, select_top};
 use crate::settings::Sampling;
 
-/// Most probable tokens tried for top-p before the whole vocabulary is sorted.
+/// The number of most probable tokens that are tried for top-p before the whole vocabulary is sorted.
 const NUCLEUS_GUESS: usize = 64;
 
-/// Draws a token from `logits`, of which −∞ is ruled out; `None` if all are.
+/// Draws a token from `logits`, where −∞ excludes a token. `None` if all tokens are excluded.
 ///
-/// The draw is a function of `key` and the logits alone. `best` is room to work in.
+/// The draw is a function of `key` and the logits alone. `best` is memory to work in.
 pub(crate) fn draw(
     logits: &[f32],
     sampling: &Sampling,
@@ -27,7 +27,7 @@ pub(crate) fn draw(
     pick(best[..kept].iter().map(|&(logit, id)| (id, weight(logit))), point)
 }
 
-/// Selects the tokens that may be drawn to the front of `best` and gives their number.
+/// Moves the tokens that may be drawn to the front of `best` and returns their number.
 fn candidates(
     logits: &[f32],
     sampling: &Sampling,
@@ -47,7 +47,7 @@ fn candidates(
     })
 }
 
-/// How many of `best` reach the share `top_p` of `mass`, if they do.
+/// How many of `best` it takes to reach the share `top_p` of `mass`, if they reach it.
 fn nucleus(best: &[Scored], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
     let mut sum = 0.0;
     let reached = best.iter().position(|&(logit, _)| {
@@ -57,7 +57,7 @@ fn nucleus(best: &[Scored], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64)
     reached.map(|place| place + 1)
 }
 
-/// The token in which `point`, in `[0, 1)` of all weights, lies.
+/// The token to which `point` belongs, where `point` is in `[0, 1)` of the sum of all weights.
 fn pick(weights: impl Iterator<Item = (u32, f64)> + Clone, point: f64) -> Option<u32> {
     let target = point * weights.clone().map(|(_, weight)| weight).sum::<f64>();
     let mut sum = 0.0;
@@ -76,7 +76,7 @@ fn pick(weights: impl Iterator<Item = (u32, f64)> + Clone, point: f64) -> Option
 mod tests {
     use super::*;
 
-    /// Shares of 20,000 draws.
+    /// The shares of the tokens among 20,000 draws.
     fn shares(logits: &[f32], sampling: &Sampling) -> Vec<f64> {
         let mut counts = vec![0.0; logits.len()];
         for i in 0..20_000 {

@@ -15,13 +15,13 @@ use crate::settings::{AtLimit, BeamRule, Sampling, SearchSettings};
 struct Live {
     tokens: Vec<u32>,
     log_probs: Vec<f32>,
-    /// Sum of `log_probs`, in float64 throughout.
+    /// The sum of `log_probs`, in float64.
     total: f64,
-    /// Number of the sample; 0 in beam search.
+    /// The number of the sample; 0 in beam search.
     sample: usize,
 }
 
-/// A live hypothesis with one more token.
+/// A live hypothesis extended by one token.
 #[derive(Clone, Copy, Debug)]
 struct Extension {
     parent: usize,
@@ -32,11 +32,11 @@ struct Extension {
 
 /// The search for one sentence's translation: GNMT's beam search, or sampling.
 ///
-/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide;
-/// those that end go to the finished list, the best of the others live on. With sampling, each live
-/// hypothesis has one extension, drawn.
+/// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide. Those that end go to
+/// the finished list, and the best of the others live on. With sampling, each live hypothesis has one extension, which
+/// is drawn at random.
 pub(crate) struct Sentence<'a> {
-    /// The sentence's place in the caller's list.
+    /// The index of the sentence in the caller's list.
     pub(super) place: usize,
     request: &'a Request,
     settings: &'a SearchSettings,
@@ -44,11 +44,11 @@ pub(crate) struct Sentence<'a> {
     limit: usize,
     key: RandomKey,
     live: Vec<Live>,
-    /// Parent and token of each live hypothesis, for the model.
+    /// The parent and the token of each live hypothesis, for the model.
     continuations: Vec<(usize, u32)>,
-    /// Hypotheses that the model closed, best first.
+    /// The hypotheses that the model ended, best first.
     finished: Vec<Hypothesis>,
-    /// Hypotheses that no token may follow, best first.
+    /// The hypotheses after which no token is allowed, best first.
     dead_ends: Vec<Hypothesis>,
     done: bool,
     step: usize,
@@ -94,13 +94,13 @@ impl<'a> Sentence<'a> {
         self.done
     }
 
-    /// Live hypotheses, each of which needs a row of the model.
+    /// The number of live hypotheses, each of which needs a row of the model.
     pub(super) fn rows(&self) -> usize {
         self.live.len()
     }
 
-    /// The row to continue from and the token to continue with for hypothesis `slot`. Sentences with
-    /// fewer hypotheses than their neighbours repeat their last.
+    /// The row that hypothesis `slot` continues and the token with which it does. A sentence with fewer hypotheses than
+    /// others in its batch repeats its last one.
     pub(super) fn continuation(&self, slot: usize) -> (usize, u32) {
         self.continuations[slot.min(self.continuations.len() - 1)]
     }
@@ -108,7 +108,7 @@ impl<'a> Sentence<'a> {
     /// Takes one step, given the model's `logits` after each row, `[rows, vocab]`.
     ///
     /// # Errors
-    /// [`InferError::NotFinite`] if logits are no numbers.
+    /// [`InferError::NotFinite`] if a logit is NaN or +∞, or all logits of a row are −∞.
     pub(super) fn advance(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
         self.extend(logits, vocab)?;
         if self.extensions.is_empty() {
@@ -126,7 +126,7 @@ impl<'a> Sentence<'a> {
         Ok(())
     }
 
-    /// Collects the extensions of all live hypotheses that are worth a look, and which of them have none.
+    /// Collects the extensions of all live hypotheses that need to be considered, and the hypotheses that have none.
     fn extend(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
         self.extensions.clear();
         self.stuck.clear();
@@ -194,7 +194,8 @@ impl<'a> Sentence<'a> {
         draw(logits, sampling, key, &mut Vec::new())
     }
 
-    /// Extensions considered in a step: 2k, so that k live on even if k end. Greedy search considers one.
+    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy search considers
+    /// one.
     fn candidates(&self) -> usize {
         match self.settings.beam_size {
             1 => 1,
@@ -202,7 +203,7 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    /// Whether the token to come is the last that the limit allows.
+    /// Whether the next token is the last one that the limit allows.
     fn is_last_step(&self) -> bool {
         self.step + 1 >= self.limit
     }
@@ -218,7 +219,7 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    /// The rule of the beam; sampling has none.
+    /// The rule by which a beam search closes hypotheses and stops; `None` for sampling.
     fn rule(&self) -> BeamRule {
         match self.settings.sampling {
             Some(_) => BeamRule::Gnmt,
@@ -226,7 +227,7 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    /// Divides the extensions into finished and live.
+    /// Divides the extensions into finished and live hypotheses.
     fn divide(&mut self) {
         std::mem::swap(&mut self.live, &mut self.spare);
         self.continuations.clear();
@@ -282,7 +283,7 @@ impl<'a> Sentence<'a> {
         Hypothesis { tokens: live.tokens, log_probs: live.log_probs, score, finish }
     }
 
-    /// Whether no live hypothesis can displace a finished one, however little its further tokens cost.
+    /// Whether no live hypothesis can displace a finished one, even if all its further tokens have probability 1.
     fn is_settled(&self) -> bool {
         let full = self.finished.len() >= self.settings.width();
         let worst = self.finished.last().map_or(f64::NEG_INFINITY, |worst| worst.score);
@@ -294,8 +295,8 @@ impl<'a> Sentence<'a> {
         self.settings.sampling.is_none() && full && worst >= best
     }
 
-    /// The translations: of a beam first those that the model closed, then those that the limit cut, then
-    /// those that nothing may follow, each best first; of sampling all in the order of their scores.
+    /// The translations. A beam search returns first those that the model ended, then those that the limit cut, then
+    /// those after which no token is allowed, each group best first. Sampling returns all in the order of their scores.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
         let live = std::mem::take(&mut self.live).into_iter();
         let cut: Vec<_> = live.map(|live| self.hypothesis(live, FinishReason::Limit)).collect();
@@ -311,7 +312,7 @@ impl<'a> Sentence<'a> {
     }
 }
 
-/// Puts `new` into `ranked`, behind its equals; the list keeps the best `most`.
+/// Inserts `new` into `ranked`, after those with an equal score, and keeps the best `most`.
 fn insert(ranked: &mut Vec<Hypothesis>, new: Hypothesis, most: usize) {
     let place = ranked.partition_point(|kept| kept.score >= new.score);
     ranked.insert(place, new);

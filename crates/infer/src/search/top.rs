@@ -1,17 +1,18 @@
 use std::cmp::Ordering;
 
-/// From here on, sorting what remains after a partition beats inserting one by one.
+/// With this many values or more, sorting what remains after a partition is faster than inserting one by one.
 const INSERTION_LIMIT: usize = 64;
-/// Values compared with the threshold in one go.
+/// The number of values that are compared with the threshold together.
 const CHUNK: usize = 32;
 
 /// A token and its logit.
 pub(crate) type Scored = (f32, u32);
 
-/// Writes the `count` highest of `values` to `best`, highest first, of equals the lower id first.
+/// Writes the `count` highest of `values` to `best`, highest first; of equal values, the one with the lower id comes
+/// first.
 ///
-/// −∞ and NaN are never chosen. Nothing is sorted: a value above the lowest kept is rare, and
-/// whole chunks are passed over by one comparison of all their values.
+/// −∞ and NaN are never chosen. The values are not sorted: a value above the lowest one kept is rare, and whole chunks
+/// are skipped by one comparison of all their values.
 pub(crate) fn select_top(values: &[f32], count: usize, best: &mut Vec<Scored>) {
     best.clear();
     if count > INSERTION_LIMIT {
@@ -30,7 +31,7 @@ pub(crate) fn select_top(values: &[f32], count: usize, best: &mut Vec<Scored>) {
     }
 }
 
-/// Inserts behind its equals, which have lower ids, and gives the new threshold.
+/// Inserts a value after its equals, which have lower ids, and returns the new threshold.
 fn insert(best: &mut Vec<Scored>, count: usize, new: Scored) -> f32 {
     let place = best.partition_point(|kept| kept.0 >= new.0);
     best.truncate(count - 1);

@@ -13,8 +13,8 @@ impl Translator {
     /// `source`.
     ///
     /// # Errors
-    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so many
-    /// tokens, [`InferError::NoAttention`] for an ensemble.
+    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so many tokens,
+    /// [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
         let SpecialIds { bos, eos, .. } = self.model.special();
         let source = closed(&self.tokenizers.source.encode(source), eos);

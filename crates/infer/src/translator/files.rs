@@ -6,23 +6,24 @@ use burnformer_data::{DataError, Tokenizer, TokenizerFiles, Tokenizers};
 use crate::error::InferError;
 use crate::settings::{GENERATION_FILE, SearchSettings};
 
-/// The tokeniser of both sides in a model directory.
+/// The file of a model directory with the tokeniser of both sides, in Hugging Face's format.
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
-/// The source's own tokeniser in a model directory.
+/// The file of a model directory with the tokeniser of the source, if each side has its own.
 pub const SOURCE_TOKENIZER_FILE: &str = "source_tokenizer.json";
-/// The target's own tokeniser in a model directory.
+/// The file of a model directory with the tokeniser of the target, if each side has its own.
 pub const TARGET_TOKENIZER_FILE: &str = "target_tokenizer.json";
 
-/// The source's SentencePiece model in a model directory; both sides' if there is none for the target.
+/// The file of a model directory with the SentencePiece model of the source, or of both sides if there is none for the
+/// target.
 pub const SOURCE_SENTENCEPIECE_FILE: &str = "source.spm";
-/// The target's SentencePiece model in a model directory.
+/// The file of a model directory with the SentencePiece model of the target.
 pub const TARGET_SENTENCEPIECE_FILE: &str = "target.spm";
-/// The ids of the pieces of both SentencePiece models in a model directory.
+/// The file of a model directory with the ids of the pieces of its SentencePiece models.
 pub const VOCABULARY_FILE: &str = "vocab.json";
-/// The ids of the target's pieces in a model directory, where they are not those of [`VOCABULARY_FILE`].
+/// The file of a model directory with the ids of the target's pieces, if they differ from those in [`VOCABULARY_FILE`].
 pub const TARGET_VOCABULARY_FILE: &str = "target_vocab.json";
 
-/// Every file of tokenisers that a model directory may hold.
+/// Every tokeniser file that a model directory may hold.
 pub const TOKENIZER_FILES: [&str; 7] = [
     TOKENIZER_FILE,
     SOURCE_TOKENIZER_FILE,
@@ -65,7 +66,7 @@ fn is_sentencepiece(tokenizer: &Tokenizer) -> bool {
     matches!(tokenizer.files(), TokenizerFiles::SentencePiece { .. })
 }
 
-/// The SentencePiece model `name` with the first of `vocabularies` that there is.
+/// The SentencePiece model `name`, with the first of `vocabularies` that exists.
 fn load_sentencepiece(
     dir: &Path,
     name: &str,
@@ -88,9 +89,8 @@ fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferErro
     Ok(bytes.map(parse).transpose()?)
 }
 
-/// Writes tokenisers and default search settings into the model directory `dir`: what makes a saved
-/// model translate text. To be called before
-/// [`model_dir::seal`](burnformer_core::model_dir::seal).
+/// Writes tokenisers and default search settings into the model directory `dir`, so that its model can translate text.
+/// Must be called before [`model_dir::seal`](burnformer_core::model_dir::seal).
 ///
 /// # Errors
 /// [`InferError::Tokenizer`] or [`InferError::SettingsFile`] if a file cannot be written,
@@ -108,7 +108,7 @@ pub fn save_text_files(
     settings.save(&dir.join(GENERATION_FILE))
 }
 
-/// Name and content of every file that `tokenizers` are made of.
+/// The name and the content of every file that `tokenizers` consist of.
 fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     let mut files = match tokenizers.source.files() {
         TokenizerFiles::HuggingFace { json } if tokenizers.is_joint() => {
@@ -136,7 +136,7 @@ fn tokenizer_files(tokenizers: &Tokenizers) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-/// The default search settings of the model directory `dir`; the paper's if its manifest lists no
+/// The default search settings of the model directory `dir`: those of the paper if its manifest lists no
 /// [`GENERATION_FILE`].
 ///
 /// # Errors

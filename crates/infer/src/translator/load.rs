@@ -1,4 +1,4 @@
-//! What a translator is made of, and where it comes from.
+//! The parts of a translator, and how it is loaded.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::ids::closed_len;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
 use crate::settings::SearchSettings;
 
-/// A model with its tokenisers: translates text, and scores translations.
+/// A model with its tokenisers. It translates text and scores translations.
 ///
 /// It has no state between calls and can serve several threads at once.
 pub struct Translator {
@@ -28,9 +28,9 @@ impl Translator {
     /// Loads the model directory `dir` onto `device`, checking the hash of every file.
     ///
     /// # Errors
-    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`],
-    /// [`InferError::SettingsFile`] or [`InferError::Setting`] by the file that is wrong;
-    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit.
+    /// [`InferError::ModelDir`], [`InferError::NoTokenizer`], [`InferError::Tokenizer`], [`InferError::SettingsFile`]
+    /// or [`InferError::Setting`], depending on the file that is wrong; [`InferError::Vocabulary`] or
+    /// [`InferError::SpecialId`] if model and tokenisers do not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
         Self::load_one(dir.as_ref(), device, None)
     }
@@ -44,8 +44,8 @@ impl Translator {
         Self::new(Box::new(model), tokenizers, load_settings(dir)?)
     }
 
-    /// Loads one model directory, or several as an [`Ensemble`], and multiplies in `compute`. With `None`, each multiplies in
-    /// the compute type that its directory names.
+    /// Loads one model directory, or several as an [`Ensemble`], and multiplies in `compute`. With `None`, each model
+    /// multiplies in the compute type that its directory names.
     ///
     /// # Errors
     /// Those of [`load_ensemble`](Self::load_ensemble); [`InferError::ComputeType`] if `device` has no such products.
@@ -63,7 +63,7 @@ impl Translator {
         }
     }
 
-    /// Loads several model directories as an [`Ensemble`]. Default settings are those of the first.
+    /// Loads several model directories as an [`Ensemble`]. The default settings are those of the first.
     ///
     /// # Errors
     /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
@@ -91,10 +91,10 @@ impl Translator {
         Self::new(Box::new(Ensemble::new(members)?), tokenizers, load_settings(first)?)
     }
 
-    /// Any model with the tokenisers that it was trained with, and its default settings.
+    /// A translator of any model, with the tokenisers that it was trained with and default settings.
     ///
     /// # Errors
-    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit,
+    /// [`InferError::Vocabulary`] or [`InferError::SpecialId`] if model and tokenisers do not fit together,
     /// [`InferError::Setting`] if a setting is out of its range.
     pub fn new(
         model: Box<dyn StepModel>,
@@ -109,7 +109,7 @@ impl Translator {
         Ok(Self { model, tokenizers, settings })
     }
 
-    /// Options with the model's default search settings.
+    /// Options with the default search settings of the model.
     pub fn options(&self) -> TranslateOptions {
         TranslateOptions { search: self.settings.clone(), ..TranslateOptions::default() }
     }
@@ -124,13 +124,13 @@ impl Translator {
         &self.tokenizers
     }
 
-    /// The longest source that `options` and the model take, in tokens with `</s>`.
+    /// The length of the longest source that `options` and the model allow, in tokens with `</s>`.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
         options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
     }
 
-    /// The longest translation of `source` (ids, with or without their `</s>`) that `options` and the model
-    /// allow, in tokens with `</s>`: what a forced prefix must fit into.
+    /// The length of the longest translation of `source` (ids, with or without their `</s>`) that `options` and the
+    /// model allow, in tokens with `</s>`. A forced prefix must not be longer.
     pub fn longest_target(&self, source: &[u32], options: &TranslateOptions) -> usize {
         let source_len = closed_len(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));

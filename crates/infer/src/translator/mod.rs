@@ -1,4 +1,4 @@
-//! Text in, text out.
+//! The translator: from text to text.
 
 mod attention;
 mod files;

@@ -1,13 +1,13 @@
 use crate::batching::Batching;
 use crate::settings::SearchSettings;
 
-/// Default of [`TranslateOptions::longest`], in tokens with `</s>`.
+/// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
 pub const LONGEST_SENTENCE: usize = 1024;
 
 /// What to do with a source that is too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LongSources {
-    /// Refuse with [`InferError::SourceTooLong`](crate::InferError::SourceTooLong).
+    /// Return the error [`InferError::SourceTooLong`](crate::InferError::SourceTooLong).
     #[default]
     Refuse,
     /// Translate the tokens that fit; the rest of the sentence is lost.
@@ -17,13 +17,13 @@ pub enum LongSources {
 /// How a [`Translator`](crate::Translator) translates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranslateOptions {
-    /// What to look for; the model directory's own by [`Translator::options`](crate::Translator::options).
+    /// The settings of the search. [`Translator::options`](crate::Translator::options) takes them from the model
+    /// directory.
     pub search: SearchSettings,
     /// How many sentences to translate together.
     pub batching: Batching,
-    /// Longest sentence taken, in tokens with `</s>`; a model with learned positions may take less.
-    /// Time and memory grow with the square of a sentence's length: this bounds what a line that is not a
-    /// sentence can cost.
+    /// The length of the longest sentence, in tokens with `</s>`; a model with learned positions may allow less. Time
+    /// and memory grow with the square of the length, so this bounds the cost of a line that is not a sentence.
     pub longest: usize,
     /// What to do with sources that are longer.
     pub long_sources: LongSources,

@@ -1,4 +1,4 @@
-//! How probable the model finds given translations.
+//! The probability that a model assigns to given translations.
 
 use super::load::Translator;
 use super::options::TranslateOptions;
@@ -7,8 +7,8 @@ use crate::ids::first_too_long;
 use crate::score::{TargetScore, force_score};
 
 impl Translator {
-    /// Scores `targets` as translations of `sources`, in order, under the penalty and batching of
-    /// `options`. Sources are never truncated: the score would be another sentence's.
+    /// Scores `targets` as translations of `sources`, in order, with the penalty and batching of `options`. Sources are
+    /// never truncated, because the score would be that of another sentence.
     ///
     /// # Errors
     /// Those of [`score_ids`](Self::score_ids).
@@ -23,7 +23,7 @@ impl Translator {
         self.score_ids(&sources, &targets, options)
     }
 
-    /// Scores pairs of sentences that are ids already, in order, under the penalty and batching of `options`.
+    /// Scores pairs of sentences that are given as ids, in order, with the penalty and batching of `options`.
     ///
     /// # Errors
     /// Those of [`force_score`]; [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] for a sentence
@@ -47,8 +47,8 @@ impl Translator {
         force_score(&*self.model, sources, targets, penalty, &options.batching)
     }
 
-    /// Scores pairs of ids up to the first that cannot be scored, and says what is wrong with that one: for
-    /// streams, in which nothing done is to be lost.
+    /// Scores pairs of ids up to the first that cannot be scored, and returns the error of that one. Streams use it, in
+    /// which no finished work must be lost.
     pub fn score_ids_until_error(
         &self,
         sources: &[Vec<u32>],

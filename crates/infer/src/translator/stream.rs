@@ -1,4 +1,4 @@
-//! Any number of lines in bounded memory.
+//! Translation of any number of lines in bounded memory.
 
 use super::load::Translator;
 use super::options::TranslateOptions;
@@ -7,15 +7,15 @@ use crate::error::InferError;
 use crate::search::Request;
 
 impl Translator {
-    /// Translates `lines` in chunks of `chunk` and hands the translations to `write`, one for each
-    /// line, in order. Memory is bounded by the chunk, whatever the number of lines.
+    /// Translates `lines` in chunks of `chunk` lines and passes the translations to `write`, one per line, in order.
+    /// The memory depends on the size of a chunk, not on the number of lines. Returns the number of lines.
     ///
-    /// Larger chunks are faster, as lines of like length can be translated together; smaller ones give
-    /// their first line sooner. Returns the number of lines.
+    /// Larger chunks are faster, because lines of similar length can be translated together; smaller chunks deliver
+    /// their first line sooner.
     ///
     /// # Errors
-    /// What reading and writing say, and what [`translate`](Self::translate) does, with sentences counted
-    /// over all lines. The lines before one that cannot be read or translated are written first.
+    /// The errors of `lines` and `write`, and those of [`translate`](Self::translate), with sentences counted over all
+    /// lines. The lines before one that cannot be read or translated are written first.
     pub fn translate_lines<R, E>(
         &self,
         lines: impl IntoIterator<Item = Result<String, R>>,

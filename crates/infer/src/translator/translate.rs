@@ -1,4 +1,4 @@
-//! Sentences into sentences.
+//! Translation of sentences.
 
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
@@ -9,7 +9,7 @@ use crate::ids::first_too_long;
 use crate::search::{Request, search};
 
 impl Translator {
-    /// Translates `sources`, one sentence each, in order. An empty one has an empty translation.
+    /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
     /// # Errors
     /// Those of [`search`], with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
@@ -23,10 +23,10 @@ impl Translator {
         self.translate_requests(ids.into_iter().map(Request::new).collect(), options)
     }
 
-    /// Translates `sources` by translations that begin with the texts `prefixes`, one for each source. An
-    /// empty source is translated by its prefix alone.
+    /// Translates `sources` so that each translation begins with the text of `prefixes` at the same index. An empty
+    /// source is translated by its prefix alone.
     ///
-    /// A prefix is cut into tokens on its own: end it at a word's end.
+    /// A prefix is tokenised separately, so it should end at the end of a word.
     ///
     /// # Errors
     /// Those of [`translate`](Self::translate); [`InferError::Count`] if there is not one prefix for each
@@ -48,7 +48,7 @@ impl Translator {
         self.translate_requests(requests, options)
     }
 
-    /// Translates sentences that are ids already (with or without their `</s>`), to ids.
+    /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
     /// Those of [`search`]; [`InferError::SourceTooLong`] for a source above
@@ -62,8 +62,8 @@ impl Translator {
         self.search(&requests, options)
     }
 
-    /// Translates sentences that are ids already up to the first that cannot be translated, and says
-    /// what is wrong with that one: for streams, in which nothing done is to be lost.
+    /// Translates sentences that are given as ids, up to the first that cannot be translated, and returns the error of
+    /// that one. Streams use it, in which no finished work must be lost.
     pub fn translate_ids_until_error(
         &self,
         mut requests: Vec<Request>,
@@ -91,7 +91,7 @@ impl Translator {
         hypotheses.into_iter().map(decode).collect()
     }
 
-    /// Keeps of every source what fits, with `</s>`, if `options` say so.
+    /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.
     fn truncate_sources(&self, requests: &mut [Request], options: &TranslateOptions) {
         if options.long_sources == LongSources::Refuse {
             return;

@@ -5,24 +5,24 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 /// A translated sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translation {
-    /// The best hypothesis as plain text on one line.
+    /// The text of the best hypothesis, on one line.
     pub text: String,
-    /// Its log-probability over the length penalty.
+    /// The score of the best hypothesis: its log-probability divided by the length penalty.
     pub score: f64,
-    /// Its ids, with `</s>` if the model closed the sentence.
+    /// The ids of the best hypothesis, with `</s>` if the model ended the sentence.
     pub tokens: Vec<u32>,
-    /// Why it ends.
+    /// The reason why the best hypothesis ends.
     pub finish: FinishReason,
-    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the above.
+    /// All hypotheses that [`search`](crate::search) returned, in its order; the first is the best one.
     pub n_best: Vec<Alternative>,
 }
 
 /// A hypothesis and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
-    /// Plain text on one line.
+    /// The text on one line.
     pub text: String,
-    /// Ids, log-probabilities and score.
+    /// The ids, log-probabilities and score.
     pub hypothesis: Hypothesis,
 }
 
@@ -44,7 +44,7 @@ impl Translation {
     }
 }
 
-/// `text` with line breaks made spaces: a model can spell any byte, and a line of input has to give a
+/// `text` with each line break replaced by a space. A model can spell any byte, and one line of input must give one
 /// line of output.
 pub(super) fn one_line(text: &str) -> String {
     let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');

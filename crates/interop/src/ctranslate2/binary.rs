@@ -7,15 +7,15 @@ use std::path::Path;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
-/// The version that is written. Those from 4 on differ in nothing that is read here.
+/// The version of the format that is written. Versions from 4 on do not differ in anything that is read here.
 const VERSION: u64 = 6;
-/// The oldest version that is read: the first with types of numbers.
+/// The oldest version that is read: the first one that names the types of numbers.
 const OLDEST: u64 = 4;
-/// The kind of model.
+/// The name of the kind of model.
 const SPEC: &str = "TransformerSpec";
-/// The revision of the names of variables that is written, and the oldest that is read.
+/// The revision of the names of variables: the one that is written, and the oldest that is read.
 const REVISIONS: (u64, u64) = (7, 5);
-/// Types of numbers by their number in the file.
+/// The types of numbers, indexed by their number in the file.
 const TYPES: [NumberType; 6] = [
     NumberType::Float32,
     NumberType::Int8,
@@ -24,7 +24,7 @@ const TYPES: [NumberType; 6] = [
     NumberType::Float16,
     NumberType::BFloat16,
 ];
-/// How many times the file's size the variables that are taken may take together. One may have several names.
+/// How many times the size of the file all taken variables together may have. One variable may have several names.
 const MOST_SHARED: usize = 16;
 
 struct Variable {
@@ -39,7 +39,7 @@ pub(super) struct Binary<'a> {
     bytes: &'a [u8],
     variables: BTreeMap<String, Variable>,
     aliases: BTreeMap<String, String>,
-    /// Numbers that may still be taken.
+    /// How many more numbers may be taken.
     left: usize,
 }
 
@@ -93,10 +93,10 @@ impl Cursor<'_> {
 }
 
 impl<'a> Binary<'a> {
-    /// The variables in `bytes`, the content of `path`.
+    /// Reads the variables in `bytes`, the content of `path`.
     ///
     /// # Errors
-    /// [`InteropError::Damaged`], [`InteropError::Unsupported`] for other versions and kinds of models.
+    /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let mut cursor = Cursor { path, bytes, place: 0 };
         let version = cursor.number(4)?;
@@ -134,19 +134,19 @@ impl<'a> Binary<'a> {
         self.variables.get(name)
     }
 
-    /// Whether there is a variable `name`.
+    /// Whether the file has a variable `name`.
     pub fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// The one number of the variable `name`.
+    /// The variable `name`, which must be a single number.
     pub fn scalar(&self, name: &str) -> Option<f32> {
         let variable = self.find(name)?;
         let numbers = &self.bytes[variable.place.clone()];
         (numbers.len() == variable.number.size()).then(|| variable.number.read(numbers))
     }
 
-    /// Whether the variable `name` is a truth value.
+    /// Whether the variable `name`, a boolean, is true.
     pub fn is_flag(&self, name: &str) -> bool {
         self.find(name).is_some_and(|variable| variable.number == NumberType::Int8)
     }
@@ -185,7 +185,7 @@ impl<'a> Binary<'a> {
         Ok(Tensor::new(shape, values))
     }
 
-    /// A scale for each row of `name`.
+    /// The scales of `name`, one per row.
     fn scales(&self, name: &str, rows: usize) -> Result<Vec<f32>> {
         let name = format!("{name}_scale");
         let variable = self.find(&name).ok_or_else(|| self.missing(&name))?;
@@ -206,18 +206,18 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// What is written of a variable.
+/// The content of a variable that is written.
 pub(super) enum Written {
     Float(Tensor),
     Int8(Tensor),
     ByteScalar(i8),
     ShortScalar(i16),
     FloatScalar(f32),
-    /// Another name of a variable.
+    /// Another name of a variable that is written.
     Alias(String),
 }
 
-/// A file of `variables`.
+/// The content of a file with `variables`.
 pub(super) fn write(variables: &BTreeMap<String, Written>) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend((VERSION as u32).to_le_bytes());
@@ -250,7 +250,8 @@ pub(super) fn write(variables: &BTreeMap<String, Written>) -> Vec<u8> {
     bytes
 }
 
-/// Each row times 127 / its largest magnitude, rounded to the nearest, of two to the even; the factors follow.
+/// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer, ties to even. The
+/// factors follow.
 fn quantised(bytes: &mut Vec<u8>, name: &str, tensor: &Tensor) {
     let rows = tensor.values.chunks(tensor.values.len() / tensor.shape[0].max(1));
     let scale = |row: &[f32]| {

@@ -1,4 +1,4 @@
-//! The layers of both stacks, whose projections of queries, keys and values are one matrix there.
+//! The layers of both stacks. CTranslate2 stores the projections of queries, keys and values as one matrix.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::error::Result;
 use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};
 
-/// One variable there and its parts here, stacked in this order.
+/// One variable of the file and the weights of the model directory that it consists of, stacked in this order.
 struct Fused {
     name: String,
     parts: Vec<String>,
-    /// Rows of each part, and columns.
+    /// The numbers of rows of each part, and the number of columns.
     shape: [usize; 2],
 }
 
-/// Norms there and here.
+/// The names of norms in the file and in the model directory.
 struct Norm {
     name: String,
     own: String,
 }
 
-/// Layers of a stack in the file.
+/// The layers of one stack in the file.
 pub(super) fn count(file: &Binary, side: &str) -> usize {
     let has = |n: &usize| file.has(&format!("{side}/layer_{n}/self_attention/linear_0/weight"));
     (0..).take_while(has).count()
@@ -103,7 +103,7 @@ pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tens
     Ok(weights)
 }
 
-/// The variables of the layers of `package`; `quantise` says how matrices are written.
+/// The variables of the layers of `package`. `quantise` says how matrices are written.
 pub(super) fn write(
     package: &Package,
     quantise: impl Fn(Tensor) -> Written,

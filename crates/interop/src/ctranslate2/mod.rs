@@ -27,10 +27,10 @@ pub(crate) use write::{Quantisation, write};
 
 const WEIGHTS: &str = "model.bin";
 const CONFIG: &str = "config.json";
-/// Numbers of the activations (`ctranslate2/specs/common_spec.py`).
+/// The numbers of the activation functions in files (`ctranslate2/specs/common_spec.py`).
 const ACTIVATIONS: [(u8, Activation); 3] =
     [(0, Activation::Relu), (2, Activation::Silu), (3, Activation::Gelu)];
-/// How far positions in a file may be from the computed ones, which float16 rounds.
+/// How much positions in a file may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 2e-3;
 
 /// Whether `dir` looks like a model of CTranslate2.
@@ -43,7 +43,7 @@ pub(crate) fn is_there(dir: &Path) -> bool {
     begins(&dir.join(WEIGHTS)).is_ok_and(|bytes| bytes != 1u32.to_le_bytes())
 }
 
-/// The keys of `config.json` that matter, with CTranslate2's defaults.
+/// The keys of `config.json` that are used, with CTranslate2's defaults.
 #[derive(Deserialize)]
 #[serde(default)]
 struct Config {
@@ -110,7 +110,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     Ok(package)
 }
 
-/// CTranslate2's own defaults.
+/// CTranslate2's own default settings of the search.
 fn search() -> SearchSettings {
     SearchSettings {
         beam_size: 2,
@@ -123,7 +123,7 @@ fn search() -> SearchSettings {
     }
 }
 
-/// The configuration, but for what depends on the values of weights.
+/// The configuration, without what depends on the values of the weights.
 fn shape(
     path: &Path,
     file: &Binary,
@@ -175,7 +175,7 @@ fn shape(
     })
 }
 
-/// The number `name`, which encoder and decoder must have alike.
+/// The number `name`, which must be the same in encoder and decoder.
 fn both_sides(path: &Path, file: &Binary, name: &str) -> Result<f32> {
     let [encoder, decoder] =
         ["encoder", "decoder"].map(|side| file.scalar(&format!("{side}/{name}")));
@@ -196,7 +196,7 @@ fn activation(path: &Path, number: f32) -> Result<Activation> {
     found.map(|(_, own)| own).ok_or_else(|| InteropError::unsupported(path, what(), known))
 }
 
-/// Options of other models than plain Transformers.
+/// Options of models that are not plain Transformers.
 fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
     let flags = [
         "decoder/alibi",
@@ -222,7 +222,7 @@ fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
     }
 }
 
-/// What embeddings are multiplied by: a number, or whether it is √d_model.
+/// The factor of the embeddings: a number, or whether it is √d_model.
 fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
     let root = (d_model as f32).sqrt();
     let scale = both_sides(path, file, "scale_embeddings")?;
@@ -237,7 +237,7 @@ fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<Embeddi
     Err(InteropError::unsupported(path, what, "√d_model or 1 is needed"))
 }
 
-/// Reads the matrices over vocabularies and finds out which are one.
+/// Reads the matrices over the vocabularies and finds out which of them are equal.
 fn embeddings(
     file: &mut Binary,
     config: &TransformerConfig,
@@ -267,7 +267,7 @@ fn embeddings(
     Ok(EmbeddingSharing::All)
 }
 
-/// Positions are known sines and cosines, or any vectors.
+/// The positions: sines and cosines in a known layout, or any vectors.
 fn positions(
     path: &Path,
     file: &mut Binary,

@@ -1,4 +1,4 @@
-//! The vocabularies: lists of tokens in JSON, or one a line.
+//! The vocabularies: lists of tokens in JSON, or text with one token per line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +7,14 @@ use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::{padding, vocabulary};
 
-/// Tokens that fill short rows, by the names that systems have for them.
+/// The names that systems give to padding.
 const PADDING: [&str; 2] = ["<pad>", "<blank>"];
 
-/// The tokens of both sides by id.
+/// The tokens of both sides, indexed by id.
 pub(super) struct Vocabularies {
     path: std::path::PathBuf,
     source: Vec<String>,
-    /// `None` if it is the source's.
+    /// The tokens of the target; `None` if they are those of the source.
     target: Option<Vec<String>>,
 }
 
@@ -74,8 +74,8 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The vocabularies as files of a model directory, closed by `<pad>` with the id `pad` if they have no padding, and
-    /// the SentencePiece models that lie beside them.
+    /// The vocabularies as files of a model directory, and the SentencePiece models in the same folder. If the
+    /// vocabularies have no padding, `<pad>` with the id `pad` is added at their end.
     pub fn files(&self, dir: &Path, pad: u32) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::new();
         let mut add = |name: &str, tokens: &[String]| {

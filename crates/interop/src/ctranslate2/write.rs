@@ -1,4 +1,4 @@
-//! A model directory of CTranslate2, as its converters write one.
+//! Writes a model directory of CTranslate2, in the form that its converters write.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,8 @@ use crate::padding::NEVER;
 use crate::tensors::Tensor;
 use crate::vocabulary;
 
-/// Positions that are written of a model that computes them; CTranslate2 takes no longer sentence.
+/// The number of positions that are written for a model that computes its positions. CTranslate2 accepts no longer
+/// sentence.
 const POSITIONS: usize = 2048;
 
 /// How matrices are written.

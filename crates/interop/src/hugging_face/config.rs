@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::{InteropError, Result};
 
-/// The keys of `config.json` that matter, with the defaults of transformers' `MarianConfig`.
+/// The keys of `config.json` that are used, with the defaults of transformers' `MarianConfig`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub(super) struct MarianConfig {
@@ -76,7 +76,7 @@ impl Default for MarianConfig {
 }
 
 impl MarianConfig {
-    /// The configuration here, with `sharing`, which is known from the weights alone.
+    /// The configuration of the model. `sharing` is known from the weights alone.
     ///
     /// # Errors
     /// [`InteropError::Unsupported`] that names the first key without a counterpart, [`InteropError::Config`].
@@ -165,8 +165,8 @@ impl MarianConfig {
     }
 }
 
-/// The keys of `generation_config.json` that matter, with the defaults of transformers' `GenerationConfig`. Old models
-/// have them in `config.json`.
+/// The keys of `generation_config.json` that are used, with the defaults of transformers' `GenerationConfig`. Old
+/// models have them in `config.json`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub(super) struct GenerationConfig {
@@ -200,10 +200,10 @@ impl Default for GenerationConfig {
 }
 
 impl GenerationConfig {
-    /// The search settings, and what they cannot say.
+    /// The search settings, and notes on what they cannot express.
     ///
     /// # Errors
-    /// [`InteropError::Settings`] if a value is out of the range taken here.
+    /// [`InteropError::Settings`] if a value is outside of its range here.
     pub fn settings(&self, config: &TransformerConfig) -> Result<(SearchSettings, Vec<String>)> {
         let mut remarks = Vec::new();
         let beam_size = self.num_beams.unwrap_or(1);

@@ -22,9 +22,9 @@ const CONFIG: &str = "config.json";
 const GENERATION: &str = "generation_config.json";
 const SAFETENSORS: &str = "model.safetensors";
 const PYTORCH: &str = "pytorch_model.bin";
-/// Files of the tokenisers.
+/// The tokeniser files.
 const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
-/// How far stored positions may be from the computed ones, which float16 rounds.
+/// How much stored positions may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 1e-3;
 
 /// Whether `dir` looks like a model of Hugging Face.
@@ -64,7 +64,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         weights.insert(own, tensors.take(&other, &shape)?);
     }
     config.conventions.sinusoids = positions(marian.d_model, &mut tensors)?;
-    tensors.finish("it is no plain MarianMTModel")?;
+    tensors.finish("it is not a plain MarianMTModel")?;
     let path = dir.join(GENERATION);
     let generation: GenerationConfig = match read_if_there(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
@@ -98,7 +98,7 @@ fn read_texts(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(texts)
 }
 
-/// The three matrices over vocabularies.
+/// The three matrices over the vocabularies.
 struct Embeddings {
     source: Tensor,
     target: Tensor,
@@ -106,7 +106,7 @@ struct Embeddings {
 }
 
 impl Embeddings {
-    /// Takes the matrices as transformers ties them when it loads a model.
+    /// Takes the matrices and ties them in the way of transformers when it loads a model.
     fn take(marian: &MarianConfig, tensors: &mut Taken) -> Result<Self> {
         let d_model = marian.d_model;
         let (source_shape, target_shape) =
@@ -135,7 +135,8 @@ impl Embeddings {
         }
     }
 
-    /// Whether the token that opens a target is a vector of zeros, as in all models that were converted from Marian.
+    /// Whether the embedding of the token that opens a target is zero, as in all models that were converted from
+    /// Marian.
     fn starts_from_zero(&self, bos: u32) -> bool {
         let row = bos as usize;
         self.target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
@@ -159,7 +160,7 @@ impl Embeddings {
     }
 }
 
-/// The layout of the positions in the file; that which MarianMTModel computes if it has none.
+/// The layout of the positions in the file, or the one that MarianMTModel computes if the file has no positions.
 fn positions(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
     let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));
     let mut found = [Sinusoids::Halves; 2];
@@ -176,7 +177,7 @@ fn positions(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
             pairs.all(|(stored, computed)| (stored - computed).abs() < POSITION_TOLERANCE)
         };
         *found = known.filter(|_| d_model >= 4).find(near).ok_or_else(|| {
-            let what = format!("tensor {name} with positions that are no sines and cosines");
+            let what = format!("tensor {name} with positions that are not sines and cosines");
             InteropError::unsupported(tensors.path(), what, "MarianMTModel computes them")
         })?;
     }

@@ -1,14 +1,14 @@
-//! The parameters of `MarianMTModel` and what they are here.
+//! The names of the parameters of `MarianMTModel` and of those in a model directory.
 
 use burnformer_core::TransformerConfig;
 
-/// A parameter's name here, its name there, and its shape, which is the same.
+/// The name of a parameter in a model directory, its name in `MarianMTModel`, and its shape, which is the same in both.
 pub(super) type Pair = (String, String, Vec<usize>);
 
 const ATTENTION: [(&str, &str); 4] =
     [("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj"), ("output", "out_proj")];
 
-/// All parameters of the layers, but for embeddings and the output.
+/// All parameters of the layers, without embeddings and output.
 pub(super) fn of_layers(config: &TransformerConfig) -> Vec<Pair> {
     let encoder = [("self_attention", "self_attn")];
     let decoder = [("self_attention", "self_attn"), ("cross_attention", "encoder_attn")];

@@ -1,4 +1,4 @@
-//! A folder that transformers loads as a `MarianMTModel`.
+//! Writes a folder that transformers loads as a `MarianMTModel`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::package::{Package, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors};
 use crate::{safe, vocabulary};
 
-/// Positions that are written; transformers takes no longer sentence.
+/// The number of positions that are written. Transformers accepts no longer sentence.
 const POSITIONS: usize = 1024;
 const TOKENIZER: &str = "tokenizer.json";
 const EPSILON: f64 = 1e-5;
-/// What error messages call this format.
+/// The name of this format in error messages.
 const FORMAT: &str = "MarianMTModel";
 
 /// Writes `package` into the new folder `dir`.
@@ -54,8 +54,8 @@ fn check(config: &TransformerConfig) -> Result<()> {
     refuse(FORMAT, offset, "positions that do not begin at 0", "export to CTranslate2")
 }
 
-/// The weights under their names there. Positions are written, since those of the paper are laid out otherwise than those
-/// that MarianMTModel computes.
+/// The weights with their names in MarianMTModel. Positions are written too, because the layout of the paper differs
+/// from the one that MarianMTModel computes.
 fn weights(package: &Package) -> Result<Tensors> {
     let config = &package.config;
     let mut tensors = Tensors::new();
@@ -169,7 +169,7 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     json
 }
 
-/// The files of the tokenisers: those of Marian as they are, or our own for `PreTrainedTokenizerFast`.
+/// The tokeniser files: those of Marian without change, or ours for `PreTrainedTokenizerFast`.
 fn texts(package: &Package) -> Result<BTreeMap<String, Vec<u8>>> {
     let own = package.texts.iter().filter(|(name, _)| TEXTS.contains(&&name[..]));
     let mut texts: BTreeMap<String, Vec<u8>> =

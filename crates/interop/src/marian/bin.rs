@@ -1,4 +1,4 @@
-//! Marian's binary models (`src/common/binary.cpp`), of float32 and of int8 and int16 for intgemm.
+//! Marian's binary models (`src/common/binary.cpp`), in float32, or in int8 or int16 for intgemm.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,12 +8,12 @@ use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
 const VERSION: u64 = 1;
-/// Marks the class of floats in a type; the rest is the size of a number (`src/common/types.h`).
+/// The bits of a type that mark floats; the rest is the size of a number (`src/common/types.h`).
 const FLOAT: u64 = 0x400;
-/// intgemm's numbers that no processor's layout was given, in Marian and in the fork of Bergamot.
+/// The types of intgemm's numbers in a layout that does not depend on the processor, in Marian and in Bergamot's fork.
 const INTGEMM: [u64; 2] = [0x10000, 0x4100];
 
-/// Whether `bytes` begin as such a file does.
+/// Whether `bytes` begin with the header of such a file.
 pub(super) fn is_bin(bytes: &[u8]) -> bool {
     bytes.starts_with(&VERSION.to_le_bytes())
 }
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The tensors and texts in `bytes`, the content of `path`.
+/// Reads the tensors and texts in `bytes`, the content of `path`.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
     let mut cursor = Cursor { path, bytes, place: 0 };
     let version = cursor.number()?;
@@ -127,7 +127,8 @@ fn tensor(path: &Path, name: &str, kind: u64, shape: Vec<usize>, data: &[u8]) ->
     }
 }
 
-/// A matrix of integers: each is its number times the factor that follows them. All but embeddings are transposed.
+/// A matrix of integers, each of which is its number times the factor that follows them. All matrices but embeddings
+/// are transposed.
 fn quantised(
     path: &Path,
     name: &str,

@@ -1,4 +1,4 @@
-//! The files that belong to a model of Marian: its weights, its vocabularies, the options of its decoder.
+//! The files of a Marian model: its weights, its vocabularies and the options of its decoder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +13,23 @@ use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::{padding, vocabulary};
 
-/// Names of the decoder's options begin so.
+/// The beginning of the names of the decoder's options.
 const DECODER: [&str; 2] = ["decoder", "config"];
 /// The unknown token of Marian's vocabularies.
 const UNKNOWN: u32 = 1;
 
-/// Where everything lies.
+/// The paths of the files.
 pub(super) struct Folder {
     /// The weights.
     pub model: PathBuf,
     /// The decoder's options, empty if there are none.
     decoder: String,
-    /// Vocabularies of source and target; one for both if they are equal.
+    /// The vocabularies of source and target; a single one if they are equal.
     vocabularies: Vec<PathBuf>,
 }
 
 impl Folder {
-    /// The files of the model at `path`: weights, or a folder with them.
+    /// Finds the files of the model at `path`, which is the file of the weights or their folder.
     pub fn find(path: &Path) -> Result<Self> {
         let is_model = |name: &str| {
             (name.ends_with(".npz") || name.ends_with(".bin")) && !name.starts_with("lex")
@@ -116,7 +116,7 @@ impl Folder {
         Ok(texts)
     }
 
-    /// How the decoder's options search; Marian's defaults where they say nothing.
+    /// The search settings in the decoder's options, with Marian's defaults for those that are missing.
     pub fn search(&self) -> Result<(SearchSettings, Vec<String>)> {
         let options = Options::read(&self.decoder);
         let mut remarks = Vec::new();
@@ -143,12 +143,12 @@ impl Folder {
     }
 }
 
-/// The file `name` in `folder`, wherever the options say that it lies: nothing outside is read.
+/// The path of the file `name` in `folder`. Folders in `name` are ignored, so that nothing outside of `folder` is read.
 fn beside(folder: &Path, name: &str) -> PathBuf {
     folder.join(Path::new(name).file_name().unwrap_or_default())
 }
 
-/// The names of the files in `folder`, in their order.
+/// The names of the files in `folder`, in alphabetical order.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let io = |error| InteropError::io(folder, error);
@@ -176,7 +176,7 @@ fn tokens(path: &Path, bytes: &[u8]) -> Result<Vec<String>> {
     }
     let text = std::str::from_utf8(bytes).map_err(|error| InteropError::damaged(path, error))?;
     let tokens = yaml::vocabulary(text).map_err(|line| {
-        InteropError::damaged(path, format!("line {line} is no token and its id"))
+        InteropError::damaged(path, format!("line {line} is not a token with its id"))
     })?;
     let last = tokens.keys().next_back().copied().unwrap_or(0);
     if last > 2 * tokens.len() {

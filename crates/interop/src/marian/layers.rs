@@ -1,4 +1,4 @@
-//! The layers of both stacks: matrices are `[in, out]` there and `[out, in]` here.
+//! The layers of both stacks. Marian's matrices are `[in, out]`, those of a model directory `[out, in]`.
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 
@@ -7,7 +7,7 @@ use super::yaml::Options;
 use crate::error::Result;
 use crate::tensors::{Taken, Tensors};
 
-/// Takes weights out of a file and puts them under their names here.
+/// Takes weights out of a file and stores them under the names of a model directory.
 struct Mover<'a> {
     tensors: &'a mut Taken,
     weights: Tensors,

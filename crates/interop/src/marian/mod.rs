@@ -1,4 +1,4 @@
-//! Marian's own models: `.npz` and `.bin`, teachers and the students of Firefox and Bergamot.
+//! Marian's own models, `.npz` and `.bin`: large models, and the small ones of Firefox and Bergamot.
 
 mod bin;
 mod files;
@@ -21,14 +21,14 @@ use crate::tensors::{Taken, Tensor, Tensors};
 use files::Folder;
 use yaml::Options;
 
-/// The name of the options inside a model.
+/// The name of the options within the file of a model.
 const OPTIONS: &str = "special:model.yml";
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Default)]
 struct Items {
     tensors: Tensors,
-    /// Options as text, by names that begin with `special:`.
+    /// The options as text. Their names begin with `special:`.
     texts: BTreeMap<String, String>,
 }
 
@@ -37,7 +37,8 @@ pub(crate) fn is_there(path: &Path) -> bool {
     Folder::find(path).is_ok()
 }
 
-/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and `decoder.yml` beside it, or their folder.
+/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and `decoder.yml` in the same folder, or
+/// that folder.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the tensor or option, and what to do.
@@ -97,7 +98,7 @@ fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Ten
     }
 }
 
-/// The matrices over vocabularies, `[vocab, d_model]`.
+/// The matrices over the vocabularies, `[vocab, d_model]`.
 struct Embeddings {
     source: Tensor,
     target: Tensor,
@@ -114,7 +115,7 @@ impl Embeddings {
                 [rows, columns] if rows > 0 && columns > 0 => Ok(own),
                 _ => Err(InteropError::damaged(
                     tensors.path(),
-                    format!("tensor {name} is no matrix"),
+                    format!("tensor {name} is not a matrix"),
                 )),
             }
         };
@@ -136,7 +137,7 @@ impl Embeddings {
         Ok(Self { source, target, output })
     }
 
-    /// Source vocabulary, target vocabulary, d_model.
+    /// The sizes of the source vocabulary, the target vocabulary and d_model.
     fn sizes(&self) -> [usize; 3] {
         [self.source.shape[0], self.target.shape[0], self.source.shape[1]]
     }

@@ -1,4 +1,4 @@
-//! NumPy's `.npz` as Marian writes it: a ZIP archive of arrays in NumPy's own format.
+//! NumPy's `.npz` in the form that Marian writes: a ZIP archive of arrays in NumPy's own format.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
         let name = file.strip_suffix(".npy").unwrap_or(&file).to_string();
         let array = array(&bytes[place]);
         let array =
-            array.ok_or_else(|| damaged(format!("array {name} is no plain NumPy array")))?;
+            array.ok_or_else(|| damaged(format!("array {name} is not a plain NumPy array")))?;
         match array {
             Array::Text(text) => drop(items.texts.insert(name, text)),
             Array::Float(tensor) => drop(items.tensors.insert(name, tensor)),
@@ -29,7 +29,8 @@ enum Array {
     Text(String),
 }
 
-/// An array of float32, float16 or bytes; `None` for others. The header is a Python dictionary of which three values matter.
+/// An array of float32, float16 or bytes; `None` for other types. The header is a Python dictionary, of which three
+/// values are used.
 fn array(bytes: &[u8]) -> Option<Array> {
     let rest = bytes.strip_prefix(b"\x93NUMPY")?;
     let (&major, rest) = rest.split_first()?;

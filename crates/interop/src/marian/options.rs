@@ -1,4 +1,4 @@
-//! What the options of a model of Marian say of its shape.
+//! The shape of a Marian model, as its options describe it.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use super::yaml::Options;
 use crate::error::{InteropError, Result};
 use crate::tensors::Taken;
 
-/// What is added to the variance in Marian's layer normalisation.
+/// The number that Marian's layer normalisation adds to the variance.
 const EPSILON: f64 = 1e-6;
-/// Options that must be off, or left out.
+/// Options that must be off or missing.
 const OFF: [&str; 9] = [
     "transformer-no-projection",
     "transformer-train-positions",
@@ -26,7 +26,7 @@ const OFF: [&str; 9] = [
     "right-left",
 ];
 
-/// The configuration of the model at `path` but for its special ids and which embeddings are shared.
+/// The configuration of the model at `path`, without its special ids and which embeddings are shared.
 pub(super) fn config(
     path: &Path,
     options: &Options,
@@ -37,7 +37,7 @@ pub(super) fn config(
     let layers = |key: &str| options.number(key).unwrap_or(0);
     let width = tensors.shape("encoder_l1_ffn_W1")?;
     let &[_, d_ff] = width else {
-        return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is no matrix"));
+        return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is not a matrix"));
     };
     check(path, options)?;
     if heads == 0 || !d_model.is_multiple_of(heads) {

@@ -1,6 +1,6 @@
-//! The pieces of a SentencePiece model: field 1 of each field 1 of its protocol buffer.
+//! The pieces of a SentencePiece model: field 1 in each field 1 of its protocol buffer message.
 
-/// The pieces in the order of their ids; `None` if `bytes` are no such model.
+/// The pieces in the order of their ids; `None` if `bytes` are not such a model.
 pub(super) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = bytes;
@@ -25,10 +25,10 @@ fn text(mut piece: &[u8]) -> Option<String> {
     None
 }
 
-/// The number of a field, its bytes if it has any, and what follows.
+/// The number of a field, its bytes if it has any, and the bytes that follow.
 type Field<'a> = (u64, Option<&'a [u8]>, &'a [u8]);
 
-/// The first field.
+/// Splits off the first field.
 fn field(bytes: &[u8]) -> Option<Field<'_>> {
     let (tag, rest) = varint(bytes)?;
     let fixed = |len: usize| Some((tag >> 3, None, rest.get(len..)?));

@@ -1,9 +1,9 @@
-//! As much of YAML as Marian's own files have: keys and values, a line each, and lists of scalars. Anchors, aliases and nested
-//! keys have no meaning here, so that no file can refer to itself.
+//! The part of YAML that Marian's own files use: keys with values, one per line, and lists of scalars. Anchors, aliases
+//! and nested keys have no meaning here, so that no file can refer to itself.
 
 use std::collections::BTreeMap;
 
-/// The scalars of the top level by key.
+/// The scalars at the top level, by key.
 #[derive(Debug, Default)]
 pub(super) struct Options(BTreeMap<String, String>);
 
@@ -31,7 +31,7 @@ impl Options {
     }
 }
 
-/// The scalars of the list `key` of the top level.
+/// The scalars of the list `key` at the top level.
 pub(super) fn list(text: &str, key: &str) -> Vec<String> {
     let lines =
         text.lines().skip_while(|line| line.split_once(':').is_none_or(|(own, _)| own != key));
@@ -63,7 +63,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// The letter that an escape after its backslash stands for.
+/// The character for which an escape sequence stands, given what follows its backslash.
 fn escape(rest: &mut std::str::Chars) -> Option<char> {
     let kind = rest.next()?;
     let width = match kind {
@@ -80,10 +80,11 @@ fn escape(rest: &mut std::str::Chars) -> Option<char> {
     u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
 }
 
-/// The tokens of a `.yml` vocabulary by id: a line each, `token: id`, or two, `? token` and `: id`.
+/// The tokens of a `.yml` vocabulary, indexed by id. An entry is one line, `token: id`, or two lines, `? token` and
+/// `: id`.
 ///
 /// # Errors
-/// The line, counted from 1, that is neither.
+/// The number, counted from 1, of the first line that is neither.
 pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, usize> {
     let mut tokens = BTreeMap::new();
     let mut waiting: Option<String> = None;

@@ -1,5 +1,5 @@
-//! `pytorch_model.bin`: what `torch.save` writes of a dictionary of tensors, as a ZIP archive (since PyTorch 1.6) or as a
-//! row of pickles (before). No code of the file is executed.
+//! `pytorch_model.bin`: the file that `torch.save` writes for a dictionary of tensors. It is a ZIP archive (since
+//! PyTorch 1.6) or a sequence of pickles (before). No code in the file is executed.
 
 mod pickle;
 
@@ -12,12 +12,12 @@ use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
 use pickle::{Pickle, Refusal, Value, View};
 
-/// How many times the file's size the tensors may take together. Tensors may share numbers, as tied embeddings do.
+/// How many times the size of the file all tensors together may have. Tensors may share numbers, as tied embeddings do.
 const MOST_SHARED: usize = 8;
-/// The first pickle of a file of PyTorch before 1.6 is this number.
+/// The first pickle in a file of PyTorch before 1.6 is this number.
 const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
-/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other numbers are left out.
+/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types are left out.
 ///
 /// # Errors
 /// [`InteropError::Damaged`], or [`InteropError::Pickle`] if the file asks for more than tensors.
@@ -53,7 +53,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
     Ok(tensors)
 }
 
-/// Value and pickle of a file, and where each of its storages lies.
+/// The value and the pickle of a file, and the range of each of its storages.
 type Parts = (Value, Pickle, Vec<Option<Range<usize>>>);
 
 fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
@@ -68,8 +68,8 @@ fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
     Ok((value, pickle, places))
 }
 
-/// Pickles of a magic number, a version, the machine, the dictionary, and the keys of the storages; then for each key a
-/// count and as many numbers.
+/// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the storages; then for each
+/// key a count and as many numbers.
 fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     let mut place = 0;
     let mut next = || -> Result<(Value, Pickle)> {
@@ -79,7 +79,7 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
         Ok((value, pickle))
     };
     if !bytes.windows(LEGACY_MAGIC.len()).take(16).any(|window| window == LEGACY_MAGIC) {
-        return Err(InteropError::damaged(path, "it is no file of torch.save"));
+        return Err(InteropError::damaged(path, "it is not a file of torch.save"));
     }
     for _ in 0..3 {
         next()?;
@@ -97,7 +97,7 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
         let number = types.get(&**key).copied().flatten();
         let Some(number) = number else {
             let message =
-                "it holds numbers that are no float weights; save the weights with safetensors";
+                "it holds tensors that are not float weights; save the weights with safetensors";
             return Err(InteropError::damaged(path, message));
         };
         let range = counted(bytes, place, number);
@@ -110,7 +110,7 @@ fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
     Ok((value, pickle, places))
 }
 
-/// The numbers at `place`, after their count in 64 bits.
+/// The range of the numbers at `place`, which follow their count in 64 bits.
 fn counted(bytes: &[u8], place: usize, number: NumberType) -> Option<Range<usize>> {
     let count = bytes.get(place..place.checked_add(8)?)?;
     let count = u64::from_le_bytes(count.try_into().ok()?);
@@ -126,7 +126,7 @@ fn refused(path: &Path, why: Refusal) -> InteropError {
     }
 }
 
-/// The `count` numbers that `view` sees in `storage`, row after row; `None` if it reaches beyond.
+/// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond the end.
 fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Option<Vec<f32>> {
     let size = number.size();
     if count == 0 {

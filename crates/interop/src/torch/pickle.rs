@@ -1,21 +1,22 @@
-//! The part of Python's pickle that `torch.save` writes of weights, read without executing anything.
+//! Reads the part of Python's pickle format that `torch.save` writes for weights, without executing anything.
 //!
 //! A pickle is a program for a stack machine that may call any function. This reader knows the operations that build
-//! numbers, texts, tuples, lists and dictionaries, and five names: the ones by which PyTorch rebuilds tensors. Whatever
-//! else a file asks for is an error. Values live in lists that only grow, so that no file can make cycles or deep nests.
+//! numbers, texts, tuples, lists and dictionaries, and five names: those with which PyTorch rebuilds tensors.
+//! Everything else in a file is an error. Values are stored in lists that only grow, so that no file can create cycles
+//! or deeply nested values.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::tensors::NumberType;
 
-/// A value on the stack. What has parts is an index into the lists of [`Pickle`].
+/// A value on the stack. A value with parts is an index into the lists of [`Pickle`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     None,
     Bool,
     Int(i64),
-    /// A number of no use here: a float, or an integer beyond 64 bits.
+    /// A number that is not used: a float, or an integer beyond 64 bits.
     Number,
     Text(Rc<str>),
     Tuple(usize),
@@ -26,7 +27,7 @@ pub(super) enum Value {
     Tensor(usize),
 }
 
-/// The names that may be asked for.
+/// The names that a file may call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Global {
     OrderedDict,
@@ -35,7 +36,7 @@ pub(super) enum Global {
     Storage(Option<NumberType>),
 }
 
-/// Where the numbers of tensors lie.
+/// A storage, which holds the numbers of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StorageRef {
     pub key: Rc<str>,
@@ -52,12 +53,12 @@ pub(super) struct View {
     pub strides: Vec<usize>,
 }
 
-/// Why a pickle was not read.
+/// The reasons why a pickle was not read.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// It is cut short, or breaks the rules of the format.
+    /// It is truncated, or breaks the rules of the format.
     Damaged(&'static str),
-    /// It asks for something that weights do not need.
+    /// It calls for something that weights do not need.
     Forbidden(String),
 }
 
@@ -81,7 +82,7 @@ struct Machine<'a> {
     built: Pickle,
 }
 
-/// Reads the pickle at the beginning of `bytes`: its value, everything it built, and its length.
+/// Reads the pickle at the beginning of `bytes`. Returns its value, everything that it built, and its length.
 pub(super) fn read(bytes: &[u8]) -> Step<(Value, Pickle, usize)> {
     let mut machine = Machine {
         bytes,
@@ -157,7 +158,7 @@ impl Machine<'_> {
         value.ok_or(Refusal::Damaged("the pickle takes from an empty stack"))
     }
 
-    /// What lies above the last mark.
+    /// Takes everything above the last mark from the stack.
     fn pop_marked(&mut self) -> Step<Vec<Value>> {
         let mark = self.marks.pop().ok_or(Refusal::Damaged("the pickle has no mark"))?;
         Ok(self.stack.split_off(mark))
@@ -217,7 +218,7 @@ impl Machine<'_> {
         self.built.sequences.len() - 1
     }
 
-    /// Adds to the list or dictionary below.
+    /// Adds values to the list or dictionary below them on the stack.
     fn fill(&mut self, operation: u8) -> Step<()> {
         let parts = match operation {
             b'a' => vec![self.pop()?],
@@ -237,7 +238,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Puts the value above into the memo, or takes one from there.
+    /// Stores the top of the stack in the memo, or fetches a value from there.
     fn remember(&mut self, operation: u8) -> Step<()> {
         let place = match operation {
             b'q' | b'h' => self.unsigned(1)? as u32,
@@ -261,7 +262,7 @@ impl Machine<'_> {
             _ => {
                 let (name, module) = (self.pop()?, self.pop()?);
                 let (Value::Text(module), Value::Text(name)) = (module, name) else {
-                    return Err(Refusal::Damaged("a name in the pickle is no text"));
+                    return Err(Refusal::Damaged("a name in the pickle is not a text"));
                 };
                 (module.to_string(), name.to_string())
             }
@@ -358,9 +359,9 @@ impl Machine<'_> {
 }
 
 const BAD_TENSOR: Refusal = Refusal::Damaged("a tensor in the pickle is described wrongly");
-/// Most parts of a tuple that a function takes.
+/// The largest number of parts of a tuple that a function takes.
 const MOST_ARGUMENTS: usize = 16;
-/// Most dimensions of a tensor.
+/// The largest number of dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 8;
 
 fn pairs(parts: Vec<Value>) -> Step<Vec<(Value, Value)>> {
@@ -375,7 +376,7 @@ fn pairs(parts: Vec<Value>) -> Step<Vec<(Value, Value)>> {
     Ok(pairs)
 }
 
-/// The type that a class of storages holds; `None` for those that weights are not made of.
+/// The type of numbers in a class of storages; `None` for types that are not used for weights.
 fn storage_type(name: &str) -> Option<NumberType> {
     match name {
         "FloatStorage" => Some(NumberType::Float32),

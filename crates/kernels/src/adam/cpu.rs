@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::step::AdamStep;
 use crate::simd::vectorised;
 
-/// Elements a task handles.
+/// The number of elements that one task handles.
 const TASK: usize = 16 * 1024;
 
 /// The factors of one update, in 32 bits.

@@ -13,13 +13,14 @@ use crate::op::Place;
 
 pub use step::{AdamStep, Moving};
 
-/// One Adam update: m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε).
+/// One update of Adam (Kingma and Ba, 2015; paper §5.3) of a parameter p with gradient g: m ← β₁m + (1−β₁)g, v ← β₂v +
+/// (1−β₂)g², p ← p − rate·m̂/(√v̂ + ε), where m̂ and v̂ are the moments corrected for their start at zero.
 ///
-/// Fused (for tensors without gradients of their own): one parallel pass, over the tensors
-/// themselves where nothing else holds them.
+/// On the CPU, tensors without gradients of their own are updated in one parallel pass, and in place where no other
+/// tensor shares their memory.
 ///
 /// # Shapes
-/// All four tensors have one shape.
+/// The parameter, its gradient and both moments have one shape.
 pub fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,
@@ -27,7 +28,10 @@ pub fn adam_step<const D: usize>(
 ) -> Moving<D> {
     let shape = moving.parameter.dims();
     let given = [moving.first.dims(), moving.second.dims(), gradient.dims()];
-    assert_eq!(given, [shape; 3], "moments and gradient of a parameter {shape:?}");
+    assert_eq!(
+        given, [shape; 3],
+        "the moments or the gradient have another shape than the parameter, {shape:?}"
+    );
     let Moving { parameter, first, second } = &moving;
     match Place::without_gradients(&[parameter, first, second, &gradient]) {
         #[cfg(feature = "cpu")]

@@ -6,7 +6,7 @@ use super::cpu;
 use super::step::{AdamStep, Moving};
 use crate::cpu::{contiguous, floats, primitive, tensor};
 
-/// The update of tensors on the CPU without gradients, in place where nothing else holds them.
+/// The update of tensors on the CPU without gradients, in place where no other tensor shares their memory.
 pub(super) fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,
@@ -21,7 +21,7 @@ pub(super) fn adam_step<const D: usize>(
     Moving { parameter, first, second }
 }
 
-/// `x` as the whole of its storage.
+/// `x` in a form in which its elements fill the whole of its storage.
 fn own(x: FlexTensor) -> FlexTensor {
     let x = contiguous(x);
     let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();

@@ -2,7 +2,7 @@ use burn::tensor::Tensor;
 
 use super::step::{AdamStep, Moving};
 
-/// [`adam_step`](crate::adam_step) in tensor arithmetic.
+/// The reference of [`adam_step`](crate::adam_step) in plain tensor arithmetic.
 pub fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,

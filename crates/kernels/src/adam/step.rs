@@ -3,22 +3,23 @@ use burn::tensor::Tensor;
 /// The numbers of one Adam update (Kingma and Ba, 2015; paper §5.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamStep {
-    /// Learning rate of this update.
+    /// The learning rate of this update.
     pub rate: f64,
-    /// Decay of the first moment.
+    /// β₁, the decay of the first moment.
     pub beta_1: f64,
-    /// Decay of the second moment.
+    /// β₂, the decay of the second moment.
     pub beta_2: f64,
-    /// Added to the root of the corrected second moment.
+    /// ε, which is added to the square root of the corrected second moment.
     pub epsilon: f64,
-    /// Which update this is, from 1.
+    /// The number of this update, counted from 1.
     pub time: u64,
-    /// What the gradient is multiplied by first: the clipping and averaging of the update.
+    /// A factor for the gradient, applied before anything else: it clips the norm and divides by the tokens of the
+    /// update.
     pub gradient_scale: f64,
 }
 
 impl AdamStep {
-    /// 1 / (1 − βᵗ) of both moments.
+    /// The corrections 1 / (1 − βᵗ) of both moments, which begin at zero.
     pub(crate) fn corrections(self) -> [f64; 2] {
         [self.beta_1, self.beta_2].map(|beta| 1.0 / (1.0 - beta.powf(self.time as f64)))
     }
@@ -29,8 +30,8 @@ impl AdamStep {
 pub struct Moving<const D: usize> {
     /// The parameter itself.
     pub parameter: Tensor<D>,
-    /// Moving mean of the gradients.
+    /// The first moment: the moving average of the gradients.
     pub first: Tensor<D>,
-    /// Moving mean of their squares.
+    /// The second moment: the moving average of the squared gradients.
     pub second: Tensor<D>,
 }

@@ -10,8 +10,13 @@ pub(crate) fn shapes(
 ) {
     let [batch, query_len, width] = query.dims();
     let [_, key_len, value_width] = value.dims();
-    assert_eq!(key.dims(), [batch, key_len, width], "keys of queries {:?}", query.dims());
-    assert_eq!(value.dims()[0], batch, "batch of the values");
+    assert_eq!(
+        key.dims(),
+        [batch, key_len, width],
+        "the keys do not fit the queries, whose shape is {:?}",
+        query.dims()
+    );
+    assert_eq!(value.dims()[0], batch, "the values have another batch size than the queries");
     assert!(
         heads > 0 && width.is_multiple_of(heads) && value_width.is_multiple_of(heads),
         "{heads} heads do not divide {width} and {value_width} features",

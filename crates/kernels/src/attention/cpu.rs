@@ -6,7 +6,7 @@ use crate::cpu::{Matrix, MatrixMut, Parallelism, multiply, multiply_by};
 use crate::dropout::DropoutMask;
 use crate::simd::{fold_pairs, softmax_row, vectorised};
 
-/// The sizes of an attention.
+/// The sizes of the operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub batch: usize,
@@ -17,7 +17,7 @@ pub(super) struct Sizes {
     pub d_v: usize,
 }
 
-/// `[batch, len, heads·d]` with the features of a position side by side.
+/// `[batch, len, heads·d]`; the features of one position are adjacent in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Projected<'a> {
     pub data: &'a [f32],
@@ -25,14 +25,14 @@ pub(super) struct Projected<'a> {
     pub row_stride: usize,
 }
 
-/// Which keys are hidden, `[batch or 1, heads or 1, query_len or 1, key_len]`, not 0 where so.
+/// Which keys are hidden: `[batch or 1, heads or 1, query_len or 1, key_len]`, not 0 for a hidden key.
 #[derive(Clone, Debug)]
 pub(super) struct Hidden {
     pub bytes: Vec<u8>,
     pub shape: [usize; 4],
 }
 
-/// What both passes read.
+/// What the forward pass and the backward pass read.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub sizes: Sizes,
@@ -43,7 +43,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Sizes {
-    /// Weights of one head.
+    /// The number of weights of one head.
     fn block(self) -> usize {
         self.query_len * self.key_len
     }
@@ -61,7 +61,7 @@ impl<'a> Projected<'a> {
 }
 
 impl Hidden {
-    /// No key of `keys` is.
+    /// Whether none of `keys` is hidden.
     pub(super) fn nothing(keys: usize) -> Self {
         Self { bytes: vec![0; keys], shape: [1, 1, 1, keys] }
     }
@@ -143,13 +143,13 @@ fn forward_head(
     product(context, weights, value, 1.0);
 }
 
-/// A product within one head, too small to divide.
+/// A matrix product within one head. It is too small to be divided among threads.
 fn product(out: MatrixMut, left: Matrix, right: Matrix, scale: f32) {
     multiply(out, left, right, scale, Parallelism::None);
 }
 
-/// Writes the gradients of query, key and value, each `[batch, len, heads·d]`, from that of the
-/// context (laid out like it) and the weights of the forward pass.
+/// Writes the gradients of query, key and value, each `[batch, len, heads·d]`, given the gradient of the context (in
+/// the layout of the context) and the weights of the forward pass.
 pub(super) fn backward(
     inputs: Inputs,
     weights: &[f32],
@@ -207,7 +207,7 @@ fn backward_head(
 }
 
 vectorised! {
-    /// Softmax over the scores that are not hidden; 0 where they are, also where all are.
+    /// Softmax over the scores that are not hidden. A hidden score gets weight 0, also if all scores are hidden.
     fn masked_softmax(row: &mut [f32], hidden: &[u8]) {
         for (x, &hidden) in row.iter_mut().zip(hidden) {
             *x = if hidden != 0 { f32::NEG_INFINITY } else { *x };
@@ -218,7 +218,7 @@ vectorised! {
         softmax_row(row);
     }
 
-    /// Turns the gradient of the weights into that of the scores, row by row: w·(g − Σ w·g).
+    /// Turns the gradient g of the weights w into the gradient of the scores, row by row: w·(g − Σ w·g).
     fn softmax_gradient(grad: &mut [f32], weights: &[f32], width: usize) {
         for (grad, weights) in grad.chunks_exact_mut(width).zip(weights.chunks_exact(width)) {
             let mixed = fold_pairs(grad, weights, |a, g, w| a + g * w);

@@ -2,17 +2,17 @@
 
 use super::matrix::{Matrix, MatrixMut, Parallelism, multiply};
 
-/// Multiplications below which a product stays on one thread.
+/// A product with fewer multiplications than this stays on one thread.
 const PARALLEL: usize = 128 * 128 * 128;
 
-/// Rows, inputs and outputs of an affine map.
+/// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Rows of the input and of the output.
+    /// The number of rows of the input and of the output.
     pub rows: usize,
-    /// Features of an input row.
+    /// The number of features in an input row.
     pub input: usize,
-    /// Features of an output row.
+    /// The number of features in an output row.
     pub output: usize,
 }
 
@@ -31,7 +31,7 @@ pub fn affine_product(sizes: Sizes, x: &[f32], weight: &[f32], out: &mut [f32]) 
     multiply(out, Matrix::new(x, rows, input, input), weight, 1.0, sizes.parallelism());
 }
 
-/// The gradient of the input, `grad·weight`, `[rows, input]`, from that of the output, `[rows, output]`.
+/// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
 pub fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
     let Sizes { rows, input, output } = sizes;
     let mut dx = vec![0.0; rows * input];
@@ -42,7 +42,7 @@ pub fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
     dx
 }
 
-/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from that of the output, `[rows, output]`.
+/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
 pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
     let Sizes { rows, input, output } = sizes;
     let mut dweight = vec![0.0; output * input];

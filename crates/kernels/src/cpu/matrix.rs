@@ -1,6 +1,6 @@
 pub use gemm::Parallelism;
 
-/// A matrix inside a slice: element (r, c) stands at `r·row_stride + c·column_stride`.
+/// A matrix inside a slice: element (r, c) has the index `r·row_stride + c·column_stride`.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a> {
     data: &'a [f32],
@@ -11,7 +11,7 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// The `rows` by `columns` at the start of `data`, a row every `row_stride` elements.
+    /// The matrix of `rows` by `columns` at the start of `data`, whose rows are `row_stride` elements apart.
     pub fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
@@ -20,7 +20,7 @@ impl<'a> Matrix<'a> {
         Self { data, rows, columns, row_stride, column_stride: 1 }
     }
 
-    /// The transpose, of which no element moves.
+    /// The transposed matrix, without copying.
     pub fn transposed(self) -> Self {
         let Self { data, rows, columns, row_stride, column_stride } = self;
         Self {
@@ -33,7 +33,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// A matrix to be written, with its rows every `row_stride` elements.
+/// A matrix that is written. Its rows are `row_stride` elements apart.
 pub struct MatrixMut<'a> {
     data: &'a mut [f32],
     rows: usize,
@@ -42,7 +42,7 @@ pub struct MatrixMut<'a> {
 }
 
 impl<'a> MatrixMut<'a> {
-    /// The `rows` by `columns` at the start of `data`.
+    /// The matrix of `rows` by `columns` at the start of `data`.
     pub fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
@@ -57,10 +57,14 @@ fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
     if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row_stride + columns }
 }
 
-/// `out = scale·left·right`.
+/// The matrix product `out = scale·left·right`.
 pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32, parallelism: Parallelism) {
     let (m, n, k) = (out.rows, out.columns, left.columns);
-    assert_eq!((left.rows, right.rows, right.columns), (m, k, n), "shapes of a product");
+    assert_eq!(
+        (left.rows, right.rows, right.columns),
+        (m, k, n),
+        "the shapes of a matrix product do not fit together"
+    );
     // SAFETY: the constructors checked that every element of the three matrices lies in its slice,
     // that those of `out` are distinct, and `out` is borrowed exclusively.
     unsafe {

@@ -1,7 +1,7 @@
-//! What operations on the CPU are written with: the slices behind Burn's tensors, matrix products, sums of rows.
+//! The building blocks of operations on the CPU: the slices behind Burn's tensors, matrix products, and sums of rows.
 //!
-//! How work is divided depends on the size of the problem alone, never on the threads at hand, and partial sums are
-//! added in a fixed order: no result depends on the number of threads.
+//! How the work is divided depends on the size of the problem alone, never on the number of threads, and partial sums
+//! are added in a fixed order. So no result depends on the number of threads.
 
 mod affine;
 mod matrix;

@@ -1,16 +1,16 @@
-//! Element by element and row by row.
+//! Arithmetic element by element and row by row.
 
 use rayon::prelude::*;
 
 use crate::simd::vectorised;
 
-/// Rows that a task handles: a function of the size of the problem alone, so that partial sums never depend on the
-/// number of threads.
+/// The number of rows that one task handles. It is a function of the size of the problem alone, so that partial sums
+/// never depend on the number of threads.
 pub fn rows_per_task(rows: usize) -> usize {
     rows.div_ceil(64).max(8)
 }
 
-/// Sums `parts`, each `[width]`, in their order and in float64.
+/// The sum of `parts`, each `[width]`, in their order and in float64.
 pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
     let mut sums = vec![0.0f64; width];
     for part in parts {
@@ -21,7 +21,7 @@ pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
     sums.into_iter().map(|x| x as f32).collect()
 }
 
-/// The sums of the columns of `rows`, `[rows, width]`: the gradient of a bias.
+/// The sums of the columns of `rows`, which is `[rows, width]`: the gradient of a bias.
 pub fn column_sums(rows: &[f32], width: usize) -> Vec<f32> {
     let chunk = rows_per_task(rows.len() / width.max(1)) * width;
     let parts: Vec<Vec<f32>> =
@@ -41,21 +41,21 @@ vectorised! {
         sums
     }
 
-    /// `xs *= ys`.
+    /// Multiplies each element of `xs` by that of `ys`, in place.
     pub fn multiply_by(xs: &mut [f32], ys: &[f32]) {
         for (x, y) in xs.iter_mut().zip(ys) {
             *x *= y;
         }
     }
 
-    /// `out = xs · ys`, element by element.
+    /// Writes the products of the elements of `xs` and `ys` to `out`.
     pub fn products(out: &mut [f32], xs: &[f32], ys: &[f32]) {
         for ((out, x), y) in out.iter_mut().zip(xs).zip(ys) {
             *out = x * y;
         }
     }
 
-    /// `xs += ys`.
+    /// Adds each element of `ys` to that of `xs`, in place.
     pub fn increase(xs: &mut [f32], ys: &[f32]) {
         for (x, y) in xs.iter_mut().zip(ys) {
             *x += y;

@@ -4,20 +4,20 @@ use burn::backend::Flex;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 
-/// What lies behind a tensor on the CPU without gradients.
+/// Burn's own tensor behind a tensor on the CPU without gradients.
 ///
 /// # Panics
-/// If it is elsewhere or has gradients.
+/// If the tensor is elsewhere or has gradients.
 pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
     x.try_into_primitive::<Flex>().expect("a tensor on flex without gradients")
 }
 
-/// `x` with its elements in row-major order without gaps; copies only where they are not.
+/// `x` with its elements in row-major order without gaps. Copies only if they are not.
 pub fn contiguous(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() { x } else { x.to_contiguous() }
 }
 
-/// The elements of a [`contiguous`] tensor of float32.
+/// The elements of a [`contiguous`] float32 tensor.
 pub fn floats(x: &FlexTensor) -> &[f32] {
     x.as_slice().expect("a contiguous f32 tensor")
 }
@@ -30,13 +30,13 @@ pub fn dims<const D: usize>(x: &FlexTensor) -> [usize; D] {
     x.layout().shape().dims()
 }
 
-/// `values`, row-major, as a tensor of `shape`.
+/// A tensor of `shape` with the elements `values`, in row-major order.
 pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(shape.into()), DType::F32)
 }
 
-/// Fills a tensor like `x` with `write(out, source)`: over `x` itself where nothing else holds it (`source` is then
-/// `None` and `out` holds `x`), into a new one otherwise.
+/// Fills a tensor of the shape of `x` with `write(out, source)`. If no other tensor shares the memory of `x`, it is
+/// overwritten: then `source` is `None` and `out` holds the elements of `x`. Otherwise the result is a new tensor.
 pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) -> FlexTensor {
     let mut x = contiguous(x);
     let count = x.layout().num_elements();
@@ -50,21 +50,21 @@ pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) 
     tensor(out, x.layout().shape().clone())
 }
 
-/// The whole numbers of `x` on the CPU, row-major, whatever their width.
+/// The integers of `x`, which is on the CPU, in row-major order, whatever their width.
 ///
 /// # Panics
 /// If `x` is elsewhere.
 pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
-    let x = x.inner().try_into_primitive::<Flex>().expect("whole numbers on flex");
+    let x = x.inner().try_into_primitive::<Flex>().expect("an integer tensor on flex");
     x.into_data().iter::<i64>().collect()
 }
 
-/// The truth values of `x` on the CPU, row-major, not 0 where true.
+/// The booleans of `x`, which is on the CPU, in row-major order; not 0 for true.
 ///
 /// # Panics
 /// If `x` is elsewhere.
 pub fn bools<const D: usize>(x: Tensor<D, Bool>) -> Vec<u8> {
-    let x = x.inner().try_into_primitive::<Flex>().expect("truth values on flex");
+    let x = x.inner().try_into_primitive::<Flex>().expect("a boolean tensor on flex");
     if let (DType::Bool(BoolStore::Native | BoolStore::U8), Some((start, end))) =
         (x.dtype(), x.layout().contiguous_offsets())
     {

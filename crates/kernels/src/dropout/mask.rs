@@ -2,11 +2,11 @@ use rayon::prelude::*;
 
 use crate::random::RandomKey;
 
-/// Elements drawn by one task: a fixed number, and a multiple of a block's eight.
+/// The number of elements that one task draws: a multiple of the eight elements of a block.
 const TASK: usize = 16 * 1024;
 
-/// Which elements one dropout drops: a function of `key` and of each element's place alone, so it
-/// is drawn again in the backward pass instead of being kept.
+/// Which elements one application of dropout drops (paper §5.4). It is a function of `key` and of each element's index
+/// alone, so that the backward pass draws the factors again and none are kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutMask {
     key: RandomKey,
@@ -14,7 +14,7 @@ pub struct DropoutMask {
 }
 
 impl DropoutMask {
-    /// The mask of `key` that drops with probability `rate`.
+    /// The mask that is drawn from `key` and drops each element with probability `rate`.
     ///
     /// # Panics
     /// If `rate` is not in `[0, 1)`.
@@ -23,29 +23,29 @@ impl DropoutMask {
         Self { key, rate }
     }
 
-    /// What a kept element is multiplied by, 1 / (1 − rate).
+    /// The factor of an element that is kept, 1 / (1 − rate).
     pub fn keep_value(self) -> f32 {
         (1.0 / (1.0 - self.rate)) as f32
     }
 
-    /// How likely an element is dropped.
+    /// The probability with which an element is dropped.
     #[cfg(feature = "remote")]
     pub(crate) fn rate(self) -> f64 {
         self.rate
     }
 
-    /// The key that it draws from.
+    /// The random key that the factors are drawn from.
     pub fn key(self) -> RandomKey {
         self.key
     }
 
-    /// An element is dropped if its 16 random bits are below this.
+    /// The threshold for 16 random bits: an element is dropped if its bits are below it.
     pub fn drop_threshold(self) -> u32 {
         crate::random::drop_threshold(self.rate)
     }
 
-    /// Writes the factors of the elements `start..start + out.len()`, 0 or the
-    /// [`keep_value`](Self::keep_value); those of [`RandomKey::dropout_mask`].
+    /// Writes the factors of the elements `start..start + out.len()` to `out`: 0 for a dropped element,
+    /// [`keep_value`](Self::keep_value) for another one. They are those of [`RandomKey::dropout_mask`].
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
         self.key.dropout_mask_at(start, self.rate, self.keep_value(), out);
     }

@@ -1,4 +1,4 @@
-//! Dropout, alone and on the way into a residual connection (paper §5.4).
+//! Dropout, alone and in a residual connection (paper §5.4).
 
 #[cfg(feature = "cpu")]
 mod cpu;
@@ -18,12 +18,13 @@ use crate::op::Place;
 
 pub use mask::DropoutMask;
 
-/// Dropout (paper §5.4): `x` times the factors of `mask`; `x` as it is without one.
+/// Dropout (paper §5.4): `x` multiplied by the factors of `mask`. Without a mask, the result is `x`.
 ///
-/// Fused: the factors are drawn as they are used, over `x` itself where nothing else holds it.
+/// The fused version draws the factors while it uses them, and writes the result over `x` if no other tensor shares its
+/// memory.
 ///
 /// # Shapes
-/// `x`: any → the same.
+/// `x` may have any shape; the result has the shape of `x`.
 pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
     match (Place::of(&[&x]), mask) {
         #[cfg(feature = "cpu")]
@@ -32,10 +33,10 @@ pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tenso
     }
 }
 
-/// `x + dropout(y)` (paper §5.4), the residual connection of a pre-norm layer.
+/// The residual connection of a pre-norm layer, `x + dropout(y)` (paper §5.4).
 ///
 /// # Shapes
-/// `x`, `y`: one shape → the same.
+/// `x` and `y` have one shape, which is also the shape of the result.
 ///
 /// # Panics
 /// If the shapes differ.

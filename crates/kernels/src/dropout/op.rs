@@ -9,12 +9,12 @@ use super::mask::DropoutMask;
 use crate::cpu::{contiguous, floats, overwrite};
 use crate::op::{FusedOp, Keep, apply};
 
-/// Dropout of a tensor on the CPU.
+/// Dropout of one tensor on the CPU.
 pub(super) fn dropout<const D: usize>(x: Tensor<D>, mask: DropoutMask) -> Tensor<D> {
     apply(Dropout(mask), [x.into()])
 }
 
-/// A residual connection of tensors on the CPU.
+/// A residual connection with dropout, of tensors on the CPU.
 pub(super) fn residual_dropout<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

@@ -2,7 +2,7 @@ use burn::tensor::Tensor;
 
 use super::mask::DropoutMask;
 
-/// [`dropout`](crate::dropout) in tensor arithmetic.
+/// The reference of [`dropout`](crate::dropout) in plain tensor arithmetic.
 pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tensor<D> {
     match mask {
         None => x,
@@ -10,7 +10,7 @@ pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tenso
     }
 }
 
-/// [`residual_dropout`](crate::residual_dropout) in tensor arithmetic.
+/// The reference of [`residual_dropout`](crate::residual_dropout) in plain tensor arithmetic.
 pub fn residual_dropout<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use crate::simd::vectorised;
 
-/// Rows a task handles.
+/// The number of rows that one task handles.
 const ROWS: usize = 64;
 
-/// `out[i] = scale·weight[ids[i]]`, rows of `width`.
+/// Computes `out[i] = scale·weight[ids[i]]` for rows of `width` numbers.
 pub(super) fn forward(weight: &[f32], ids: &[i64], width: usize, scale: f32, out: &mut [f32]) {
     let tasks = out.par_chunks_mut(ROWS * width).zip(ids.par_chunks(ROWS));
     tasks.for_each(|(out, ids)| {
@@ -17,7 +17,7 @@ pub(super) fn forward(weight: &[f32], ids: &[i64], width: usize, scale: f32, out
     });
 }
 
-/// The gradient of the weight, `[vocab, width]`: each row sums its occurrences in their order.
+/// The gradient of the weight, `[vocab, width]`. Each row is the sum over the occurrences of its id, in their order.
 pub(super) fn backward(
     grad: &[f32],
     ids: &[i64],

@@ -1,4 +1,4 @@
-//! Rows of a table (paper §3.4).
+//! The embedding: rows of a table (paper §3.4).
 
 #[cfg(feature = "cpu")]
 mod cpu;
@@ -10,9 +10,10 @@ use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;
 
-/// The rows `ids` of `weight`, times `scale` (paper §3.4: √d_model).
+/// The embedding (paper §3.4): the rows `ids` of `weight`, multiplied by `scale` (√d_model in the paper).
 ///
-/// Fused: one parallel pass each way; the gradient of a row sums its occurrences in their order.
+/// The fused version makes one parallel pass forward and one backward. The gradient of a row is the sum over the
+/// occurrences of its id, in their order.
 ///
 /// # Shapes
 /// `weight`: `[vocab, d]`, `ids`: `[batch, len]` → `[batch, len, d]`

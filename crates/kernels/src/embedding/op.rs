@@ -21,7 +21,7 @@ pub(super) fn embedding(weight: Tensor<2>, ids: Tensor<2, Int>, scale: f64) -> T
 
 #[derive(Debug)]
 struct Embedding {
-    /// All below the rows of the table.
+    /// Ids below the number of rows of the table.
     ids: Vec<i64>,
     /// `[batch, len]`.
     shape: [usize; 2],

@@ -1,6 +1,6 @@
 use burn::tensor::{Int, Tensor};
 
-/// [`embedding`](crate::embedding) in tensor arithmetic.
+/// The reference of [`embedding`](crate::embedding) in plain tensor arithmetic.
 pub fn embedding(weight: Tensor<2>, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
     burn::tensor::module::embedding(weight, ids) * scale
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::cpu::{contiguous, floats, primitive};
 use crate::simd::vectorised;
 
-/// Elements that a task handles.
+/// The number of elements that one task handles.
 const TASK: usize = 16 * 1024;
 
 /// Σ x² of a tensor on the CPU without gradients.
@@ -14,7 +14,7 @@ pub(super) fn sum_of_squares_of<const D: usize>(x: Tensor<D>) -> f64 {
     sum_of_squares(floats(&contiguous(primitive(x))))
 }
 
-/// Σ x², in float64 and the order of the elements' tasks.
+/// Σ x², summed in float64, in the order of the tasks.
 fn sum_of_squares(xs: &[f32]) -> f64 {
     let parts: Vec<f64> = xs.par_chunks(TASK).map(squares).collect();
     parts.iter().sum()

@@ -12,13 +12,13 @@ use cubecl::prelude::*;
 
 use crate::gpu::{empty, sums_of_units, units_per_cube};
 
-/// Cubes that share a vector.
+/// The number of cubes that share one vector.
 const CUBES: usize = 256;
 
 #[backend_extension(Cube, Fusion)]
 trait GlobalNormKernels: Backend {
-    /// `parts` `[vectors, CUBES]` with the sums of squares of `x` in row `row`; in at where nothing else holds
-    /// `parts`.
+    /// Returns `parts` (`[vectors, CUBES]`) with the sums of squares of `x` written to row `row`. It is changed in
+    /// place if no other tensor shares its memory.
     #[fusion(dtype = parts, shape = parts)]
     fn squares_into(
         parts: FloatTensor<Self>,
@@ -31,7 +31,7 @@ trait GlobalNormKernels: Backend {
     fn root_of_sum(parts: FloatTensor<Self>) -> FloatTensor<Self>;
 }
 
-/// The norm of all `vectors`, which are on a GPU, taken as one.
+/// The norm of all `vectors`, which are on a GPU, taken as one vector.
 pub(super) fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     let parts = Tensor::<2>::empty([vectors.len(), CUBES], &vectors[0].device()).into_dispatch();
     let parts = vectors.iter().enumerate().fold(parts, |parts, (row, vector)| {

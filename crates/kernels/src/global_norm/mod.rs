@@ -1,4 +1,4 @@
-//! The norm of gradients, all of a model's taken as one vector.
+//! The norm of all gradients of a model, taken as one vector.
 
 #[cfg(feature = "cpu")]
 mod cpu;
@@ -10,15 +10,16 @@ use burn::tensor::Tensor;
 
 use crate::op::{HasPlace, Place};
 
-/// The norm of all `vectors` taken as one, `[1]` on their device, for which the host does not wait.
+/// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The host does not wait for
+/// it.
 ///
-/// Fused on GPUs (for tensors without gradients of their own): one launch for each vector and one for all, summed in a
-/// fixed order.
+/// On GPUs, tensors without gradients of their own are summed by one kernel launch for each vector and one launch for
+/// all, in a fixed order.
 ///
 /// # Panics
-/// If there are none.
+/// If `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
-    assert!(!vectors.is_empty(), "the norm of no vectors has no device");
+    assert!(!vectors.is_empty(), "the global norm needs at least one vector");
     let operands: Vec<&dyn HasPlace> = vectors.iter().map(|vector| vector as _).collect();
     match Place::without_gradients(&operands) {
         #[cfg(feature = "gpu")]
@@ -27,9 +28,10 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     }
 }
 
-/// Σ x² over all elements; the root of their total over a model's gradients is its global norm.
+/// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of a model is their
+/// global norm.
 ///
-/// Fused (for tensors without gradients of their own): in parallel, in float64, in a fixed order.
+/// On the CPU, a tensor without gradients of its own is summed in parallel, in float64 and in a fixed order.
 pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     match Place::without_gradients(&[&x]) {
         #[cfg(feature = "cpu")]

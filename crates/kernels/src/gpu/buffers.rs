@@ -3,11 +3,11 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
-/// Bytes of an element.
+/// The number of bytes of an element.
 const ELEMENT: usize = size_of::<f32>();
 
-/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. The rows may be apart, as
-/// those of a padded matrix are.
+/// `x` itself if the elements of each row are adjacent in memory, else a contiguous copy. There may be gaps between
+/// rows, as in a padded matrix.
 pub fn with_contiguous_rows(x: CubeTensor) -> CubeTensor {
     if x.meta.strides().last() == Some(&1) { x } else { into_contiguous(x) }
 }

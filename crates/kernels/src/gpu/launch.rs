@@ -2,10 +2,11 @@ use cubecl::calculate_cube_count_elemwise;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-/// Units of a cube, at most: what every device offers. A power of two, so that sums can be taken by halving.
+/// The largest number of units of a cube that every device offers. It is a power of two, so that sums can be taken by
+/// halving.
 const UNITS: u32 = 256;
 
-/// The units of a cube that sums over its units, on this device: a power of two.
+/// The number of units of a cube that sums over its units, on this device: a power of two.
 pub fn units_per_cube(client: &Client) -> u32 {
     let most = client.properties().hardware.max_units_per_cube.clamp(1, UNITS);
     1 << most.ilog2()

@@ -1,4 +1,4 @@
-//! What operations on GPUs are written with, in CubeCL: one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
+//! The building blocks of operations on GPUs, in CubeCL: one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
 //!
 //! A kernel is launched as a grid of cubes, and a cube is a group of units: what CUDA calls blocks and threads, and
 //! WebGPU workgroups and invocations. The units of a cube share memory and can wait for each other.

@@ -1,23 +1,23 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The type of numbers in which a model that translates multiplies its weights.
+/// The type of numbers in which a model multiplies its weights when it translates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComputeType {
     /// 32-bit floating-point numbers: nothing is rounded.
     #[default]
     Float32,
-    /// 8-bit integers: each row of a weight and each row that is multiplied with it is rounded to multiples of a 127th of its
-    /// largest magnitude. Several times as fast; translations change a little.
+    /// 8-bit integers: each row of a weight, and each row that is multiplied by it, is rounded to multiples of 1/127 of
+    /// its largest magnitude. Products are several times as fast, and translations change a little.
     Int8,
 }
 
 impl ComputeType {
-    /// All of them.
+    /// All types of numbers.
     pub const ALL: [Self; 2] = [Self::Float32, Self::Int8];
 
-    /// The name in files and on the command line.
+    /// The name of the type in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float32 => "float32",

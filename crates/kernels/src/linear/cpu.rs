@@ -6,7 +6,7 @@ use super::epilogue::Epilogue;
 use crate::cpu::{Sizes, affine_product, increase, ordered_sum, rows_per_task, sums_of_task};
 use crate::simd::vectorised;
 
-/// Rows that a task of the element-wise passes handles.
+/// The number of rows that one task of the element-wise passes handles.
 const ROWS: usize = 32;
 
 /// `out = epilogue(x·weightᵀ + bias)`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or empty.
@@ -34,8 +34,8 @@ pub(super) fn forward(
     });
 }
 
-/// Makes the gradient in `grad` (or in `source`, where there is one) 0 where a ReLU gave 0 in `out`. Gives the sums of
-/// its columns, the gradient of the bias, where they are `wanted`.
+/// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in `out`. If `wanted`,
+/// returns the sums of its columns, which are the gradient of the bias.
 pub(super) fn through_relu(
     sizes: Sizes,
     grad: &mut [f32],

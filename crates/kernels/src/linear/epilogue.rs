@@ -1,8 +1,8 @@
-/// What follows a matrix product and its bias, in the pass that adds the bias.
+/// What follows a matrix product in the pass that adds the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Epilogue {
     /// Nothing.
     None,
-    /// The larger of 0 and each number; NaN stays NaN, and −0 stays −0.
+    /// ReLU: the larger of 0 and each number. NaN stays NaN, and −0 stays −0.
     Relu,
 }

@@ -19,9 +19,9 @@ use crate::op::Place;
 pub use compute_type::ComputeType;
 pub use epilogue::Epilogue;
 
-/// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout.
+/// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
-/// Fused: bias and bias gradient are parallel passes in the order of the rows.
+/// The fused version adds the bias, and sums its gradient, in parallel passes in the order of the rows.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -37,9 +37,9 @@ pub fn linear<const D: usize>(
     linear_with(x, weight, bias, Epilogue::None)
 }
 
-/// `max(0, x·Wᵀ + b)`, the first half of the feed-forward network (paper §3.3).
+/// The first half of the feed-forward network, `max(0, x·Wᵀ + b)` (paper §3.3).
 ///
-/// Fused: the maximum is taken in the pass that adds the bias.
+/// The fused version takes the maximum in the pass that adds the bias.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -78,8 +78,12 @@ fn linear_with<const D: usize>(
 
 fn check<const D: usize>(x: &Tensor<D>, weight: &Tensor<2>, bias: Option<&Tensor<1>>) {
     let [output, input] = weight.dims();
-    assert_eq!(x.dims()[D - 1], input, "input features of a weight {output}x{input}");
+    assert_eq!(
+        x.dims()[D - 1],
+        input,
+        "the last axis of x does not fit a weight [{output}, {input}]"
+    );
     if let Some(bias) = bias {
-        assert_eq!(bias.dims(), [output], "bias of a weight {output}x{input}");
+        assert_eq!(bias.dims(), [output], "the bias does not fit a weight [{output}, {input}]");
     }
 }

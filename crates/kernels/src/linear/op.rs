@@ -28,7 +28,7 @@ struct Linear {
     epilogue: Epilogue,
 }
 
-/// The inputs and, behind a ReLU, the output; all shared with the graph, none copied.
+/// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.
 #[derive(Clone, Debug)]
 struct Saved {
     x: FlexTensor,

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use crate::simd::{exp, fold, max, sum, vectorised};
 
-/// Pieces of the largest vocabulary whose rows are summed in 32 bits as a whole.
+/// The size of the largest vocabulary whose rows are summed in 32 bits as a whole.
 const LONGEST: usize = 1 << 16;
-/// Logits of a longer row that are summed in 32 bits before their sum is added to one of 64.
+/// The number of logits of a longer row that are summed in 32 bits before their sum is added to a sum in 64 bits.
 const CHUNK: usize = 1 << 12;
 
 /// What the forward pass knows of one row of logits.
@@ -25,19 +25,19 @@ pub(super) struct Row {
 /// The settings of the loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
-    /// Rows with this target count for nothing.
+    /// The target of padding: rows with this target are not counted.
     pub pad: i64,
-    /// ε.
+    /// ε of label smoothing.
     pub epsilon: f64,
 }
 
-/// The rows' losses: `logits` is `[rows, vocab]`, `targets` `[rows]`.
+/// The losses of the rows: `logits` is `[rows, vocab]`, `targets` is `[rows]`.
 pub(super) fn forward(logits: &[f32], targets: &[i64], vocab: usize, loss: Smoothing) -> Vec<Row> {
     let tasks = logits.par_chunks_exact(vocab).zip(targets);
     tasks.with_min_len(4).map(|(row, &target)| forward_row(row, target, loss)).collect()
 }
 
-/// Σ smoothed and Σ nll, in the order of the rows.
+/// The sums of the smoothed loss and of the NLL, taken in the order of the rows.
 pub(super) fn sums(rows: &[Row]) -> (f32, f32) {
     let (mut smoothed, mut nll) = (0.0, 0.0);
     for row in rows {
@@ -47,8 +47,8 @@ pub(super) fn sums(rows: &[Row]) -> (f32, f32) {
     (smoothed as f32, nll as f32)
 }
 
-/// Turns each row of logits in `out` into its gradient, `scale`·(softmax − (1−ε)·onehot − ε/V).
-/// Takes the logits from `source` if there is one.
+/// Turns each row of logits in `out`, or in `source` if there is one, into its gradient in `out`: `scale`·(softmax −
+/// (1−ε)·onehot − ε/V).
 pub(super) fn backward(
     out: &mut [f32],
     source: Option<&[f32]>,
@@ -86,7 +86,7 @@ fn forward_row(logits: &[f32], target: i64, loss: Smoothing) -> Row {
     Row { highest, total, smoothed, nll }
 }
 
-/// `weight·x`, and nothing of an infinite `x` without weight: a logit of −∞ makes the mean of −log p infinite.
+/// `weight·x`, or 0 if `x` is infinite and `weight` is 0: a logit of −∞ makes the mean of −log p infinite.
 fn share(weight: f64, x: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * x }
 }

@@ -14,7 +14,7 @@ pub(super) struct Input<'a> {
     pub mask: Option<DropoutMask>,
 }
 
-/// Gain and offset `[d]`, and what is added to the variance.
+/// The weight and the bias, `[d]` each, and ε, which is added to the variance.
 #[derive(Clone, Copy)]
 pub(super) struct Affine<'a> {
     pub weight: &'a [f32],
@@ -30,7 +30,7 @@ pub(super) struct Moments {
 }
 
 impl Input<'_> {
-    /// Writes the rows from element `start` on into `out`; `factors` is left holding their mask.
+    /// Writes the rows from element `start` on to `out`. Afterwards `factors` holds their factors of dropout.
     fn write(self, start: usize, out: &mut [f32], factors: &mut [f32]) {
         let part = start..start + out.len();
         let x = &self.x[part.clone()];
@@ -46,7 +46,7 @@ impl Input<'_> {
     }
 }
 
-/// Normalises `input` into `out`; gives each row's moments.
+/// Normalises `input` into `out` and returns the moments of each row.
 pub(super) fn forward(input: Input, affine: Affine, out: &mut [f32]) -> Vec<Moments> {
     let width = affine.weight.len();
     let mut moments = vec![Moments::default(); out.len() / width.max(1)];
@@ -61,17 +61,17 @@ pub(super) fn forward(input: Input, affine: Affine, out: &mut [f32]) -> Vec<Mome
     moments
 }
 
-/// Rows whose mask is drawn together.
+/// The number of rows for which the factors of dropout are drawn together.
 const BLOCK: usize = 8;
 
-/// The gradients of the parameters, `[d]` each.
+/// The gradients of weight and bias, `[d]` each.
 pub(super) struct Gradients {
     pub weight: Vec<f32>,
     pub bias: Vec<f32>,
 }
 
-/// Turns the gradient of the output in `dx` (or `source`) into that of the input, `dy` into that of
-/// `y` where one is wanted apart (with a mask), and sums those of the parameters.
+/// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of `x` in `dx`. Writes
+/// the gradient of `y` to `dy` if there is a mask, and sums the gradients of the parameters.
 pub(super) fn backward(
     input: Input,
     weight: &[f32],
@@ -102,7 +102,7 @@ pub(super) fn backward(
     Gradients { weight: sums, bias }
 }
 
-/// One task's rows; gives Σ g·x̂ and Σ g, `[2·d]`.
+/// The backward pass of the rows of one task. Returns Σ g·x̂ and Σ g, `[2·d]`.
 fn backward_task(
     input: Input,
     weight: &[f32],

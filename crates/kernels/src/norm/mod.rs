@@ -13,11 +13,11 @@ use burn::tensor::Tensor;
 use crate::dropout::DropoutMask;
 use crate::op::Place;
 
-/// Layer normalisation (Ba et al., 2016) over the last axis: (x − mean) / √(variance + ε) times
-/// `weight` plus `bias`.
+/// Layer normalisation (Ba et al., 2016; paper §3.1) over the last axis: (x − mean) / √(variance + ε), multiplied by
+/// `weight`, plus `bias`.
 ///
 /// # Shapes
-/// `x`: `[.., d]` → the same; `weight`, `bias`: `[d]`
+/// `x`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
 /// If the shapes do not fit together.
@@ -37,14 +37,13 @@ pub fn layer_norm<const D: usize>(
     }
 }
 
-/// `layer_norm(x + dropout(y))`, the wiring around a post-norm sub-layer (paper §3.1 and §5.4).
+/// The residual connection of a post-norm sub-layer, `layer_norm(x + dropout(y))` (paper §3.1 and §5.4).
 ///
-/// Fused: one pass over the rows each way, and the dropped elements are drawn again in the
-/// backward pass. The gradients of `weight` and `bias` are summed in an order that depends on the
-/// number of rows alone.
+/// The fused version makes one pass over the rows forward and one backward, and draws the dropped elements again in the
+/// backward pass. The gradients of `weight` and `bias` are summed in an order that depends only on the number of rows.
 ///
 /// # Shapes
-/// `x`, `y`: `[.., d]` → the same; `weight`, `bias`: `[d]`
+/// `x` and `y`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
 /// If the shapes do not fit together.
@@ -72,5 +71,8 @@ pub fn residual_dropout_norm<const D: usize>(
 fn check_width<const D: usize>(x: &Tensor<D>, weight: &Tensor<1>, bias: &Tensor<1>) {
     let width = x.dims()[D - 1];
     let given = [weight.dims()[0], bias.dims()[0]];
-    assert_eq!(given, [width; 2], "weight and bias of a norm over {width} features");
+    assert_eq!(
+        given, [width; 2],
+        "the weight or the bias does not fit a norm over {width} features"
+    );
 }

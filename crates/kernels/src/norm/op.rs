@@ -72,7 +72,7 @@ impl FusedOp<4> for ResidualNorm {
     }
 }
 
-/// What the backward pass of a norm needs: its inputs, which are shared and not copied, and two numbers of each row.
+/// What the backward pass of a norm needs: its inputs, which are shared and not copied, and two numbers per row.
 #[derive(Clone, Debug)]
 struct Saved {
     x: FlexTensor,

@@ -3,7 +3,7 @@ use burn::tensor::Tensor;
 use crate::dropout::DropoutMask;
 use crate::dropout::reference::residual_dropout;
 
-/// [`layer_norm`](crate::layer_norm) in tensor arithmetic.
+/// The reference of [`layer_norm`](crate::layer_norm) in plain tensor arithmetic.
 pub fn layer_norm<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<1>,
@@ -13,7 +13,7 @@ pub fn layer_norm<const D: usize>(
     burn::tensor::module::layer_norm(x, weight, Some(bias), epsilon)
 }
 
-/// [`residual_dropout_norm`](crate::residual_dropout_norm) in tensor arithmetic.
+/// The reference of [`residual_dropout_norm`](crate::residual_dropout_norm) in plain tensor arithmetic.
 pub fn residual_dropout_norm<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

@@ -1,4 +1,4 @@
-//! The one step that puts a [`FusedOp`] into Burn's autodiff graph.
+//! The function that puts a [`FusedOp`] into Burn's autodiff graph.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 use super::fused::{FusedOp, Keep};
 use super::operand::{Operand, PrimitivesOf};
 
-/// The output of `op` for `inputs`, which may be in a graph of gradients or not, in any mixture.
+/// The output of `op` for `inputs`. Each input may or may not be in a graph of gradients.
 ///
 /// # Panics
 /// If an input is on another backend than the operation; ask [`Place`](super::Place) first.
@@ -28,7 +28,7 @@ where
     apply_with_aside(op, inputs).0
 }
 
-/// [`apply`], and the [further results](FusedOp::aside), whose rank is in their shape alone.
+/// The output of `op` for `inputs`, and its [further results](FusedOp::aside), whose rank is known at run time only.
 pub fn apply_with_aside<O, const N: usize, const D: usize>(
     op: O,
     inputs: [Operand; N],
@@ -107,7 +107,9 @@ impl<O: FusedOp<N>, const N: usize> Backward<O::Backend, N> for BackwardOf<O> {
         let each = ops.parents.into_iter().zip(O::backward(ops.state, grad, wanted));
         for (place, (parent, grad)) in each.enumerate() {
             if let Some(parent) = parent {
-                let grad = grad.unwrap_or_else(|| panic!("{self:?} of input {place}: no gradient"));
+                let grad = grad.unwrap_or_else(|| {
+                    panic!("{self:?} gave no gradient for input {place}, which wants one")
+                });
                 grads.register::<O::Backend>(parent.id, grad);
             }
         }

@@ -6,34 +6,35 @@ use burn::backend::tensor::FloatTensor;
 /// Whether the forward pass is followed by a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// No gradient is wanted: what the forward pass saves is dropped at once.
+    /// No gradient is wanted. What the forward pass saves is dropped at once.
     Nothing,
-    /// The backward pass gets what the forward pass saves.
+    /// Gradients are wanted. The backward pass receives what the forward pass saves.
     ForBackward,
 }
 
-/// An operation of `N` float tensors that has a backward pass of its own.
+/// An operation on `N` float tensors that has a backward pass of its own.
 ///
-/// The value is the operation with its settings: the number of heads, ids, masks, whatever carries no gradient.
+/// The value is the operation with its settings, for example the number of heads, ids or masks: whatever has no
+/// gradient.
 pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
-    /// Where it computes.
+    /// The backend on which the operation runs.
     type Backend: Backend;
 
-    /// What the backward pass needs. Tensors in it are shared with the graph and not copied.
+    /// What the backward pass needs of the forward pass. Tensors in it are shared with the graph and not copied.
     type Saved: Clone + Debug + Send + 'static;
 
-    /// The output, and what [`backward`](Self::backward) needs of this pass.
+    /// The forward pass. Returns the output, and what [`backward`](Self::backward) needs of this pass.
     ///
-    /// An input that nothing else holds may be overwritten.
+    /// An input may be overwritten if no other tensor shares its memory.
     fn forward(
         self,
         inputs: [FloatTensor<Self::Backend>; N],
         keep: Keep,
     ) -> (FloatTensor<Self::Backend>, Self::Saved);
 
-    /// The gradients of the inputs, given that of the output.
+    /// The backward pass: the gradients of the inputs, given the gradient of the output.
     ///
-    /// `wanted` tells of which inputs the gradient is wanted; what is given for another one is dropped.
+    /// `wanted` says for which inputs the gradient is wanted. A gradient that is not wanted is dropped.
     ///
     /// # Panics
     /// [`apply`](super::apply) panics if a gradient that is wanted is `None`.
@@ -43,7 +44,7 @@ pub trait FusedOp<const N: usize>: Debug + Sized + 'static {
         wanted: [bool; N],
     ) -> [Option<FloatTensor<Self::Backend>>; N];
 
-    /// Further results, through which no gradient flows; see [`apply_with_aside`](super::apply_with_aside).
+    /// Further results, through which no gradient flows. [`apply_with_aside`](super::apply_with_aside) returns them.
     fn aside(_saved: &Self::Saved) -> Vec<FloatTensor<Self::Backend>> {
         Vec::new()
     }

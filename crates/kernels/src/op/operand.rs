@@ -5,7 +5,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, AutodiffBackend, Backend, DispatchKindConversion, DispatchTensor};
 use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
-/// An input of an operation: a float tensor whose rank is in its shape alone.
+/// An input of an operation: a float tensor whose rank is known at run time only.
 #[derive(Clone, Debug)]
 pub struct Operand(Tensor<1>);
 
@@ -15,7 +15,8 @@ impl<const D: usize> From<Tensor<D>> for Operand {
     }
 }
 
-/// What [`DispatchTensor`] can do for every backend `B` of Burn: give its primitives, with and without gradients.
+/// What [`DispatchTensor`] can do for every backend `B` of Burn: return the backend's own tensor, with and without
+/// gradients.
 pub trait PrimitivesOf<B: Backend>:
     DispatchKindConversion<B>
     + DispatchKindConversion<Autodiff<B, NoCheckpointing>>
@@ -31,12 +32,12 @@ impl<B: Backend, T> PrimitivesOf<B> for T where
 }
 
 impl Operand {
-    /// How Burn's autodiff treats this tensor; `None` if it knows nothing of it.
+    /// How Burn's autodiff treats this tensor; `None` if the tensor is not on a device with autodiff.
     pub(super) fn strategy(&self) -> Option<GradientCheckpointingStrategy> {
         self.0.gradient_checkpointing_strategy()
     }
 
-    /// The primitive of a tensor without gradients.
+    /// The backend's own tensor, for a tensor without gradients.
     ///
     /// # Panics
     /// If the tensor is on another backend, or has gradients.
@@ -47,10 +48,10 @@ impl Operand {
         self.0.try_into_primitive::<B>().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The primitive for a graph of gradients, in which a tensor without gradients is a constant.
+    /// The backend's own tensor in a graph of gradients, in which a tensor without gradients is a constant.
     ///
     /// # Panics
-    /// If the tensor is on another backend, or in a graph of the other strategy.
+    /// If the tensor is on another backend, or in a graph with another checkpointing strategy.
     pub(super) fn tracked<B: Backend, C: CheckpointStrategy>(self) -> FloatTensor<Autodiff<B, C>>
     where
         DispatchTensor: DispatchKindConversion<B> + DispatchKindConversion<Autodiff<B, C>>,

@@ -1,32 +1,34 @@
 use burn::backend::DispatchDevice;
 use burn::tensor::{DType, Device, Tensor};
 
-/// Where an operation runs.
+/// Where the tensors of an operation are, which decides what code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Burn's CPU backend `flex`, in float32 (cargo feature `cpu`).
     Cpu,
     /// A GPU, in float32 (cargo feature `gpu`).
     Gpu,
-    /// Anywhere else, or in another type: plain tensor arithmetic serves them all.
+    /// Anywhere else, or in another element type: plain tensor arithmetic runs there.
     Elsewhere,
 }
 
 impl Place {
-    /// Where an operation of all `operands` runs, with or without gradients.
+    /// The place of an operation on `operands`, with or without gradients. It is [`Elsewhere`](Self::Elsewhere) if they
+    /// are not all in one place.
     pub fn of(operands: &[&dyn HasPlace]) -> Self {
         let mut places = operands.iter().map(|operand| operand.place());
         let first = places.next().unwrap_or(Self::Elsewhere);
         if places.all(|place| place == first) { first } else { Self::Elsewhere }
     }
 
-    /// [`of`](Self::of) for operations that have no backward pass: elsewhere if one of `operands` has gradients.
+    /// The place of an operation that has no backward pass. It is that of [`of`](Self::of), but
+    /// [`Elsewhere`](Self::Elsewhere) if one of `operands` has gradients.
     pub fn without_gradients(operands: &[&dyn HasPlace]) -> Self {
         let any = operands.iter().any(|operand| operand.has_gradients());
         if any { Self::Elsewhere } else { Self::of(operands) }
     }
 
-    /// Where float32 tensors on `device` live.
+    /// The place of float32 tensors on `device`.
     pub fn of_device(device: &Device) -> Self {
         of_dispatch(device.as_dispatch())
     }
@@ -44,12 +46,12 @@ fn of_dispatch(device: &DispatchDevice) -> Place {
     }
 }
 
-/// What lives somewhere: a float tensor of any rank.
+/// Something with a [`Place`]: a float tensor of any rank.
 pub trait HasPlace {
-    /// Where it lives.
+    /// The place of the tensor.
     fn place(&self) -> Place;
 
-    /// Whether it is on a device with gradients.
+    /// Whether the tensor is on a device with autodiff.
     fn has_gradients(&self) -> bool;
 }
 

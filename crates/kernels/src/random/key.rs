@@ -5,73 +5,73 @@ use rand_distr::StandardNormal;
 use super::PhiloxRng;
 use super::philox::{self, philox};
 
-/// A key of the counter-based generator Philox-4x32-10 (Salmon et al., 2011).
+/// A key of the counter-based random generator Philox-4x32-10 (Salmon et al., 2011).
 ///
-/// Every random choice of a run is a function of (seed, update, place): a key is made from the
-/// seed, folded with the update and then with each place on the way down, as in JAX. Nothing is
-/// drawn from hidden state, so resuming, reordering and the thread count change nothing.
+/// Every random choice of a run is a function of the seed, the update and the place in the model: a key is made from
+/// the seed, then folded with the number of the update and with each place on the way down, as in JAX. Nothing is drawn
+/// from hidden state, so that resuming, another order of the work and another number of threads change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RandomKey(u64);
 
 impl RandomKey {
-    /// The key of a seed.
+    /// The key that belongs to `seed`.
     pub fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x6275_726e_666f_726d))
     }
 
-    /// The key of `place` below this one; different places give unrelated streams.
+    /// The key of `place` below this key. Different places give unrelated streams of random numbers.
     pub fn fold(self, place: u64) -> Self {
         Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// The key as one number, which [`from_bits`](Self::from_bits) takes back.
+    /// The key as one number, from which [`from_bits`](Self::from_bits) makes the key again.
     #[cfg(feature = "remote")]
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
 
-    /// The key that gave these [`bits`](Self::bits).
+    /// The key from the number that [`bits`](Self::bits) returned for it.
     #[cfg(feature = "remote")]
     pub(crate) fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The two words of the key, as Philox takes them.
+    /// The two words of the key in the form in which Philox takes them.
     pub fn words(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
-    /// Four random words for counter `index`.
+    /// The four random words for the counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
         philox([index as u32, (index >> 32) as u32, 0, 0], [self.0 as u32, (self.0 >> 32) as u32])
     }
 
-    /// The key's words in the order of their counters, as a generator for the distributions of `rand` and
-    /// `rand_distr`. Every call starts again from the first word.
+    /// The random words of this key in the order of their counters, as a generator for the distributions of `rand` and
+    /// `rand_distr`. Every call starts again with the first word.
     pub fn rng(self) -> PhiloxRng {
         PhiloxRng::new(self)
     }
 
-    /// `count` numbers uniform in `[0, 1)`.
+    /// `count` random numbers, uniformly distributed in `[0, 1)`.
     pub fn uniform(self, count: usize) -> Vec<f32> {
         self.rng().sample_iter(StandardUniform).take(count).collect()
     }
 
-    /// `count` numbers of the standard normal distribution.
+    /// `count` random numbers from the standard normal distribution.
     pub fn normal(self, count: usize) -> Vec<f32> {
         self.rng().sample_iter(StandardNormal).take(count).collect()
     }
 
-    /// Writes `keep_value` with probability `1 - rate` and 0 otherwise into every place of `out`.
+    /// Fills `out` with factors of dropout: 0 with probability `rate`, otherwise `keep_value`.
     ///
-    /// One block decides eight elements, 16 bits each, so `rate` is honoured to 1/65536.
+    /// One block of random words decides about eight elements with 16 bits each, so that `rate` is exact to 1/65536.
     pub fn dropout_mask(self, rate: f64, keep_value: f32, out: &mut [f32]) {
         self.dropout_mask_at(0, rate, keep_value, out);
     }
 
-    /// The elements `start..start + out.len()` of [`dropout_mask`](Self::dropout_mask), so that
-    /// parts can be drawn apart.
+    /// The elements `start..start + out.len()` of the factors that [`dropout_mask`](Self::dropout_mask) writes, so that
+    /// tasks can draw their parts independently.
     pub fn dropout_mask_at(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
         let threshold = drop_threshold(rate);
         let draw = |block, out: &mut [f32]| {
@@ -90,7 +90,7 @@ impl RandomKey {
     }
 }
 
-/// 16-bit words below this are dropped.
+/// The threshold for 16 random bits: an element is dropped if its bits are below it.
 pub(crate) fn drop_threshold(rate: f64) -> u32 {
     (rate * 65536.0).round() as u32
 }

@@ -2,7 +2,7 @@
 
 use crate::simd::vectorised;
 
-/// Blocks drawn together.
+/// The number of blocks that are drawn together.
 const WIDE: usize = 16;
 pub(crate) const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 pub(crate) const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
@@ -25,8 +25,8 @@ pub(super) fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 }
 
 vectorised! {
-    /// Writes a dropout mask from block `first` on: 16 bits an element, 0 where they are below
-    /// `threshold` and `keep` elsewhere.
+    /// Writes factors of dropout, beginning with block `first`. Each element takes 16 random bits and becomes 0 if they
+    /// are below `threshold`, otherwise `keep`.
     pub(super) fn mask(key: [u32; 2], first: u64, threshold: u32, keep: f32, out: &mut [f32]) {
         let mut first = first;
         let mut groups = out.chunks_exact_mut(8 * WIDE);

@@ -5,7 +5,7 @@ use rand::{SeedableRng, TryRng};
 
 use super::RandomKey;
 
-/// The words of one [`RandomKey`], one after the other, as a generator of `rand`.
+/// The random words of one [`RandomKey`], one after the other, as a generator for the `rand` crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhiloxRng {
     key: RandomKey,
@@ -15,7 +15,7 @@ pub struct PhiloxRng {
 }
 
 impl PhiloxRng {
-    /// The words of `key` from the first on.
+    /// A generator that begins with the first word of `key`.
     pub(super) fn new(key: RandomKey) -> Self {
         Self { key, next_block: 0, block: [0; 4], used: 4 }
     }
@@ -34,7 +34,7 @@ impl TryRng for PhiloxRng {
         Ok(self.block[self.used - 1])
     }
 
-    /// The first word is the upper half, which decides what a few bits decide.
+    /// The first word becomes the upper half, because distributions that need few bits take the highest ones.
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         let upper = u64::from(self.try_next_u32()?);
         Ok(upper << 32 | u64::from(self.try_next_u32()?))

@@ -1,9 +1,9 @@
 //! Reductions over a fixed number of lanes.
 
-/// How many partial results a reduction keeps.
+/// The number of partial results that a reduction keeps.
 pub const LANES: usize = 16;
 
-/// Folds `xs` lane by lane with `step`, the lanes then with `join` in a fixed order.
+/// Folds `xs` lane by lane with `step`, then the lanes with `join`, in a fixed order.
 #[inline(always)]
 pub fn fold(
     xs: &[f32],
@@ -24,7 +24,8 @@ pub fn fold(
     halve(lanes, join)
 }
 
-/// Folds the pairs of two slices of one length with `step`, from 0, and adds the lanes up in a fixed order; see [`fold`].
+/// Folds the pairs of two slices of equal length with `step`, starting at 0, and adds up the lanes in a fixed order;
+/// see [`fold`].
 #[inline(always)]
 pub fn fold_pairs(xs: &[f32], ys: &[f32], step: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -52,13 +53,13 @@ fn halve(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
     lanes[0]
 }
 
-/// Σ x.
+/// The sum Σ x.
 #[inline(always)]
 pub fn sum(xs: &[f32]) -> f32 {
     fold(xs, 0.0, |a, x| a + x, |a, b| a + b)
 }
 
-/// The largest x, −∞ of nothing; NaN is passed over.
+/// The largest x, or −∞ if there is none. NaN is ignored.
 #[inline(always)]
 pub fn max(xs: &[f32]) -> f32 {
     let larger = |a: f32, x: f32| if x > a { x } else { a };

@@ -1,6 +1,6 @@
 //! Functions of one number.
 
-/// eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN stays NaN.
+/// The exponential eˣ with a relative error below 3e-7; 0 below −87.33 and 2^127.5 above 88.37. NaN stays NaN.
 ///
 /// The range reduction and the polynomial are those of Cephes' `expf` (Moshier, 1989).
 #[inline(always)]
@@ -25,15 +25,15 @@ pub fn exp(x: f32) -> f32 {
     if x < LOWEST { 0.0 } else { value }
 }
 
-/// 1 / (1 + e⁻ˣ).
+/// The logistic sigmoid 1 / (1 + e⁻ˣ).
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x))
 }
 
-/// tanh x with a relative error below 5e-7; NaN stays NaN.
+/// The hyperbolic tangent of x with a relative error below 5e-7. NaN stays NaN.
 ///
-/// Near 0, where the exponential form cancels, the polynomial of Cephes' `tanhf` (Moshier, 1989).
+/// Near 0, where the exponential form cancels, it uses the polynomial of Cephes' `tanhf` (Moshier, 1989).
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
     let size = x.abs();

@@ -1,6 +1,6 @@
 //! One source, compiled for several instruction sets.
 
-/// Declares functions that are compiled for AVX-512, for AVX2 and portably, of which one is chosen at run time.
+/// Declares functions that are compiled for AVX-512, for AVX2 and portably. One of them is chosen at run time.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! vectorised {

@@ -1,10 +1,10 @@
-//! Attention of single queries, each over keys that lie anywhere: a step of decoding.
+//! Attention of single queries to keys at any addresses: a step of decoding.
 
 use rayon::prelude::*;
 
 use crate::simd::{fold_pairs, softmax_row, vectorised};
 
-/// Queries below whose number one thread does them all.
+/// With fewer queries than this, one thread computes all of them.
 const PARALLEL: usize = 16;
 
 /// The heads of a query and their widths.
@@ -15,8 +15,8 @@ pub(super) struct Heads {
     pub d_v: usize,
 }
 
-/// What one query sees: keys `[heads·d_k]` and values `[heads·d_v]`, position by position, and
-/// which positions are hidden (not 0 where so; empty if none is).
+/// What one query sees: keys `[heads·d_k]` and values `[heads·d_v]`, position by position, and which positions are
+/// hidden (not 0 for a hidden one; empty if none is hidden).
 #[derive(Debug, Default)]
 pub(super) struct Seen<'a> {
     pub keys: Vec<&'a [f32]>,
@@ -24,7 +24,7 @@ pub(super) struct Seen<'a> {
     pub hidden: &'a [u8],
 }
 
-/// Contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`; `see` lists what a query sees.
+/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `see` lists what a query sees.
 pub(super) fn forward<'a>(
     heads: Heads,
     queries: &[f32],
@@ -57,7 +57,7 @@ struct Scratch<'a> {
 }
 
 vectorised! {
-    /// `context` (zeros) plus the values weighted by softmax(query·keys/√d_k) in each head.
+    /// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds zeros.
     fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
         let Heads { d_k, d_v, .. } = heads;
         let count = seen.keys.len();

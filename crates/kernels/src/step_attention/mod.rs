@@ -1,4 +1,4 @@
-//! Attention of few queries to keys that are already there: a step of decoding.
+//! Attention of a few queries to keys that were computed before: a step of decoding.
 
 #[cfg(feature = "cpu")]
 mod cpu;
@@ -14,10 +14,11 @@ use crate::op::Place;
 #[cfg(feature = "cpu")]
 pub(crate) use on_cpu::{Block, over_blocks};
 
-/// [`attention`](crate::attention()) for few queries a batch entry, without gradients: a step of decoding, where matrix
-/// products are too small to pay.
+/// Multi-head scaled dot-product attention (paper §3.2) for a few queries per sentence, without gradients. Decoding
+/// uses it, because its matrix products are too small for the general [`attention`](crate::attention()).
 ///
-/// Fused: each query is worked on by itself, so that its result depends on its own keys alone.
+/// The fused version works on each query separately, so that a result depends only on the query and the keys that it
+/// sees.
 ///
 /// # Shapes
 /// - `query`: `[batch, query_len, heads·d_k]`

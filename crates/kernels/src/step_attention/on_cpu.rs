@@ -46,7 +46,7 @@ fn see<'a>(
     seen.values.extend(rows(values, value_width));
 }
 
-/// Keys and values of some positions, and whose row each present row continues.
+/// The keys and values of some positions, and which row each present row continues.
 pub(crate) struct Block<'a> {
     pub key: &'a Tensor<3>,
     pub value: &'a Tensor<3>,
@@ -54,8 +54,8 @@ pub(crate) struct Block<'a> {
     pub ancestors: &'a [u32],
 }
 
-/// Attention of one query a row to the positions of `blocks`, one block after the other; all tensors on the CPU
-/// without gradients.
+/// Attention of one query per row to the positions of `blocks`, one block after the other. All tensors are on the CPU
+/// and without gradients.
 pub(crate) fn over_blocks(query: Tensor<3>, blocks: &[Block], heads: usize) -> Tensor<3> {
     let [rows, _, width] = query.dims();
     let value_width = blocks[0].value.dims()[2];

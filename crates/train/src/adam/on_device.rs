@@ -1,4 +1,4 @@
-//! Steps that the device decides about, so that the host need not wait for it.
+//! Steps of the optimiser for which the device decides whether they are made, so that the host need not wait.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -8,9 +8,9 @@ use super::Adam;
 use crate::gradients::FlatGradients;
 
 impl Adam {
-    /// [`step`](Self::step) where `finite` (`[1]`) is true; where it is not, parameters and moments stay
-    /// as they are. `scale` is `[1]` too. The host learns neither, hence not how many steps were taken:
-    /// tell with [`settle`](Self::settle) before the moments are saved.
+    /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments stay unchanged.
+    /// `scale` is `[1]` too. The host does not learn which of the two happened, and so does not know the number of
+    /// steps: tell it with [`settle`](Self::settle) before the moments are saved.
     pub fn step_where<M: Module>(
         &mut self,
         finite: Tensor<1, Bool>,
@@ -36,7 +36,7 @@ impl Adam {
         })
     }
 
-    /// Takes in that the device took `steps` steps since the last call.
+    /// Notes that the device has made `steps` steps since the last call.
     pub fn settle(&mut self, steps: u64) {
         self.step += steps;
     }
@@ -45,8 +45,8 @@ impl Adam {
         [self.settings.beta1, self.settings.beta2]
     }
 
-    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`: added up as the device
-    /// does, so that a resumed run goes on with the same bits.
+    /// 1 − βᵗ of both moments after the steps that the host knows of, each `[1]`. It is summed as the device does it,
+    /// so that a resumed run continues with the same bits.
     fn bias(&self, device: &Device) -> [Tensor<1>; 2] {
         self.betas().map(|beta| {
             let next = |bias: f32, _| bias * beta as f32 + (1.0 - beta) as f32;
@@ -55,8 +55,8 @@ impl Adam {
     }
 }
 
-/// 1 − βᵗ after one step more, where it is taken: the moving mean of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1 − β).
-/// Unlike a power it loses nothing to rounding while t is small; later 1.5e-6 at most for β = 0.98.
+/// 1 − βᵗ after one more step, if it is made: the moving average of ones, 1 − βᵗ⁺¹ = β(1 − βᵗ) + (1 − β). Unlike a
+/// power, it loses nothing to rounding while t is small; later at most 1.5e-6 for β = 0.98.
 fn next_bias(
     before: [Tensor<1>; 2],
     [beta1, beta2]: [f64; 2],

@@ -1,4 +1,4 @@
-//! A TOML text, checked key by key and type by type, so that errors know their line.
+//! A TOML text that is checked key by key and type by type, so that errors can name the line.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,18 +12,18 @@ use toml::de::{DeTable, DeValue, Deserializer, Error};
 use super::TrainConfig;
 use super::layers::{ConfigFileError, known_keys, nearest};
 
-/// Most bytes of a configuration file, whose every key together takes a few thousand.
+/// The largest size of a configuration file in bytes. All keys together take a few thousand.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// What a configuration file says.
+/// The content of a configuration file.
 pub(super) struct Document {
     /// Its `preset` key.
     pub preset: Option<String>,
-    /// All other keys, which exist and have the right types.
+    /// All other keys. They exist and have the right types.
     pub table: Table,
 }
 
-/// Reads the file at `path`, no further than a configuration can be long.
+/// Reads the file at `path`, but no more than the largest size of a configuration.
 pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
     let unreadable = |source| ConfigFileError::Unreadable { path: path.into(), source };
     let file = File::open(path).map_err(unreadable)?;
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Document, ConfigFileError> {
     }
 }
 
-/// Parses and checks `text`, which errors call `place`.
+/// Parses and checks `text`, which error messages call `place`.
 pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError> {
     let at = |span: Option<Range<usize>>| match span {
         Some(span) => format!("{place}:{}", line_at(text.as_bytes(), span.start)),
@@ -88,7 +88,7 @@ fn preset(
     }
 }
 
-/// The key, dotted, that stands first in the text and does not exist.
+/// The first key in the text, dotted, that does not exist.
 fn first_unknown(table: &DeTable, known: &[String]) -> Option<(String, Range<usize>)> {
     fn walk(
         prefix: &str,
@@ -111,7 +111,7 @@ fn first_unknown(table: &DeTable, known: &[String]) -> Option<(String, Range<usi
     found.into_iter().min_by_key(|(_, span)| span.start)
 }
 
-/// 1-based line of the byte at `at`.
+/// The line, counted from 1, of the byte at `at`.
 fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }

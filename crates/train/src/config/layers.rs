@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::TrainConfig;
 use super::document::{self, Document, one_line};
 
-/// The presets, by name. Each lists only what differs from the defaults, which are the paper's.
+/// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
 const PRESETS: [(&str, &str); 6] = [
     ("tiny", include_str!("../../presets/tiny.toml")),
     ("small", include_str!("../../presets/small.toml")),
@@ -16,7 +16,7 @@ const PRESETS: [(&str, &str); 6] = [
     ("multi30k", include_str!("../../presets/multi30k.toml")),
     ("rnn", include_str!("../../presets/rnn.toml")),
 ];
-/// The preset of a run that names none, neither on the command line nor in its file.
+/// The preset of a run if neither the command line nor the configuration file names one.
 pub const DEFAULT_PRESET: &str = "tiny";
 
 /// A configuration that cannot be used.

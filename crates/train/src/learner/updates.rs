@@ -1,9 +1,8 @@
-//! An update, and what the run makes of it once its statistics are read.
+//! An update, and what the run does once its statistics are read.
 //!
-//! On the CPU that is at once. A device that computes on its own is asked only where the run needs an
-//! answer, for all updates since the last time together: before a log line, a validation, a checkpoint, the
-//! end. Until then the run's state stays where it was, so that nothing is saved or told of updates that
-//! nobody has judged.
+//! On the CPU they are read at once. A device that computes asynchronously is asked only when the run needs an answer
+//! (before a log line, a validation, a checkpoint, and at the end), for all updates since the last time together. Until
+//! then the state of the run does not change, so that nothing is saved or reported about updates that were not checked.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +17,14 @@ use crate::loss_scale::LossScale;
 use crate::report::Answer;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
 
-/// Most updates between two readings: bounds how long a run goes on that has diverged.
+/// The largest number of updates between two readings. It bounds how long a run continues after it has diverged.
 const MOST_UNREAD: usize = 100;
 
-/// An update that was made and not judged yet.
+/// An update that was made but not checked yet.
 pub(super) struct Made {
     statistics: PendingStatistics,
     extent: Extent,
-    /// Where the batches go on after it.
+    /// The position of the batches after it.
     sampler: SamplerState,
 }
 
@@ -46,14 +45,14 @@ impl Learner {
         Ok(())
     }
 
-    /// Where the run stands if the updates that nobody has read were good.
+    /// The state of the run if the updates that were not read yet are good.
     pub(super) fn ahead(&self) -> RunState {
         let step = self.state.step + self.unread.len() as u64;
         let sampler = self.unread.last().map_or(self.state.sampler, |made| made.sampler);
         RunState { step, sampler, seconds: self.seconds(), ..self.state }
     }
 
-    /// Whether something has to know now what the updates were like.
+    /// Whether the statistics of the updates are needed now.
     pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
         let ahead = self.ahead();
         let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
@@ -66,8 +65,8 @@ impl Learner {
             || interrupted.load(Ordering::Relaxed)
     }
 
-    /// Reads what the updates were like and moves the state past them, one by one: to the last, whose norm is
-    /// given back, or to the one because of which the run has to go back.
+    /// Reads the statistics of the updates and advances the state over them, one by one: to the last, whose norm is
+    /// returned, or to the one because of which the run has to go back.
     pub(super) fn read(&mut self) -> Result<ControlFlow<Left, f64>, TrainError> {
         let unread = std::mem::take(&mut self.unread);
         let pending: Vec<_> = unread.iter().map(|made| made.statistics.clone()).collect();
@@ -95,7 +94,7 @@ impl Learner {
         }
     }
 
-    /// Reports an update that was skipped, and whether the run has to go back.
+    /// Reports an update that was skipped. Returns whether the run has to go back.
     fn judge(&mut self, statistics: &UpdateStatistics) -> Result<Option<Left>, TrainError> {
         if statistics.overflowed {
             return self.note_overflow().map(|()| None);
@@ -109,7 +108,7 @@ impl Learner {
         Ok(back.then_some(Left::Diverged(loss, norm)))
     }
 
-    /// An update skipped on the way to a loss scale that fits says nothing of the model: no divergence.
+    /// An update that is skipped while the loss scale adapts says nothing about the model: it is not divergence.
     fn note_overflow(&mut self) -> Result<(), TrainError> {
         let (step, factor) =
             (self.state.step, self.state.loss_scale.map_or(1.0, LossScale::factor));
@@ -120,7 +119,7 @@ impl Learner {
     }
 }
 
-/// The next `count` batches, and where the stream goes on after them.
+/// The next `count` batches, and the position of the stream after them.
 fn next_batches(
     batches: &mut Prefetch<PlannedBatch>,
     count: usize,

@@ -8,23 +8,23 @@ use crate::error::TrainError;
 use crate::report::ValidRecord;
 use crate::validate::Validation;
 
-/// What is validated.
+/// The model that is validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
-    /// The model as it stands.
+    /// The model in its present state.
     Model,
     /// The average of the last checkpoints.
     Average,
 }
 
 impl Learner {
-    /// Measures the model and keeps it as `best` if it is the best of all; false if its output is NaN.
+    /// Measures the model and keeps it as `best` if it is the best of all. Returns false if its output is NaN.
     pub(super) fn validate(&mut self) -> Result<bool, TrainError> {
         self.measure(Subject::Model)
     }
 
-    /// Measures the average, which has taken the model's place, and keeps it as `best` if it is the best of all; false
-    /// if its output is NaN. For early stopping it does not count.
+    /// Measures the average, which has taken the model's place, and keeps it as `best` if it is the best of all.
+    /// Returns false if its output is NaN. It does not count for early stopping.
     pub(super) fn validate_average(&mut self) -> Result<bool, TrainError> {
         self.measure(Subject::Average)
     }
@@ -46,8 +46,9 @@ impl Learner {
         Ok(true)
     }
 
-    /// Puts the model in `best/`, unless the one there is better. It may be: found after the checkpoint that the run was
-    /// resumed from, with other settings or on another device, it is not necessarily found again.
+    /// Puts the model into `best/`, unless the one there is better. That one may be better: it may have been found
+    /// after the checkpoint from which the run was resumed, with other settings or on another device, and will not
+    /// necessarily be found again.
     fn save_best(&mut self) -> Result<(), TrainError> {
         let metric = self.config.validation.metric;
         let best = self.state.validation.best_model.expect("a validation was recorded");

@@ -1,22 +1,22 @@
-//! Wall time for time stamps, in UTC so that logs of different machines compare.
+//! The time for time stamps, in UTC, so that logs of different machines can be compared.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Time since the start of 1970, UTC; zero on a machine whose clock stands before that.
+/// The time since the start of 1970 in UTC; zero if the clock of the machine shows an earlier time.
 pub(super) fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// `2026-01-31T23:59:59Z` of seconds since the start of 1970 (RFC 3339).
+/// Formats seconds since the start of 1970 as `2026-01-31T23:59:59Z` (RFC 3339).
 pub(super) fn utc(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Year, month and day of a day counted from 1970-01-01.
+/// The year, month and day of a day that is counted from 1970-01-01.
 ///
-/// Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day is the last of its year,
+/// This is Howard Hinnant's `civil_from_days`: years begin in March, so that the leap day is the last day of its year,
 /// and repeat every 146,097 days (400 years).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;

@@ -1,4 +1,4 @@
-//! What a person watching the run sees, on stderr.
+//! What a person who watches the run sees on standard error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -9,26 +9,26 @@ use super::pace::Pace;
 use super::record::BarState;
 use super::reporter::Verbosity;
 
-/// Steps of the bar itself, finer than any terminal shows.
+/// The number of steps of the bar itself, finer than any terminal shows.
 const RESOLUTION: u64 = 1000;
-/// The bar of a run with an end; it takes the room that the numbers leave, about ten columns of eighty.
+/// The bar of a run with a limit. It takes the space that the numbers leave, about ten of eighty columns.
 const WITH_END: &str = "[{wide_bar}] {msg}";
-/// The spinner of a run without; the message is cut where the terminal ends.
+/// The spinner of a run without a limit. The message is cut at the end of the terminal.
 const ENDLESS: &str = "{spinner} {wide_msg}";
 
-/// Where printed lines go.
+/// Where lines are printed.
 #[derive(Debug)]
 pub(super) enum Console {
-    /// Nowhere.
+    /// Lines are not printed.
     Quiet,
-    /// To stderr, one by one: a file, a pipe, a job's log.
+    /// Lines go to standard error one by one: a file, a pipe, or the log of a job.
     Plain,
-    /// Above a bar on a terminal.
+    /// Lines appear above a bar on a terminal.
     Bar(Bar),
 }
 
 impl Console {
-    /// A bar if stderr is a terminal, plain lines if not.
+    /// A bar if standard error is a terminal, otherwise plain lines.
     pub(super) fn new(verbosity: Verbosity, pace: Pace) -> Self {
         if verbosity == Verbosity::Quiet {
             return Self::Quiet;
@@ -89,7 +89,7 @@ impl Bar {
     }
 }
 
-/// The bar of a run with an end, the spinner of one without.
+/// The bar of a run with a limit, or the spinner of one without.
 fn style(pace: &Pace) -> ProgressStyle {
     let template = if pace.is_bounded() { WITH_END } else { ENDLESS };
     // Both templates parse, see the test.

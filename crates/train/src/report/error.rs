@@ -1,4 +1,4 @@
-//! Everything that can go wrong while reporting, one variant a cause.
+//! Everything that can go wrong in reporting, with one variant per cause.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The result of this module's functions.
 pub(super) type Result<T, E = ReportError> = std::result::Result<T, E>;
 
-/// A report that cannot be written or read back. Every message names the file and a remedy.
+/// A report cannot be written or read back. Every message names the file and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -21,7 +21,7 @@ pub enum ReportError {
         /// What the operating system said.
         cause: io::Error,
     },
-    /// The file cannot be read: it does not exist, is a folder, or is not yours to read.
+    /// The file cannot be read: it does not exist, is a folder, or may not be read by this user.
     #[error("{path}: cannot be read: {cause}; check the path and its permissions", path = path.display())]
     Unreadable {
         /// The file.
@@ -29,7 +29,7 @@ pub enum ReportError {
         /// What the operating system said.
         cause: io::Error,
     },
-    /// A complete line of a metrics file is not one of the two records.
+    /// A complete line of a metrics file is not a [`Record`](super::Record).
     #[error(
         "{path}:{line}: not a metrics record: {message}; delete that line, the others stand on their own",
         path = path.display()
@@ -37,9 +37,9 @@ pub enum ReportError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// 1-based line.
+        /// The line, from 1.
         line: usize,
-        /// What the parser said.
+        /// The message of the parser.
         message: String,
     },
     /// A new run would mix its numbers with those of an earlier run.
@@ -53,12 +53,12 @@ pub enum ReportError {
     },
 }
 
-/// Names the file in an error of writing.
+/// Adds the name of the file to an error of writing.
 pub(super) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
     move |cause| ReportError::Unwritable { path: path.to_path_buf(), cause }
 }
 
-/// Names the file in an error of reading.
+/// Adds the name of the file to an error of reading.
 pub(super) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> ReportError {
     move |cause| ReportError::Unreadable { path: path.to_path_buf(), cause }
 }

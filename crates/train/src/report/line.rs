@@ -1,8 +1,9 @@
-//! Numbers as people read them: the log lines of a run.
+//! Numbers in the form in which people read them: the log lines of a run.
 
 use super::record::{Answer, BarState, DivergenceRecord, TrainRecord, ValidRecord};
 
-/// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`
+/// Formats training numbers:
+/// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`.
 pub(super) fn train_line(point: &TrainRecord) -> String {
     format!(
         "epoch {} | step {} | loss {:.3} | nll {:.3} | ppl {} | lr {:.2e} | gnorm {:.2} | {} tok/s | pad {:.0}%",
@@ -18,7 +19,8 @@ pub(super) fn train_line(point: &TrainRecord) -> String {
     )
 }
 
-/// `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | best`, the last two where they apply.
+/// Formats a validation: `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | best`, with the last two
+/// if they apply.
 pub(super) fn valid_line(point: &ValidRecord) -> String {
     let bleu = point.bleu.map(|bleu| format!(" | BLEU {bleu:.2}"));
     format!(
@@ -33,7 +35,7 @@ pub(super) fn valid_line(point: &ValidRecord) -> String {
     )
 }
 
-/// `diverged | step 1200 | loss NaN | gnorm inf | update skipped`
+/// Formats a record of divergence: `diverged | step 1200 | loss NaN | gnorm inf | update skipped`.
 pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
     let answer = match (point.answer, point.back_to) {
         (Answer::Skip, _) => "update skipped".to_string(),
@@ -50,7 +52,7 @@ pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
     )
 }
 
-/// `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`, what stands beside the bar.
+/// Formats the text beside the bar: `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`.
 pub(super) fn bar_line(
     step: u64,
     max_steps: Option<u64>,
@@ -68,7 +70,7 @@ pub(super) fn bar_line(
     )
 }
 
-/// Three digits that count: `1.05`, `24.8`, `36412`, `1.20e7`.
+/// Formats a number with three significant digits: `1.05`, `24.8`, `36412`, `1.20e7`.
 fn perplexity(value: f64) -> String {
     match value {
         v if v < 10.0 => format!("{v:.2}"),
@@ -78,7 +80,7 @@ fn perplexity(value: f64) -> String {
     }
 }
 
-/// `950`, `5.6k`, `1.2M`; the limits lie where rounding would show `1000.0k`.
+/// Formats a count: `950`, `5.6k`, `1.2M`. The limits are where rounding would show `1000.0k`.
 fn thousands(value: f64) -> String {
     match value {
         v if v >= 999_950.0 => format!("{:.1}M", v / 1e6),
@@ -87,7 +89,7 @@ fn thousands(value: f64) -> String {
     }
 }
 
-/// `42s`, `3m05s`, `3h05m`, `2d03h`.
+/// Formats a duration: `42s`, `3m05s`, `3h05m`, `2d03h`.
 fn duration(seconds: f64) -> String {
     // `as` saturates and takes NaN to 0: a wild estimate is shown, never a panic.
     let s = seconds.round() as u64;

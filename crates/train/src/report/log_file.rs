@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::clock;
 use super::error::{Result, unwritable};
 
-/// The log's name in a run directory.
+/// The name of the log in a run directory.
 pub const LOG_FILE: &str = "train.log";
 
-/// A log that only grows: what a killed run said stays said.
+/// The log of a run. It only grows: lines of a killed run stay.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Opens the log of a run directory at its end.
+    /// Opens the log of a run directory for appending.
     pub(super) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(LOG_FILE);
         let file =
@@ -26,7 +26,7 @@ impl LogFile {
         Ok(Self { path, file })
     }
 
-    /// Appends `text`, each of its lines stamped with the time.
+    /// Appends `text`, with the time before each of its lines.
     pub(super) fn write(&mut self, text: &str) -> Result<()> {
         let stamp = clock::utc(clock::since_epoch().as_secs());
         let stamped: String = text.lines().map(|line| format!("{stamp} {line}\n")).collect();

@@ -1,4 +1,4 @@
-//! `metrics.jsonl`: the run's numbers, one JSON object a line.
+//! `metrics.jsonl`: the numbers of a run, one JSON object per line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use super::error::{ReportError, Result, unreadable, unwritable};
 use super::record::Record;
 
-/// The metrics file's name in a run directory.
+/// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
 
-/// What a run had reported when the checkpoint it goes on from was written.
+/// What a run had reported when the checkpoint from which it continues was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
-    /// Updates done.
+    /// The number of updates made.
     pub step: u64,
     /// The update of the last validation; 0 before the first.
     pub validated: u64,
-    /// The update at whose end the average was validated last; 0 before the first.
+    /// The update at whose end the average was last validated; 0 before the first time.
     pub averaged: u64,
-    /// The validation of the model in `best/`: its update, and whether it is an average's. Its record stays even where
-    /// the run went back behind it.
+    /// The validation of the model in `best/`: its update, and whether it is that of an average. Its record stays even
+    /// if the run went back behind it.
     pub best: Option<(u64, bool)>,
-    /// Records of divergence.
+    /// The number of records of divergence.
     pub divergences: u64,
 }
 
 impl ResumePoint {
-    /// Whether `record` was there then; any other is about to be made again.
+    /// Whether `record` had been written by then. Any other record will be written again.
     fn includes(&self, record: &Record) -> bool {
         match record {
             Record::Train(point) => point.step <= self.step,
@@ -41,8 +41,8 @@ impl ResumePoint {
         }
     }
 
-    /// Whether `record` is the validation of the model in `best/`, asked of a file's records in their order: only the
-    /// first that could be it is. A later one is of a model that is about to be made again.
+    /// Whether `record` is the validation of the model in `best/`, if it is called for the records of a file in their
+    /// order: only the first one that could be it is. A later one is that of a model that will be made again.
     fn takes_best(&mut self, record: &Record) -> bool {
         match record {
             Record::Valid(point)
@@ -55,17 +55,17 @@ impl ResumePoint {
     }
 }
 
-/// Reads the metrics file at `path`, in its order; a last line that is still being written is left out.
+/// Reads the metrics file at `path`, in its order. A last line that is still being written is left out.
 ///
 /// # Errors
-/// [`ReportError::Unreadable`]; [`ReportError::Malformed`] for a complete line that is no [`Record`].
+/// [`ReportError::Unreadable`]; [`ReportError::Malformed`] for a complete line that is not a [`Record`].
 pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, ReportError> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(unreadable(path))?;
     Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
 }
 
-/// The records of a file, each beside its bytes, which are kept as they are when a file is cut.
+/// The records of a file, each with its bytes, which are kept without change when a file is cut.
 fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
     let mut records = Vec::new();
     for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -84,7 +84,7 @@ fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> ReportError
     ReportError::Malformed { path: path.to_path_buf(), line, message: error.to_string() }
 }
 
-/// A metrics file open at its end.
+/// A metrics file that is open for appending.
 #[derive(Debug)]
 pub(super) struct MetricsFile {
     path: PathBuf,
@@ -92,7 +92,7 @@ pub(super) struct MetricsFile {
 }
 
 impl MetricsFile {
-    /// Starts the metrics of a run directory, or takes them up again at `resume`.
+    /// Starts the metrics of a run directory, or continues them at `resume`.
     pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<Self> {
         let path = dir.join(METRICS_FILE);
         let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
@@ -106,7 +106,7 @@ impl MetricsFile {
         Ok(Self { path, file })
     }
 
-    /// Appends a record in one write, so that readers of a running file see whole lines.
+    /// Appends a record in one write, so that programs that read the file while the run goes on see complete lines.
     pub(super) fn write(&mut self, record: &Record) -> Result<()> {
         let mut line =
             serde_json::to_vec(record).map_err(|error| unwritable(&self.path)(error.into()))?;
@@ -120,7 +120,7 @@ impl MetricsFile {
     }
 }
 
-/// Drops what a run wrote after `point`: those updates are about to be done, and written, again.
+/// Removes what a run wrote after `point`: those updates will be made, and reported, again.
 fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
     let bytes = fs::read(path).map_err(unreadable(path))?;
     let mut kept = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! What a training run tells the world, and where it leaves it in the run directory.
+//! What a training run reports, and the files in which the run directory keeps it.
 //!
 //! | file | for | written |
 //! |---|---|---|
@@ -6,11 +6,11 @@
 //! | `events.out.tfevents.*` | TensorBoard: the same numbers as curves | a new file each start, as TensorBoard expects |
 //! | `train.log` | people: every line that was printed, with its UTC time | appended, across resumes |
 //!
-//! On a terminal a bar follows the run and the lines scroll above it; elsewhere the lines go to stderr as they are.
-//! Standard output belongs to results and is never written here.
+//! On a terminal, a bar shows the progress and the lines scroll above it; otherwise the lines go to standard error
+//! without change. Standard output is for results and is never written here.
 //!
-//! A [`Reporter`] only formats and stores: it measures nothing and reads no clock but for time stamps, so that
-//! every number it shows is a number its caller passed in.
+//! A [`Reporter`] only formats and stores. It measures nothing and reads the clock only for time stamps, so that every
+//! number that it shows was passed in by its caller.
 
 mod clock;
 mod console;

@@ -1,35 +1,35 @@
-//! How far a run is, and how long it still takes.
+//! How far a run has come, and how long it still takes.
 
-/// The limits of a run, whichever comes first, and the pace it was seen to keep.
+/// The limits of a run, of which the first to be reached ends it, and its pace so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// Updates after which the run ends.
+    /// The number of updates after which the run ends.
     pub(super) max_steps: Option<u64>,
-    /// Seconds of training after which it ends.
+    /// The number of seconds of training after which it ends.
     pub(super) max_seconds: Option<f64>,
-    /// Step and seconds first seen by this process; a resumed run does not start at 0.
+    /// The step and the seconds that this process saw first. A resumed run does not start at 0.
     first: Option<(u64, f64)>,
 }
 
 impl Pace {
-    /// A run that has not been seen yet.
+    /// The pace of a run that has not started.
     pub(super) fn new(max_steps: Option<u64>, max_seconds: Option<f64>) -> Self {
         Self { max_steps, max_seconds, first: None }
     }
 
-    /// Whether the run has an end to move towards.
+    /// Whether the run has a limit.
     pub(super) fn is_bounded(&self) -> bool {
         self.max_steps.is_some() || self.max_seconds.is_some()
     }
 
-    /// Share done, 0 to 1, of the limit that is nearer; 0 without a limit.
+    /// The share of the run that is done, 0 to 1, by the nearer limit; 0 without a limit.
     pub(super) fn share(&self, step: u64, seconds: f64) -> f64 {
         let of_steps = self.max_steps.map_or(0.0, |max| step as f64 / max.max(1) as f64);
         let of_time = self.max_seconds.map_or(0.0, |max| seconds / max.max(1e-9));
         of_steps.max(of_time).clamp(0.0, 1.0)
     }
 
-    /// Seconds left until the nearer limit; none before a pace is known.
+    /// The number of seconds until the nearer limit; `None` before a pace is known.
     pub(super) fn eta(&mut self, step: u64, seconds: f64) -> Option<f64> {
         let (first_step, first_seconds) = *self.first.get_or_insert((step, seconds));
         let done = step.saturating_sub(first_step);

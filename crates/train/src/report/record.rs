@@ -1,4 +1,4 @@
-//! What a run records: training numbers, validations and answers to divergence, and what the bar shows between them.
+//! The records of a run: training numbers, validations and divergence, and what the bar shows between them.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -10,12 +10,12 @@ pub enum Record {
     Train(TrainRecord),
     /// A validation.
     Valid(ValidRecord),
-    /// An answer to divergence.
+    /// What was done about divergence.
     Divergence(DivergenceRecord),
 }
 
 impl Record {
-    /// Updates done when the record was written.
+    /// The number of updates done when the record was written.
     pub fn step(&self) -> u64 {
         match self {
             Self::Train(point) => point.step,
@@ -25,77 +25,77 @@ impl Record {
     }
 }
 
-/// The training numbers of one stretch of updates, up to and including `step`.
+/// The training numbers of several consecutive updates, of which the last is `step`.
 ///
 /// JSON knows no infinity and no NaN: such a value (a diverged loss) is written as `null` and read back as NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainRecord {
-    /// Pass over the corpus, from 1.
+    /// The epoch (pass over the corpus), from 1.
     pub epoch: u64,
-    /// Updates done.
+    /// The number of updates done.
     pub step: u64,
-    /// Label-smoothed loss, nats a target token.
+    /// The label-smoothed loss in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
     pub loss: f64,
-    /// Negative log-likelihood without smoothing, nats a target token.
+    /// The negative log-likelihood without smoothing, in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
     pub nll: f64,
-    /// Perplexity, `exp(nll)`.
+    /// The perplexity, `exp(nll)`.
     #[serde(deserialize_with = "nan_if_null")]
     pub ppl: f64,
-    /// Learning rate of the last update.
+    /// The learning rate of the last update.
     #[serde(deserialize_with = "nan_if_null")]
     pub lr: f64,
-    /// Global norm of the gradient before clipping.
+    /// The global norm of the gradient before clipping.
     #[serde(deserialize_with = "nan_if_null")]
     pub gnorm: f64,
-    /// Real target tokens (no padding) a second.
+    /// The number of real target tokens (without padding) per second.
     #[serde(deserialize_with = "nan_if_null")]
     pub tokens_per_second: f64,
-    /// Share of padding among the tokens computed, 0 to 1.
+    /// The share of padding in the computed tokens, 0 to 1.
     #[serde(deserialize_with = "nan_if_null")]
     pub padding: f64,
-    /// Share of wall time spent waiting for data, 0 to 1.
+    /// The share of the elapsed time that was spent waiting for data, 0 to 1.
     #[serde(deserialize_with = "nan_if_null")]
     pub data_wait: f64,
-    /// Seconds of training since the first start; resumed runs add up.
+    /// The seconds of training since the first start, including those before a resume.
     #[serde(deserialize_with = "nan_if_null")]
     pub seconds: f64,
-    /// Target tokens seen so far.
+    /// The number of target tokens seen so far.
     pub tokens: u64,
-    /// Sentence pairs seen so far.
+    /// The number of sentence pairs seen so far.
     pub pairs: u64,
 }
 
-/// The outcome of one validation. Floats that are not finite travel as in [`TrainRecord`].
+/// The result of one validation. Floats that are not finite are written in the way of [`TrainRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValidRecord {
-    /// Updates done.
+    /// The number of updates done.
     pub step: u64,
-    /// Seconds of training since the first start; resumed runs add up.
+    /// The seconds of training since the first start, including those before a resume.
     #[serde(deserialize_with = "nan_if_null")]
     pub seconds: f64,
-    /// Label-smoothed loss, nats a target token.
+    /// The label-smoothed loss in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
     pub loss: f64,
-    /// Negative log-likelihood without smoothing, nats a target token.
+    /// The negative log-likelihood without smoothing, in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
     pub nll: f64,
-    /// Perplexity, `exp(nll)`.
+    /// The perplexity, `exp(nll)`.
     #[serde(deserialize_with = "nan_if_null")]
     pub ppl: f64,
-    /// Corpus BLEU of the decoded validation text, 0 to 100; none where nothing was decoded.
+    /// The corpus BLEU of the decoded validation text, 0 to 100; `None` if nothing was decoded.
     pub bleu: Option<f64>,
-    /// The signature that says how `bleu` was computed.
+    /// The signature, which says how `bleu` was computed.
     pub signature: Option<String>,
     /// Whether this is the best validation so far.
     pub best: bool,
-    /// Whether it measures the average of the last checkpoints rather than the model as it stands.
+    /// Whether the average of the last checkpoints was measured, rather than the model itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub averaged: bool,
 }
 
-/// What was done about a loss or gradient that is no number, or a model whose output is none.
+/// What was done about a loss or gradient that is not finite, or a model whose output is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -107,25 +107,25 @@ pub enum Answer {
     Stop,
 }
 
-/// One step of dealing with divergence. Floats that are not finite travel as in [`TrainRecord`].
+/// A record of divergence. Floats that are not finite are written in the way of [`TrainRecord`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DivergenceRecord {
-    /// Number of this record among its kind, from 1.
+    /// The number of this record among those of its kind, from 1.
     pub number: u64,
     /// The update.
     pub step: u64,
     /// What was done.
     pub answer: Answer,
-    /// Label-smoothed loss of the update, nats a target token.
+    /// The label-smoothed loss of the update in nats per target token.
     #[serde(deserialize_with = "nan_if_null")]
     pub loss: f64,
-    /// Global norm of its gradient.
+    /// The global norm of its gradient.
     #[serde(deserialize_with = "nan_if_null")]
     pub gnorm: f64,
-    /// The update that the run went back to.
+    /// The update to which the run went back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_to: Option<u64>,
-    /// What the schedule's learning rate is multiplied by from here on.
+    /// The factor by which the schedule's learning rate is multiplied from now on.
     #[serde(deserialize_with = "nan_if_null")]
     pub rate_scale: f64,
 }
@@ -133,13 +133,13 @@ pub struct DivergenceRecord {
 /// What the bar shows between two log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BarState {
-    /// Label-smoothed loss, nats a target token.
+    /// The label-smoothed loss in nats per target token.
     pub loss: f64,
-    /// Perplexity.
+    /// The perplexity.
     pub ppl: f64,
-    /// Real target tokens a second.
+    /// The number of real target tokens per second.
     pub tokens_per_second: f64,
-    /// Seconds of training since the first start; resumed runs add up.
+    /// The seconds of training since the first start, including those before a resume.
     pub seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The one door through which a run reports.
+//! The type through which a run reports everything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,19 +25,20 @@ pub enum Verbosity {
 /// How a run is reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReporterOptions {
-    /// Updates after which the run ends; the bar's end.
+    /// The number of updates after which the run ends, which is the end of the bar.
     pub max_steps: Option<u64>,
-    /// Seconds of training, resumes added up, after which it ends; the bar's end where it comes first.
+    /// The number of seconds of training, including those before a resume, after which the run ends. It is the end of
+    /// the bar if it comes first.
     pub max_seconds: Option<f64>,
-    /// What to print; the files are written all the same.
+    /// What to print. The files are written in any case.
     pub verbosity: Verbosity,
-    /// Where a resumed run goes on from (update 0: from the start, over an earlier attempt); none for a new run.
+    /// Where a resumed run continues (update 0: from the start, replacing an earlier attempt); `None` for a new run.
     pub resume: Option<ResumePoint>,
 }
 
-/// A run's reports: the files of its directory and the terminal.
+/// The reports of a run: the files in its directory and the terminal.
 ///
-/// Every method that takes numbers writes them before it returns, so a killed run has told all it knew.
+/// Every method that takes numbers writes them before it returns, so that a killed run has reported all that it knew.
 #[derive(Debug)]
 pub struct Reporter {
     dir: PathBuf,
@@ -49,7 +50,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Opens the reports in the run directory `dir`, which is made if need be. What a killed run reported after
+    /// Opens the reports in the run directory `dir`, which is created if necessary. What a killed run reported after
     /// `resume` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
     ///
     /// # Errors
@@ -81,12 +82,12 @@ impl Reporter {
         Ok(())
     }
 
-    /// Moves the bar between log lines; writes no file, and is cheap enough for every update.
+    /// Moves the bar between log lines. Writes no file, and is fast enough to be called at every update.
     pub fn progress(&mut self, step: u64, now: &BarState) {
         self.console.progress(step, now);
     }
 
-    /// Reports a validation. How its BLEU is computed is said once, and again should it change.
+    /// Reports a validation. How its BLEU is computed is reported once, and again if it changes.
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].
@@ -102,7 +103,7 @@ impl Reporter {
         self.note(&line::valid_line(point))
     }
 
-    /// Reports an answer to divergence: a log line and a record.
+    /// Reports what was done about divergence: a log line and a record.
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].
@@ -111,10 +112,10 @@ impl Reporter {
         self.note(&line::divergence_line(point))
     }
 
-    /// Takes back what was reported after `point`, to which the run returns.
+    /// Removes what was reported after `point`, to which the run goes back.
     ///
     /// # Errors
-    /// As [`Reporter::create`].
+    /// Those of [`Reporter::create`].
     pub fn go_back(&mut self, point: ResumePoint) -> Result<(), ReportError> {
         self.metrics = MetricsFile::open(&self.dir, Some(point))?;
         self.events = EventsFile::create(&self.dir, Some(point.step))?;
@@ -130,7 +131,7 @@ impl Reporter {
         self.events.sync()
     }
 
-    /// Says something in plain words, on the terminal and in `train.log`.
+    /// Reports a message in words, on the terminal and in `train.log`.
     ///
     /// # Errors
     /// [`ReportError::Unwritable`].

@@ -1,4 +1,4 @@
-//! Lengths beyond those trained on (paper §3.5): sinusoids "may allow the model to extrapolate".
+//! Sentences longer than those in training (paper §3.5: sinusoids "may allow the model to extrapolate").
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use burnformer_core::Positions;
 use super::{Row, RowResult};
 use crate::config::TrainConfig;
 
-/// Two runs on the pairs of `config` whose sides have at most `longest` pieces, one with sinusoidal and one
-/// with learned positions, each measured on the validation text by length: up to `longest` pieces, up to
-/// half as many again, up to twice as many, and beyond.
+/// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with sinusoidal and one with
+/// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to 1.5 times as
+/// many, up to twice as many, and longer.
 pub fn extrapolation(config: &TrainConfig, longest: usize) -> Vec<Row> {
     let row = |name: &str, positions| {
         let mut config = config.clone();

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::TrainError;
 
-/// What a model is worth on a text.
+/// The quality of a model, measured on a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// Most source pieces of its sentences, where the text is divided by length; `None` for the last part
-    /// or the whole.
+    /// The largest number of source tokens of its sentences, if the text is divided by length; `None` for the last part
+    /// or the whole text.
     pub longest: Option<usize>,
-    /// Sentences of the text.
+    /// The number of sentences of the text.
     pub sentences: usize,
-    /// e to the negative log-likelihood a piece of the references, `</s>` counted.
+    /// The perplexity: e to the negative log-likelihood per token of the references, `</s>` included.
     pub perplexity: f64,
-    /// BLEU of the translations by the model's own search settings.
+    /// The BLEU of the translations with the model's own search settings.
     pub bleu: f64,
-    /// Half the width of BLEU's 95 % bootstrap interval.
+    /// Half the width of the 95 % bootstrap interval of BLEU.
     pub interval: f64,
-    /// How BLEU was computed.
+    /// The signature, which says how BLEU was computed.
     pub signature: String,
 }
 

@@ -1,8 +1,8 @@
-//! The paper's variations, trained one after another and compared: Table 3, and positions beyond the
-//! lengths trained on.
+//! The variations of the paper's Table 3, trained one after another and compared; and positions beyond the lengths that
+//! were trained on.
 //!
-//! A study is a folder. Each of its [`Row`]s is a run in a folder of its own and, once done, a JSON file
-//! with what was measured: started again, a study leaves alone what is done and resumes what is not.
+//! A study is a folder. Each of its [`Row`]s is a run in a folder of its own, and a JSON file with the measured values
+//! once it is finished. A study that is started again skips what is finished and resumes what is not.
 
 mod extrapolation;
 mod measure;
@@ -23,21 +23,21 @@ use crate::error::TrainError;
 use crate::report::Verbosity;
 use crate::texts::Texts;
 
-/// Where a study lives and computes.
+/// The folder, texts and devices of a study.
 pub struct Study {
-    /// Its folder.
+    /// The folder of the study.
     pub folder: PathBuf,
     /// Where the texts of its rows are read.
     pub texts: Texts,
-    /// Where to train and decode.
+    /// The devices on which to train and decode.
     pub device: Device,
     /// What to print of the updates of its rows.
     pub verbosity: Verbosity,
 }
 
 impl Study {
-    /// The result of `row`: from its file, or by training it, from where it was interrupted if it was.
-    /// `None` if `interrupted` is set before it is done.
+    /// The result of `row`: read from its file, or found by training it, which resumes an interrupted run. `None` if
+    /// `interrupted` is set before the row is finished.
     ///
     /// # Errors
     /// [`TrainError::Study`] if the row was run with other settings; those of training and decoding.
@@ -52,10 +52,10 @@ impl Study {
         row.train(self, interrupted)
     }
 
-    /// The results of those `rows` that are done.
+    /// The results of those `rows` that are finished.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Those of [`run`](Self::run).
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, TrainError> {
         let results = rows.iter().map(|row| row.result(&self.folder));
         Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())

@@ -1,4 +1,4 @@
-//! Measuring beside a peer: both sides run in turn, each in every sensible setting, and the fastest setting counts.
+//! Comparison with a peer: both sides run in turn, each in every sensible setting, and the fastest setting counts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,30 +11,31 @@ use super::peer::{NAME, Peer, PeerName, Programs, Run, TYPE, measured};
 use super::setting::{Setting, contenders, median, sorted};
 use crate::output::say;
 
-/// How to measure beside a peer.
+/// Options of a comparison with a peer.
 #[derive(clap::Args)]
 pub struct Alternation {
-    /// Measure in alternation with this peer, the fastest setting of each side counting, and print the ratio
+    /// Compare with this framework: both sides run in alternation, the fastest setting of each side counts, and the
+    /// ratio is printed
     #[arg(long, value_name = "PEER", requires = "python")]
     against: Option<PeerName>,
-    /// The Python that has the peer's packages
+    /// The Python interpreter that has the packages of the other framework
     #[arg(long)]
     python: Option<PathBuf>,
-    /// Rounds: in each both sides run once in every setting, and the side that begins changes
+    /// Number of rounds; in each round both sides run once in every setting, and the sides take turns to begin
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pairs: u16,
 }
 
-/// The work that both sides do, and the settings among which the fastest of each side counts.
+/// The work that both sides do, and their settings.
 pub struct Comparison {
     pub peer: Peer,
-    /// Arguments of this binary, without those of a setting.
+    /// The arguments of this binary, without those of a setting.
     pub ours: Vec<String>,
-    /// Settings of this binary, at least one.
+    /// The settings of this binary; at least one.
     pub our_settings: Vec<Setting>,
-    /// Arguments of the peer's program, without `--settings`.
+    /// The arguments of the peer's program, without `--settings`.
     pub theirs: Vec<String>,
-    /// What the peer's program takes for `--settings`.
+    /// The value of `--settings` for the peer's program.
     pub their_settings: Vec<String>,
     /// The field that holds the speed.
     pub figure: &'static str,
@@ -46,10 +47,10 @@ impl Alternation {
         self.against.is_some()
     }
 
-    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side by its median, the
-    /// ratio of the two with its spread, and the median of every setting that was tried.
+    /// Prints one JSON line for each compute type of the peer. It contains the setting of each side with the fastest
+    /// median, the ratio of the two with its spread, and the median of every setting that was tried.
     ///
-    /// From the second round on, settings that were far behind in the first are left out.
+    /// From the second round on, settings that were much slower than the fastest in the first round are left out.
     pub fn run(&self, mut comparison: Comparison) -> Result<()> {
         let (Some(name), Some(python)) = (self.against, &self.python) else {
             bail!("--against needs --python PATH");
@@ -75,7 +76,7 @@ impl Alternation {
     }
 }
 
-/// The runs of both sides, one side right after the other.
+/// The runs of both sides, one side directly after the other.
 struct Round {
     ours: Vec<Run>,
     peers: Vec<Run>,
@@ -111,7 +112,8 @@ impl Comparison {
         measured(&mut command, self.figure)
     }
 
-    /// Leaves out the settings that are not within a quarter of the fastest of their side and type, or did not work.
+    /// Leaves out the settings that failed, or whose speed is not within a quarter of the fastest of their side and
+    /// type.
     fn keep_contenders(&mut self, round: &Round) {
         let left = contenders(&round.ours);
         self.our_settings.retain(|setting| left.iter().any(|run| run.text(NAME) == setting.name));
@@ -120,7 +122,7 @@ impl Comparison {
     }
 }
 
-/// The peer's compute types in the order in which they came.
+/// The compute types of the peer in the order in which they appear.
 fn compute_types(rounds: &[Round]) -> Vec<&str> {
     let mut types = Vec::new();
     for run in rounds.iter().flat_map(|round| &round.peers) {
@@ -131,10 +133,10 @@ fn compute_types(rounds: &[Round]) -> Vec<&str> {
     types
 }
 
-/// The runs of one setting: its name, and the run of each round that had it.
+/// The runs of one setting: its name, and its run in each round that it took part in.
 type Runs<'a> = (&'a str, BTreeMap<usize, &'a Run>);
 
-/// The runs of each setting, settings in the order in which they came.
+/// The runs of each setting, with the settings in the order in which they appear.
 fn by_setting<'a>(rounds: impl Iterator<Item = Vec<&'a Run>>) -> Vec<Runs<'a>> {
     let mut settings: Vec<Runs> = Vec::new();
     for (round, runs) in rounds.enumerate() {
@@ -152,7 +154,7 @@ fn median_figure((_, runs): &Runs) -> f64 {
     median(&sorted(runs.values().map(|run| run.figure).collect()))
 }
 
-/// The setting of the highest median, among those that stayed to the end.
+/// The setting with the highest median, of those that took part to the end.
 fn fastest<'a, 'b>(settings: &'b [Runs<'a>]) -> &'b Runs<'a> {
     let most = settings.iter().map(|(_, runs)| runs.len()).max();
     let stayed = settings.iter().filter(|(_, runs)| Some(runs.len()) == most);
@@ -160,7 +162,7 @@ fn fastest<'a, 'b>(settings: &'b [Runs<'a>]) -> &'b Runs<'a> {
     best.expect("a side that printed nothing is an error of its run")
 }
 
-/// What is printed of our runs beside the peer's in `compute_type`.
+/// The line that compares our runs with those of the peer in `compute_type`.
 fn report(rounds: &[Round], compute_type: &str, figure: &str) -> Value {
     let of_type = |run: &&Run| run.text(TYPE) == compute_type;
     // What this program does not compute in that type is compared as it does compute it.
@@ -200,7 +202,7 @@ fn report(rounds: &[Round], compute_type: &str, figure: &str) -> Value {
     value
 }
 
-/// The median of every setting, and how many runs it is of.
+/// The median of every setting, and the number of its runs.
 fn tried(settings: &[Runs]) -> Value {
     let row = |runs: &Runs| json!({ "setting": runs.0, "median": median_figure(runs), "runs": runs.1.len() });
     settings.iter().map(row).collect()

@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
     .print(args.format.json)
 }
 
-/// Seconds of `work`, and what it gave.
+/// The seconds that `work` took, and its result.
 fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
     let start = Instant::now();
     let result = work()?;

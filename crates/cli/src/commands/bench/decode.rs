@@ -13,29 +13,29 @@ use super::record::{Record, peak_memory_bytes};
 use super::setting::{Setting, divisors, flat, plural, thread_count};
 use crate::commands::compute_type;
 
-/// Sentences translated together, unless `--batch` says otherwise.
+/// The number of sentences translated together, if `--batch` is missing.
 const BATCH: usize = 64;
 
-/// Batch sizes among which both sides take their fastest, unless `--batch` says otherwise.
+/// The batch sizes that a comparison tries on both sides, if `--batch` is missing.
 const BATCHES: [usize; 3] = [32, 64, 128];
 
 /// Arguments of `bench decode`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Tokens of every translation
+    /// Number of tokens of every translation
     #[arg(long, default_value_t = 20)]
     len: usize,
-    /// Sentences translated together; 1 measures latency [default: 64, or with --against the fastest of 32, 64 and 128
-    /// on either side]
+    /// Number of sentences translated together; 1 measures latency
+    /// [default: 64; with --against, the fastest of 32, 64 and 128 on each side]
     #[arg(long)]
     batch: Option<usize>,
-    /// Hypotheses of the beam search
+    /// Number of hypotheses of the beam search
     #[arg(long, default_value_t = 4)]
     beam: usize,
-    /// Tokens of every source
+    /// Number of tokens of every source sentence
     #[arg(long, default_value_t = 14)]
     src_len: usize,
-    /// Sentences that are timed
+    /// Number of sentences to time
     #[arg(long, default_value_t = 512)]
     sentences: usize,
     #[command(flatten)]
@@ -46,10 +46,10 @@ pub struct Args {
     format: Format,
     #[command(flatten)]
     alternation: Alternation,
-    /// Numbers in which weights are multiplied
+    /// Type of the numbers in matrix products
     #[arg(long, value_name = "TYPE", value_parser = compute_type(), default_value = "float32", conflicts_with = "against")]
     compute: ComputeType,
-    /// Compute types to compare, those of the peer that this program lacks with its float32
+    /// Compute types to compare; a type of the peer that this program lacks is compared with its float32
     #[arg(long, value_delimiter = ',', default_value = "float32,int8", requires = "against")]
     types: Vec<String>,
 }
@@ -62,8 +62,8 @@ pub fn run(args: Args) -> Result<()> {
     measure(&args, &args.place.open()?)?.print(args.format.json)
 }
 
-/// CTranslate2 with every division of the threads among workers; this binary with all threads, and where sentences come
-/// one at a time with fewer too.
+/// The settings of CTranslate2 and of this binary. CTranslate2 divides the threads among workers in every possible way.
+/// This binary uses all threads, and also fewer if sentences come one at a time.
 fn comparison(args: &Args) -> Comparison {
     let threads = thread_count(args.place.threads);
     let batches = args.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]);
@@ -89,7 +89,7 @@ fn comparison(args: &Args) -> Comparison {
     Comparison { peer: Peer::Ct2Decode, ours, our_settings, theirs, their_settings, figure }
 }
 
-/// The compute types of `types` that this program has; float32 if it has none of them.
+/// Those of the compute types in `types` that this program has; float32 if it has none of them.
 fn own_types(types: &[String]) -> Vec<ComputeType> {
     let own = ComputeType::ALL.into_iter();
     let own: Vec<_> = own.filter(|own| types.iter().any(|name| name == own.name())).collect();
@@ -140,7 +140,7 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     })))
 }
 
-/// Sources of random pieces.
+/// Source sentences of random tokens.
 fn requests(args: &Args) -> Vec<Request> {
     let source = |place| random_pieces(place, args.src_len, args.shape.pieces.vocab);
     (0..args.sentences as u64).map(|place| Request::new(source(place))).collect()

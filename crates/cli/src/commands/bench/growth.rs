@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::output;
 
-/// What an update's cost is measured against, one axis at a time from the same middle: d 256,
-/// 8,000 pieces, 4,096 tokens a side in sentences of 32, one thread a core.
+/// The setting with which an update's cost is compared; one axis at a time departs from it: d_model 256, 8,000 tokens
+/// in the vocabulary, 4,096 tokens per side in sentences of 32, one thread per core.
 const AXES: [(&str, &str, &[usize]); 5] = [
     ("length", "--len", &[16, 32, 64, 128, 256, 512]),
     ("d_model", "--d", &[64, 128, 256, 512]),
@@ -20,16 +20,16 @@ const AXES: [(&str, &str, &[usize]); 5] = [
 /// Arguments of `bench growth`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Updates timed at each point
+    /// Number of updates to time at each point
     #[arg(long, default_value_t = 4)]
     updates: usize,
-    /// Only this axis: length, d_model, vocabulary, batch_tokens or threads
+    /// Measure only this axis: length, d_model, vocabulary, batch_tokens or threads
     #[arg(long)]
     axis: Option<String>,
-    /// Take the points from the CSV that an earlier run printed instead of measuring
+    /// Read the points from the CSV that an earlier run printed, instead of measuring
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Draw seconds and memory over each axis, .png or .svg
+    /// Draw seconds and memory over each axis to this file, .png or .svg
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
 }
@@ -39,14 +39,14 @@ const HEADER: &str = "axis,value,seconds_per_update,target_tokens_per_second,pea
 /// The points of one axis.
 type Curve = (String, Vec<Point>);
 
-/// The cost of an update at one place of an axis.
+/// The cost of an update at one point of an axis.
 struct Point {
     value: usize,
     seconds: f64,
     bytes: f64,
 }
 
-/// Measures each point in a process of its own, so that its peak memory is its own.
+/// Measures each point in a process of its own, whose peak memory is that of the point.
 pub fn run(args: Args) -> Result<()> {
     let wanted = |name: &str| args.axis.as_deref().is_none_or(|axis| axis == name);
     if !AXES.iter().any(|&(name, ..)| wanted(name)) {
@@ -82,7 +82,7 @@ fn measure(args: &Args, wanted: impl Fn(&str) -> bool) -> Result<Vec<Curve>> {
     Ok(curves)
 }
 
-/// The points of a CSV as [`measure`] prints it.
+/// The points of a CSV in the form that [`measure`] prints.
 fn read(path: &Path) -> Result<Vec<Curve>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| shown.to_string())?;
@@ -91,7 +91,7 @@ fn read(path: &Path) -> Result<Vec<Curve>> {
     let mut curves: Vec<Curve> = Vec::new();
     for (number, line) in (2..).zip(lines) {
         let (name, point) = parse(line)
-            .with_context(|| format!("{shown}:{number}: \"{line}\" is no row of {HEADER}"))?;
+            .with_context(|| format!("{shown}:{number}: \"{line}\" is not a row of {HEADER}"))?;
         match curves.last_mut().filter(|(last, _)| *last == name) {
             Some((_, curve)) => curve.push(point),
             None => curves.push((name.to_string(), vec![point])),
@@ -107,7 +107,7 @@ fn parse(line: &str) -> Option<(&str, Point)> {
     Some((name, Point { value, seconds, bytes: bytes.parse().ok()? }))
 }
 
-/// One run of `bench train` with `option` set to `value`; the feed-forward network grows with d_model.
+/// One run of `bench train` with `option` set to `value`. The feed-forward network grows with d_model.
 fn measured(option: &str, value: usize, updates: usize) -> Result<Value> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["bench", "train", "--json", "--warm", "1", "--updates", &updates.to_string()]);
@@ -125,7 +125,7 @@ fn measured(option: &str, value: usize, updates: usize) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("bench train prints one JSON line")
 }
 
-/// Two charts a curve, side by side: seconds and memory.
+/// Two charts per curve, side by side: seconds and memory.
 fn figure(curves: &[Curve]) -> Figure {
     let chart = |name: &str, curve: &[Point], label: &str, y: fn(&Point) -> f64| {
         let points = curve.iter().map(|point| (point.value as f64, y(point))).collect();

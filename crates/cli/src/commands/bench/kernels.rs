@@ -15,10 +15,10 @@ use super::setting::{Setting, divisors, flat, thread_count};
 /// Arguments of `bench kernels`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rows: tokens of a batch
+    /// Number of rows: the tokens of a batch
     #[arg(long, default_value_t = 4096)]
     rows: usize,
-    /// Affine maps as IN x OUT: those of d 256 and d 512 with 8,000 pieces
+    /// Affine maps as INxOUT; the default ones are those of d_model 256 and 512 with 8,000 tokens
     #[arg(
         long,
         value_delimiter = ',',
@@ -67,7 +67,7 @@ fn parse(shape: &str) -> Result<(usize, usize)> {
         .with_context(|| format!("--shapes: {shape} is not IN x OUT; write for example 256x1024"))
 }
 
-/// Seconds of one forward and backward pass: three products.
+/// The seconds of one forward and backward pass, which are three products.
 fn best_time(rows: usize, [input, output]: [usize; 2], seconds: f64, device: &Device) -> f64 {
     let normal = |place: u64, shape: [usize; 2]| {
         let values = RandomKey::new(place).normal(shape[0] * shape[1]);

@@ -12,28 +12,28 @@ use crate::output::say;
 /// Arguments of `bench layers`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Lengths
+    /// Lengths, in positions
     #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256, 512, 1024, 2048])]
     n: Vec<usize>,
-    /// Widths; multiples of 64 above 64
+    /// Widths, in features; those above 64 must be multiples of 64
     #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 512])]
     d: Vec<usize>,
-    /// Farthest distance that restricted self-attention sees
+    /// Largest distance that restricted self-attention sees
     #[arg(long, short, default_value_t = 32)]
     r: usize,
-    /// Positions under a convolution's kernel; odd
+    /// Width of the convolution's kernel in positions; an odd number
     #[arg(long, short, default_value_t = 3)]
     k: usize,
-    /// Exponents are fitted to lengths from here on, where calls no longer cost more than their work
+    /// Smallest length that is used to fit exponents; below it, the cost of a call exceeds that of its work
     #[arg(long, default_value_t = 512)]
     fit_from: usize,
-    /// Milliseconds for each measurement, at least three passes
+    /// Time for each measurement in milliseconds; at least three passes are measured
     #[arg(long, default_value_t = 200)]
     patience: u64,
-    /// Write every measurement as CSV
+    /// Write every measurement to this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw time and memory over length and width, .png or .svg; may be given again
+    /// Draw time and memory over length and width to this file, .png or .svg; may be given several times
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
     #[command(flatten)]
@@ -132,7 +132,7 @@ fn widest(all: &[Measurement]) -> usize {
     all.iter().map(|m| m.d).max().unwrap_or(0)
 }
 
-/// A row for each layer: fitted exponents beside the paper's orders, and figures at the largest size.
+/// Prints a row for each layer: the fitted exponents beside the orders of the paper, and figures at the largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
     let (n, d) = (longest(all), widest(all));
     let mut text = format!(
@@ -201,7 +201,7 @@ fn figure(all: &[Measurement]) -> Figure {
 mod tests {
     use super::*;
 
-    /// Layers that cost exactly what the paper says.
+    /// Layers whose cost is exactly that of the paper.
     fn ideal() -> Vec<Measurement> {
         let mut all = Vec::new();
         for kind in Kind::ALL {

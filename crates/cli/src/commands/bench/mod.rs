@@ -1,4 +1,4 @@
-//! Benchmarks anyone can rerun: one JSON line each, and alternation with a peer.
+//! Benchmarks that anyone can repeat. Each prints one JSON line, and some compare with a peer.
 
 mod alternation;
 mod data;
@@ -26,19 +26,19 @@ pub struct Args {
 enum What {
     /// Training updates on real text: target tokens per second, padding not counted
     Train(train::Args),
-    /// Translation with random weights, every hypothesis of the same length
+    /// Translation with random weights, in which every hypothesis has the same length
     Decode(decode::Args),
-    /// Matrix products at the shapes of a Transformer: GFLOP/s
+    /// Matrix products in the shapes of a Transformer: GFLOP/s
     Kernels(kernels::Args),
-    /// How an update's time and memory grow with length, width, vocabulary, batch and threads: CSV
+    /// Time and memory of an update over length, width, vocabulary, batch and threads: CSV
     Growth(growth::Args),
     /// The layers of the paper's Table 1: how their cost grows with length and width
     Layers(layers::Args),
-    /// Batches from a tokenised corpus: tokens per second, padding
+    /// Batches from a tokenised corpus: tokens per second, and the share of padding
     Data(data::Args),
 }
 
-/// Measures and prints to standard output.
+/// Measures, and prints to standard output.
 pub fn run(args: Args) -> Result<()> {
     match args.what {
         What::Train(args) => train::run(args),

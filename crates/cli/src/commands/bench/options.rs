@@ -1,4 +1,4 @@
-//! Options that several benchmarks share, each written once.
+//! Options that several benchmarks share.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use crate::device::DeviceName;
 use crate::embedded;
 use crate::texts::{self, ReadTexts};
 
-/// What computes.
+/// The options of where to compute.
 #[derive(clap::Args)]
 pub struct Place {
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     pub device: DeviceName,
 }
 
 impl Place {
-    /// The device; sets the number of threads before anything starts some.
+    /// Opens the device. Sets the number of threads first, before any thread is started.
     pub fn open(&self) -> Result<burn::tensor::Device> {
         if self.threads > 0 {
             rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// How a result is printed.
+/// The option of how a result is printed.
 #[derive(clap::Args)]
 pub struct Format {
     /// Print JSON, one object per line
@@ -40,21 +40,21 @@ pub struct Format {
     pub json: bool,
 }
 
-/// The pieces of the vocabulary that both languages share.
+/// The option of the vocabulary that both languages share.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Pieces {
-    /// Pieces of the shared vocabulary
+    /// Number of tokens in the shared vocabulary
     #[arg(long, default_value_t = 8000)]
     pub vocab: usize,
 }
 
-/// The text of a benchmark, and its batches.
+/// The options of the text of a benchmark and its batches.
 #[derive(clap::Args)]
 pub struct Text {
-    /// Parallel text, as for `train` [default: the embedded corpus]
+    /// Parallel text, in the forms that `train` takes [default: the embedded corpus]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     pub train: Vec<PathBuf>,
-    /// Most tokens per side in a batch, padding counted
+    /// Largest number of tokens per side in a batch, padding included
     #[arg(long, default_value_t = 4096)]
     pub budget: usize,
 }
@@ -70,8 +70,8 @@ impl Text {
     }
 }
 
-/// Where the training text of `config` is read, the embedded corpus if it names none; validation and test take no time
-/// that is measured.
+/// Where the training text of `config` is read: the embedded corpus if it names none. Validation and test text are left
+/// out, because they take time that is not measured.
 pub fn texts_of(config: &mut TrainConfig) -> Result<(Texts, ReadTexts)> {
     embedded::fill(&mut config.data);
     config.data.valid.clear();
@@ -83,16 +83,16 @@ pub fn texts_of(config: &mut TrainConfig) -> Result<(Texts, ReadTexts)> {
 /// The sizes of the benchmarked Transformer; the peers take the same options with the same defaults.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Shape {
-    /// d_model
+    /// Width of the model, d_model
     #[arg(long, default_value_t = 256)]
     pub d: usize,
-    /// Attention heads
+    /// Number of attention heads
     #[arg(long, default_value_t = 4)]
     pub heads: usize,
-    /// Width of the feed-forward network
+    /// Width of the feed-forward network, d_ff
     #[arg(long, default_value_t = 1024)]
     pub ff: usize,
-    /// Layers of the encoder, and of the decoder
+    /// Number of layers in the encoder, and in the decoder
     #[arg(long, default_value_t = 3)]
     pub layers: usize,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// These sizes on a peer's command line.
+    /// These sizes as options of a peer's program.
     pub fn to_options(&self) -> Vec<String> {
         let &Self { d, heads, ff, layers, pieces: Pieces { vocab } } = self;
         let pairs = [
@@ -129,7 +129,7 @@ impl Shape {
     }
 }
 
-/// `count` pieces that are not special, the same for the same `place`.
+/// `count` tokens that are not special. They are a function of `place`.
 pub fn random_pieces(place: u64, count: usize, vocab: usize) -> Vec<u32> {
     const SPECIAL: u32 = 4;
     let pieces = SPECIAL..(vocab as u32).max(SPECIAL + 1);

@@ -1,4 +1,4 @@
-//! Programs of other frameworks that measure the same work, and how a run of either side is read.
+//! Programs of other frameworks that measure the same work, and how to read what they print.
 
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// A framework to measure beside.
+/// A framework to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PeerName {
     Torch,
@@ -26,11 +26,11 @@ impl Display for PeerName {
 /// A program that measures the same work in another framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// PyTorch training.
+    /// Training with PyTorch.
     TorchTrain,
-    /// CTranslate2 decoding.
+    /// Decoding with CTranslate2.
     Ct2Decode,
-    /// PyTorch's affine maps.
+    /// Affine maps with PyTorch.
     TorchMatmul,
 }
 
@@ -61,11 +61,11 @@ impl Peer {
     }
 }
 
-/// Prints those of its arguments that Python cannot import.
+/// A Python program that prints those of its arguments that cannot be imported.
 const MISSING: &str = "import importlib.util, sys
 print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None])";
 
-/// Fails if `python` does not run, or lacks a package of `peer`.
+/// Returns an error if `python` does not run, or lacks a package that `peer` needs.
 fn check_packages(python: &Path, peer: Peer) -> Result<()> {
     let shown = python.display();
     let output = Command::new(python).args(["-c", MISSING]).args(peer.packages()).output();
@@ -88,7 +88,7 @@ fn check_packages(python: &Path, peer: Peer) -> Result<()> {
     Ok(())
 }
 
-/// The peers' programs, so that an installed binary has them too.
+/// The programs of the peers; they are part of this binary, so that an installed binary has them too.
 const FILES: [(&str, &str); 4] = [
     ("transformer.py", include_str!("../../../../../benches/peers/transformer.py")),
     ("torch_train.py", include_str!("../../../../../benches/peers/torch_train.py")),
@@ -96,7 +96,7 @@ const FILES: [(&str, &str); 4] = [
     ("ct2_decode.py", include_str!("../../../../../benches/peers/ct2_decode.py")),
 ];
 
-/// The peers' programs in a folder that is removed at the end, and the Python that runs them.
+/// The programs of the peers, in a folder that is removed at the end, and the Python that runs them.
 pub struct Programs {
     folder: tempfile::TempDir,
     python: PathBuf,
@@ -104,7 +104,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Writes the programs, once `python` has what `peer` needs.
+    /// Writes the programs to a folder if `python` has the packages that `peer` needs.
     pub fn write(python: &Path, peer: Peer) -> Result<Self> {
         check_packages(python, peer)?;
         let folder = tempfile::tempdir()?;
@@ -114,7 +114,7 @@ impl Programs {
         Ok(Self { folder, python: python.to_path_buf(), peer })
     }
 
-    /// The command that runs the peer's program.
+    /// The command that runs the program of the peer.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.arg(self.folder.path().join(self.peer.program()));
@@ -122,10 +122,10 @@ impl Programs {
     }
 }
 
-/// The field that says in words in which setting a run was.
+/// The field with the setting of a run, in words.
 pub const NAME: &str = "setting_name";
 
-/// The field that says in which type a peer computed, where it offers several.
+/// The field with the compute type of a peer that offers several.
 pub const TYPE: &str = "type";
 
 /// One line that a run of either side printed.
@@ -133,27 +133,26 @@ pub const TYPE: &str = "type";
 pub struct Run {
     /// The speed.
     pub figure: f64,
-    /// The most memory that the process held, in bytes: what it says itself, or else what the system says; 0 where
-    /// neither does.
+    /// The peak memory of the process in bytes, as the process reports it, or otherwise the system; 0 if neither does.
     pub peak_bytes: u64,
-    /// Everything else it printed.
+    /// All other fields.
     pub fields: Value,
 }
 
 impl Run {
-    /// The text of field `name`, or nothing.
+    /// The text of the field `name`, or an empty text.
     pub fn text(&self, name: &str) -> &str {
         self.fields[name].as_str().unwrap_or_default()
     }
 
-    /// This run with its setting in words.
+    /// This run with `setting` as its setting in words.
     pub fn named(mut self, setting: &str) -> Self {
         self.fields[NAME] = setting.into();
         self
     }
 }
 
-/// Runs `command`, which prints JSON objects that have `figure`, one a line and at least one.
+/// Runs `command`, which prints at least one JSON object with the field `figure`, one object per line.
 pub fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     let shown = format!("{command:?}");
     let start = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
@@ -180,7 +179,7 @@ pub fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// Whether `child` succeeded, and the most memory it held, in bytes (0 where the system cannot say).
+/// Whether `child` succeeded, and its peak memory in bytes (0 if the system does not report it).
 #[cfg(target_os = "linux")]
 fn wait(child: &mut std::process::Child) -> Result<(bool, u64)> {
     let pid = libc::pid_t::try_from(child.id())?;

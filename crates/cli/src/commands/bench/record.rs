@@ -3,11 +3,11 @@ use serde_json::{Map, Value};
 
 use crate::output;
 
-/// What a benchmark found: names and numbers, as one JSON line or as text.
+/// The result of a benchmark: names and numbers, which are printed as one JSON line or as text.
 pub struct Record(Map<String, Value>);
 
 impl Record {
-    /// The fields of `value`, which is a JSON object.
+    /// A record of the fields of `value`, which is a JSON object.
     pub fn new(value: Value) -> Self {
         match value {
             Value::Object(fields) => Self(fields),
@@ -30,7 +30,7 @@ impl Record {
     }
 }
 
-/// Most memory this process has held, in bytes; 0 where the system does not say.
+/// The peak memory of this process in bytes; 0 if the system does not report it.
 pub fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,18 +1,18 @@
-//! Settings in which a side of a comparison runs, and which of them are worth running again.
+//! The settings in which a side of a comparison runs, and which of them are worth running again.
 
 use super::peer::{Run, TYPE};
 
-/// A way to run this binary: threads, batch size.
+/// A way to run this binary: a number of threads, a batch size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What a report calls it.
+    /// Its name in reports.
     pub name: String,
-    /// The options that choose it.
+    /// The command-line options that choose it.
     pub options: Vec<String>,
 }
 
 impl Setting {
-    /// All threads: the only setting that is tried where more threads are never slower.
+    /// All threads: the only setting of benchmarks in which more threads are never slower.
     pub fn all_threads(threads: usize) -> Self {
         let threads = thread_count(threads);
         let options = flat([("--threads", threads.to_string())]);
@@ -20,29 +20,29 @@ impl Setting {
     }
 }
 
-/// As many as `--threads` asks for: 0 is one a core.
+/// The number of threads for `--threads`, where 0 means one per core.
 pub fn thread_count(threads: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     if threads == 0 { cores() } else { threads }
 }
 
-/// The numbers that divide `n`, from 1 up.
+/// The divisors of `n`, from 1 up.
 pub fn divisors(n: usize) -> Vec<usize> {
     (1..=n).filter(|divisor| n.is_multiple_of(*divisor)).collect()
 }
 
-/// A command line of options with one value each.
+/// The command-line options of `options`, each with one value.
 pub fn flat<const N: usize>(options: [(&str, String); N]) -> Vec<String> {
     options.into_iter().flat_map(|(name, value)| [name.to_string(), value]).collect()
 }
 
-/// `1 thread`, `2 threads`.
+/// The number of threads in words: `1 thread`, `2 threads`.
 pub fn plural(count: usize, what: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{count} {what}{end}")
 }
 
-/// The runs that are within a quarter of the fastest of their compute type.
+/// The runs whose speed is within a quarter of the fastest of their compute type.
 pub fn contenders(runs: &[Run]) -> Vec<&Run> {
     let fastest = |kind: &str| {
         let of_type = runs.iter().filter(|run| run.text(TYPE) == kind);
@@ -57,7 +57,7 @@ pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// The middle of `sorted` values, or the mean of the middle two; NaN of none.
+/// The median of `sorted` values: the middle one, or the mean of the middle two; NaN if there are none.
 pub fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match sorted.len() {

@@ -22,7 +22,7 @@ use super::setting::{Setting, flat};
 use crate::commands::precision;
 use crate::device::{DeviceName, best_matmul_rate};
 
-/// The paper's warm-up, §5.3: what the peer uses; rates do not change speed.
+/// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do not change the speed.
 const WARMUP: u64 = 4000;
 
 /// Arguments of `bench train`.
@@ -30,22 +30,22 @@ const WARMUP: u64 = 4000;
 pub struct Args {
     #[command(flatten)]
     text: Text,
-    /// Random sentences of so many tokens instead of text
+    /// Use random sentences of this many tokens instead of text
     #[arg(long, value_name = "TOKENS", conflicts_with_all = ["train", "against"])]
     len: Option<usize>,
-    /// Updates that are timed
+    /// Number of updates to time
     #[arg(long, default_value_t = 30)]
     updates: u64,
-    /// Updates before them that are not
+    /// Number of updates before them that are not timed
     #[arg(long, default_value_t = 3)]
     warm: u64,
-    /// Pad lengths to a multiple of this
+    /// Pad lengths to a multiple of this number
     #[arg(long, default_value_t = 1)]
     multiple: usize,
     /// Dropout rate
     #[arg(long, default_value_t = 0.1)]
     dropout: f64,
-    /// Type in which matrices are multiplied
+    /// Type of the operands of matrix products
     #[arg(long, default_value = "float32", value_parser = precision())]
     precision: Precision,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub struct Args {
     format: Format,
     #[command(flatten)]
     alternation: Alternation,
-    /// Compute types of the peer, each compared with ours; those in 16 bits by PyTorch's autocast
+    /// Compute types of the peer, each of which is compared with our run; 16-bit types use PyTorch's autocast
     #[arg(
         long,
         value_delimiter = ',',
@@ -152,7 +152,7 @@ fn measure(args: &Args, config: &TrainConfig, texts: Texts, device: &Device) -> 
     })))
 }
 
-/// Where batches come from.
+/// The source of the batches.
 enum Batches {
     Text(Prefetch<PlannedBatch>),
     Random(Batch),
@@ -176,7 +176,7 @@ impl Batches {
         }
     }
 
-    /// Seconds spent waiting for the input so far.
+    /// The number of seconds spent waiting for input so far.
     fn waited(&self) -> f64 {
         match self {
             Self::Text(batches) => batches.waited().as_secs_f64(),
@@ -185,7 +185,7 @@ impl Batches {
     }
 }
 
-/// As many pairs of `len` tokens a side, end marks counted, as the budget holds.
+/// A batch of as many pairs of `len` tokens per side, end tokens included, as the budget allows.
 fn random_batch(len: usize, args: &Args) -> Batch {
     let count = (args.text.budget / len.max(1)).max(1);
     let ids = |place| random_pieces(place, len.max(2) - 1, args.shape.pieces.vocab);
@@ -193,12 +193,12 @@ fn random_batch(len: usize, args: &Args) -> Batch {
     Batch::new((0..count as u32).collect(), &rows)
 }
 
-/// Arithmetic of an update over `batch`, padding counted.
+/// The number of arithmetic operations of an update over `batch`, padding included.
 fn update_flops(model: &ModelConfig, batch: &Batch) -> u64 {
     model.update_flops(batch.batch, batch.source_len, batch.target_len)
 }
 
-/// PyTorch with all threads, eager and compiled, in each type.
+/// The settings of PyTorch: all threads, eager and compiled, in each type.
 fn comparison(args: &Args, text: &[PathBuf]) -> Result<Comparison> {
     let setting = |how: &str, kind: &Precision| format!("{}/{how}", kind.name());
     let of_type = |kind| ["eager", "compiled"].map(|how| setting(how, kind));

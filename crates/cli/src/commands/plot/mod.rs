@@ -1,4 +1,4 @@
-//! `plot`: curves of runs, and the paper's own pictures.
+//! `plot`: curves of runs, and figures of the paper.
 
 mod paper;
 mod runs;
@@ -20,21 +20,21 @@ pub struct Args {
     paper: Option<Paper>,
 }
 
-/// Pictures that need no run (a run of such a name is written `./schedule`).
+/// Pictures that need no run (to draw a run of such a name, write `./schedule`).
 #[derive(clap::Subcommand)]
 enum Paper {
-    /// The sinusoidal positional encodings (§3.5)
+    /// The sinusoidal positional encodings (paper §3.5)
     Positions(paper::Positions),
-    /// The learning rate over updates (§5.3)
+    /// The learning rate over updates (paper §5.3)
     Schedule(paper::Schedule),
-    /// The label-smoothed target and its loss (§5.4)
+    /// The label-smoothed target and its loss (paper §5.4)
     Smoothing(paper::Smoothing),
 }
 
-/// Where pictures go.
+/// The files of the pictures.
 #[derive(clap::Args)]
 struct Output {
-    /// The picture, .png or .svg; may be given again
+    /// Write the picture to this file, .png or .svg; may be given several times
     #[arg(long, short, required = true, value_name = "FILE")]
     output: Vec<PathBuf>,
 }
@@ -49,7 +49,7 @@ impl Output {
     }
 }
 
-/// Draws.
+/// Draws the picture.
 pub fn run(args: Args) -> Result<()> {
     match args.paper {
         None => runs::run(args.runs),

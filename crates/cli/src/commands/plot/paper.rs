@@ -8,10 +8,10 @@ use super::Output;
 /// Arguments of `plot positions`.
 #[derive(clap::Args)]
 pub struct Positions {
-    /// Width of the model
+    /// Number of features of an encoding
     #[arg(long, default_value_t = 128)]
     d_model: usize,
-    /// Positions
+    /// Number of positions
     #[arg(long, default_value_t = 100)]
     length: usize,
     #[command(flatten)]
@@ -21,13 +21,13 @@ pub struct Positions {
 /// Arguments of `plot schedule`.
 #[derive(clap::Args)]
 pub struct Schedule {
-    /// Widths of the model
+    /// Widths of the model (d_model), one curve for each
     #[arg(long, value_delimiter = ',', default_values_t = [512, 256, 1024])]
     d_model: Vec<usize>,
-    /// Updates of warm-up
+    /// Numbers of warm-up updates, one curve for each
     #[arg(long, value_delimiter = ',', default_values_t = [4000, 8000])]
     warmup: Vec<u64>,
-    /// Updates to draw
+    /// Number of updates to draw
     #[arg(long, default_value_t = 20_000)]
     updates: u64,
     #[command(flatten)]
@@ -37,17 +37,17 @@ pub struct Schedule {
 /// Arguments of `plot smoothing`.
 #[derive(clap::Args)]
 pub struct Smoothing {
-    /// Smoothing
+    /// Label smoothing ε
     #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.2, 0.4])]
     epsilon: Vec<f64>,
-    /// Pieces in the vocabulary
+    /// Number of tokens in the vocabulary
     #[arg(long, default_value_t = 8000)]
     vocab: usize,
     #[command(flatten)]
     output: Output,
 }
 
-/// A map of the encodings: a column for each position, a row for each feature.
+/// A map of the encodings, with one column per position and one row per feature.
 pub fn positions(args: Positions) -> Result<()> {
     let Positions { d_model, length, output } = args;
     ensure!(d_model > 0 && d_model.is_multiple_of(2), "--d-model {d_model}: it must be even");
@@ -61,7 +61,7 @@ pub fn positions(args: Positions) -> Result<()> {
     })
 }
 
-/// A curve for each width and warm-up.
+/// One curve for each width and each number of warm-up updates.
 pub fn schedule(args: Schedule) -> Result<()> {
     const POINTS: u64 = 400;
     let step = (args.updates / POINTS).max(1);
@@ -78,7 +78,7 @@ pub fn schedule(args: Schedule) -> Result<()> {
     args.output.save(&Figure::of(Chart { title, x, y, series }))
 }
 
-/// What the right piece and each other are to get, and what confidence costs.
+/// The target probabilities of the right token and of each other token, and the cost of confidence.
 pub fn smoothing(args: Smoothing) -> Result<()> {
     for &epsilon in &args.epsilon {
         ensure!((0.0..1.0).contains(&epsilon), "--epsilon {epsilon}: it must be in [0, 1)");
@@ -97,28 +97,28 @@ pub fn smoothing(args: Smoothing) -> Result<()> {
         Series::new(name(epsilon), points.collect())
     };
     let targets = Chart {
-        title: format!("Target over {} pieces, the right one first", args.vocab),
+        title: format!("Target distribution over {} tokens, the right one first", args.vocab),
         x: Axis::linear("piece"),
-        y: Axis::log("probability asked for"),
+        y: Axis::log("target probability"),
         series: args.epsilon.iter().map(target).collect(),
     };
     let losses = Chart {
-        title: "Loss above the least: certainty costs".into(),
-        x: Axis::log("probability left to the other pieces"),
-        y: Axis::linear("nats above the least loss"),
+        title: "Loss above its minimum: certainty has a cost".into(),
+        x: Axis::log("predicted probability of all other tokens"),
+        y: Axis::linear("nats above the minimum"),
         series: args.epsilon.iter().map(loss).collect(),
     };
     args.output.save(&Figure { charts: vec![targets, losses], columns: 2 })
 }
 
-/// The smoothed target's probability of the right piece, and of each other.
+/// The probability of the right token, and of each other token, in the smoothed target.
 fn smoothed_target(epsilon: f64, vocab: usize) -> [f64; 2] {
     let share = epsilon / vocab as f64;
     [1.0 - epsilon + share, share]
 }
 
-/// The cross-entropy to the smoothed target of a prediction that gives the right piece `p` and the
-/// others the rest alike, above the least that any prediction has.
+/// The cross-entropy of a prediction with the smoothed target, minus the lowest that any prediction has. The prediction
+/// gives the right token probability `p` and divides the rest equally among the others.
 fn smoothed_loss(epsilon: f64, vocab: usize, p: f64) -> f64 {
     let others = (vocab - 1) as f64;
     let [right, other] = smoothed_target(epsilon, vocab);

@@ -9,13 +9,13 @@ use super::Output;
 /// Arguments of `plot RUN…`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run directories, or their metrics.jsonl
+    /// Run directories, or their metrics.jsonl files
     #[arg(required = true)]
     run: Vec<PathBuf>,
-    /// What to draw
+    /// The quantity to draw
     #[arg(long, value_delimiter = ',', default_value = "loss,perplexity,bleu,rate,speed")]
     metric: Vec<Curve>,
-    /// Against what
+    /// The quantity on the horizontal axis
     #[arg(long, default_value = "updates")]
     against: Against,
     #[command(flatten)]
@@ -25,15 +25,15 @@ pub struct Args {
 /// A curve of `metrics.jsonl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Curve {
-    /// Label-smoothed loss, training and validation
+    /// Label-smoothed loss of training and validation
     Loss,
-    /// Perplexity, training and validation
+    /// Perplexity of training and validation
     Perplexity,
     /// BLEU of the validation text
     Bleu,
     /// Learning rate
     Rate,
-    /// Target tokens a second
+    /// Target tokens per second
     Speed,
 }
 
@@ -64,7 +64,7 @@ fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
     Ok(Run { name: name(path, all), records: read_metrics(file)? })
 }
 
-/// The run's folder, or its whole path where that does not tell it from the others.
+/// The name of the run's folder, or its whole path if another run has that name.
 fn name(path: &Path, all: &[PathBuf]) -> String {
     let short = |path: &Path| {
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
@@ -79,11 +79,11 @@ fn name(path: &Path, all: &[PathBuf]) -> String {
 
 fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
     let (title, y) = match curve {
-        Curve::Loss => ("Loss", Axis::linear("nats a token")),
+        Curve::Loss => ("Loss", Axis::linear("nats per token")),
         Curve::Perplexity => ("Perplexity", Axis::log("perplexity")),
         Curve::Bleu => ("BLEU of the validation text", Axis::linear("BLEU")),
         Curve::Rate => ("Learning rate", Axis::linear("learning rate")),
-        Curve::Speed => ("Speed", Axis::linear("target tokens a second")),
+        Curve::Speed => ("Speed", Axis::linear("target tokens per second")),
     };
     let x = match against {
         Against::Updates => Axis::linear("updates"),

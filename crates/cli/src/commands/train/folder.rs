@@ -1,4 +1,4 @@
-//! Which folder a run is in when `--out` does not say.
+//! The folder of a run if `--out` does not name it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use burnformer_train::RunMode;
 
-/// For a new run `runs/NAME`, numbered if that is taken; for one that goes on the run under `runs` that was written last,
-/// where a `name` is given among those that are called so.
+/// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under `runs` that was
+/// written last; if a `name` is given, the last one of that name.
 ///
 /// # Errors
-/// If there is no run to go on with.
+/// If there is no run to resume.
 pub fn choose(runs: &Path, name: Option<&str>, mode: RunMode) -> Result<PathBuf> {
     match mode {
         RunMode::New => Ok(free(runs, name.unwrap_or("tiny"))),
@@ -28,7 +28,7 @@ fn free(runs: &Path, name: &str) -> PathBuf {
     folders.find(|folder| !folder.exists()).expect("some number is free")
 }
 
-/// The run that was written last; among those of one moment, the last by name.
+/// The run that was written last; of several that were written at the same time, the last by name.
 fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     let is_called_so = |folder: &Path| {
         let Some(name) = name else { return true };
@@ -40,12 +40,13 @@ fn newest(runs: &Path, name: Option<&str>) -> Option<PathBuf> {
     runs.filter_map(|folder| Some((last_write(&folder)?, folder))).max().map(|(_, folder)| folder)
 }
 
-/// Whether `rest` is what [`free`] puts behind a name.
+/// Whether `rest` is what [`free`] adds to a name.
 fn is_number(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
-/// When the run in `folder` was last written; `None` if there is no run. Its lock is written by whoever looks at it.
+/// When the run in `folder` was last written; `None` if there is no run. Its lock file does not count, because looking
+/// at a run writes it.
 fn last_write(folder: &Path) -> Option<SystemTime> {
     folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();
@@ -60,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// Folders with a run each, the file `name` of which was written `age` seconds ago.
+    /// Folders with one run each, whose file `name` was written `age` seconds ago.
     fn runs(all: &[(&str, &str, u64)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (run, name, age) in all {

@@ -24,45 +24,45 @@ use crate::texts::{ReadTexts, Unnamed};
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Start from this preset: tiny, small, base, big, multi30k or rnn [default: the preset that --config
-    /// names, or else tiny]
+    /// The preset to start from: tiny, small, base, big, multi30k or rnn
+    /// [default: the one that --config names, otherwise tiny]
     #[arg(long, short)]
     preset: Option<String>,
-    /// A TOML file of settings over the preset (`burnformer config` explains every key); a run's config.toml
-    /// has all of them and repeats that run
+    /// TOML file of settings that replace those of the preset (`burnformer config` explains every key). The config.toml
+    /// of a run contains all settings and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Training text: two files, line by line translations, or one TSV; plain, .gz or .zst. `-` is
-    /// standard input; what comes through it or another pipe is copied into the run's folder
+    /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
+    /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder
     /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
-    /// Validation text, likewise
+    /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
-    /// Test text, likewise, scored after training
+    /// Test text, in the same forms, which is scored after training
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     test: Vec<PathBuf>,
-    /// Change one setting; may be repeated: --set model.dropout=0.3
+    /// Change one setting, for example --set model.dropout=0.3; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Where to compute; several devices share the batches of each update: cuda:all, or cuda:0,cuda:1
+    /// Device on which to compute; several devices share the batches of each update: cuda:all, or cuda:0,cuda:1
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
     device: DeviceNames,
-    /// The run's folder [default: runs/PRESET, numbered if taken]
+    /// The run's folder [default: runs/PRESET, with a number if that folder exists]
     #[arg(long, short)]
     out: Option<PathBuf>,
-    /// Continue the run in --out, or the one under runs/ that was written last (with --preset NAME, of
-    /// those called NAME or NAME-2, NAME-3 …)
+    /// Continue the run in --out, or otherwise the run under runs/ that was written last (with --preset NAME, the last
+    /// one of those called NAME, NAME-2, NAME-3 …)
     #[arg(long)]
     resume: bool,
-    /// Most memory to use, in GB: short for --set training.max_memory
+    /// Largest amount of memory to use, in GB; the same as --set training.max_memory
     #[arg(long, value_name = "GB")]
     max_memory: Option<f64>,
-    /// Print the configuration, the number of parameters and the memory of the worst batch, and stop
+    /// Print the configuration, the number of parameters and the memory of the batch that needs the most, and stop
     #[arg(long)]
     dry_run: bool,
-    /// No log lines on the terminal
+    /// Print no log lines to the terminal
     #[arg(long, short)]
     quiet: bool,
 }
@@ -77,7 +77,7 @@ impl Args {
     }
 }
 
-/// Tokens of a side of a sentence, to tell how much arithmetic an update is.
+/// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
 const TYPICAL: usize = 12;
 
 /// Trains, then scores the test text with the best model.
@@ -129,7 +129,8 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// `--out`, or a folder under `runs` called after the preset or the configuration file.
+/// The folder that `--out` names, otherwise a folder under `runs` with the name of the preset or the configuration
+/// file.
 fn run_folder(args: &Args) -> Result<PathBuf> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
@@ -138,7 +139,7 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
     folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
 }
 
-/// `--config`; else a resumed run keeps its own.
+/// The configuration file: that of `--config`, otherwise the one of the run that is resumed.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     let own = || Some(folder.join("config.toml")).filter(|path| path.exists());
     match args.mode() {
@@ -147,7 +148,7 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What the command line says over `file`; the embedded corpus where neither names a text.
+/// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.
 fn configuration(args: &Args, file: Option<&Path>) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
     let settings: Vec<String> = args.set.iter().cloned().chain(memory).collect();
@@ -185,7 +186,7 @@ fn dry_run(config: &TrainConfig) -> Result<()> {
     Ok(())
 }
 
-/// A line on stderr at each stage; on a terminal also how far it is.
+/// Prints a line to standard error at each stage, and the progress if standard error is a terminal.
 fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
     let terminal = io::stderr().is_terminal();
     let mut stage: Option<Stage> = None;
@@ -208,7 +209,7 @@ fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
     }
 }
 
-/// BLEU of the test text, then a dozen translations beside their references.
+/// Prints the BLEU of the test text, then a dozen translations with their references.
 fn test(config: &TrainConfig, text: &[PathBuf], model: &Path, device: &Device) -> Result<()> {
     let corpus = corpus_paths("data.test", text)?;
     let pairs = ParallelReader::open(&corpus, config.data.utf8)?;

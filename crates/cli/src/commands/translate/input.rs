@@ -9,7 +9,7 @@ use burnformer_data::{DataError, LineReader, Utf8Policy};
 use super::Args;
 use crate::line_warnings::LineWarnings;
 
-/// Bytes of text read ahead at most, however many lines that is.
+/// The largest number of bytes of text that are read ahead, however many lines that is.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// The lines to translate and their prefixes.
@@ -20,7 +20,7 @@ pub(super) struct Input {
     pub(super) prefix_warnings: Option<LineWarnings>,
 }
 
-/// Some lines, the first of which is number `first`, and what went wrong behind them.
+/// Some lines, of which the first has the number `first`, and the error that follows them, if any.
 #[derive(Default)]
 pub(super) struct Chunk {
     pub(super) first: u64,
@@ -43,7 +43,7 @@ impl Input {
         Ok(Self { lines, prefixes, warnings, prefix_warnings })
     }
 
-    /// Tells how many lines were translated although something was wrong with them.
+    /// Reports how many lines were translated although something was wrong with them.
     pub(super) fn finish(&self) {
         [Some(&self.warnings), self.prefix_warnings.as_ref()]
             .into_iter()
@@ -55,7 +55,7 @@ impl Input {
         self.lines.path().display().to_string()
     }
 
-    /// The next lines; none at the end.
+    /// The next lines; none at the end of the input.
     pub(super) fn next_chunk(&mut self, args: &Args) -> Chunk {
         let mut chunk = Chunk { first: self.lines.lines_read() + 1, ..Chunk::default() };
         let mut bytes = 0;
@@ -88,6 +88,6 @@ impl Input {
             return Ok(Some((line.text, Some(prefix.text))));
         }
         let (path, number) = (prefixes.path().display(), line.number);
-        bail!("--prefix {path}: ends before line {number}; it needs one line a sentence")
+        bail!("--prefix {path}: ends before line {number}; it needs one line per sentence")
     }
 }

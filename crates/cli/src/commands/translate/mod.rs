@@ -22,91 +22,91 @@ use crate::signals;
 /// Arguments of `translate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory; several form an ensemble
+    /// The model directory; several model directories form an ensemble
     #[arg(long, short, required = true)]
     model: Vec<PathBuf>,
-    /// Text to translate, one sentence a line; plain, .gz or .zst [default: standard input]
+    /// Text to translate, one sentence per line; plain, .gz or .zst [default: standard input]
     #[arg(long, short, default_value = "-")]
     input: PathBuf,
-    /// Where translations go, one a line [default: standard output]
+    /// File for the translations, one per line [default: standard output]
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// Hypotheses of the beam search; 1 is greedy [default: the model's]
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
     #[arg(long, value_parser = between(1, 1000))]
     beam: Option<usize>,
-    /// Length penalty ((5 + n) / 6)^α [default: the model's]
+    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
     #[arg(long, conflicts_with = "penalty")]
     alpha: Option<f64>,
-    /// Another penalty than gnmt: `average` (score a token) or `none`
+    /// Another length penalty than ((5 + n) / 6)^α: `average` (log-probability per token) or `none`
     #[arg(long)]
     penalty: Option<PenaltyName>,
-    /// Translations of each sentence, best first, with their scores: exactly N lines for each line, as
-    /// `number ||| translation ||| score`. Those that the length limit cut come last; where a sentence has
-    /// fewer than N different translations, the last line is repeated
+    /// Print the N best translations of each sentence, best first, with their scores: exactly N lines for each input
+    /// line, in the form `number ||| translation ||| score`. Translations that were cut at the length limit come last.
+    /// If a sentence has fewer than N different translations, the last line is repeated
     #[arg(long, value_name = "N", value_parser = between(1, 1000))]
     nbest: Option<usize>,
-    /// Fewest tokens of a translation
+    /// Smallest number of tokens of a translation
     #[arg(long)]
     min_length: Option<usize>,
-    /// Most tokens of a translation
+    /// Largest number of tokens of a translation
     #[arg(long, value_parser = at_least(1))]
     max_length: Option<usize>,
-    /// No sequence of so many tokens twice in a translation
+    /// Never repeat a sequence of N tokens within a translation
     #[arg(long, value_name = "N")]
     no_repeat_ngram: Option<usize>,
-    /// Draw translations instead of searching for the most probable
+    /// Draw translations at random instead of searching for the most probable one
     #[arg(long)]
     sample: bool,
-    /// Divides the logits of --sample
+    /// With --sample: divide the logits by this; above 1 the draws vary more
     #[arg(long, default_value_t = 1.0, requires = "sample")]
     temperature: f64,
-    /// Draw from so many most probable tokens; 0 is all
+    /// With --sample: draw from the K most probable tokens; 0 draws from all
     #[arg(long, default_value_t = 0, requires = "sample")]
     top_k: usize,
-    /// Draw from the most probable tokens that together reach this probability
+    /// With --sample: draw from the most probable tokens whose probabilities add up to P
     #[arg(long, default_value_t = 1.0, requires = "sample")]
     top_p: f64,
-    /// Fixes every draw of --sample
+    /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
-    /// A file of prefixes, one for each line, that translations must begin with; an empty line has its prefix
-    /// as translation
+    /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
+    /// line is its prefix
     #[arg(long, value_name = "FILE")]
     prefix: Option<PathBuf>,
-    /// Lines are token ids separated by spaces, in and out
+    /// Read and write token ids, separated by spaces, instead of text
     #[arg(long)]
     token_ids: bool,
-    /// Longest sentence, in tokens; what is longer is cut, with a warning, and translated so far
+    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
-    /// Most sentences translated together
+    /// Largest number of sentences that are translated together
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]
     batch: usize,
-    /// Lines read ahead, so that sentences of like length go together
+    /// Number of lines to read ahead, so that sentences of similar length are translated together
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     chunk: usize,
-    /// Print one JSON object for each line: translation, score, tokens, why it ends; with --nbest also
+    /// Print one JSON object per line: translation, score, tokens and the reason why it ends; with --nbest also
     /// `n_best`, a list of N such objects
     #[arg(long)]
     json: bool,
-    /// Numbers in which weights are multiplied: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: the model's; see `quantize`]
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
+    /// little [default: that of the model; see `quantize`]
     #[arg(long, value_name = "TYPE", value_parser = compute_type())]
     compute: Option<ComputeType>,
-    /// Where to compute
+    /// Device on which to compute
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
 }
 
-/// Penalties without a parameter.
+/// Length penalties without a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PenaltyName {
     Average,
     None,
 }
 
-/// One line out (or `--nbest` lines) for each line in, whatever it holds. Lines before a failure (a
-/// damaged archive, a word that is no id) are translated and written first.
+/// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something fails (a damaged
+/// archive, a word that is not an id), the lines before it are translated and written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
     let options = options(&args, &translator);

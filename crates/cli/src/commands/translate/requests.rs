@@ -1,4 +1,4 @@
-//! From lines to what a search is asked: token ids within the limits.
+//! Turns lines into requests to the search: token ids within the limits.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::Args;
 use super::input::{Chunk, Input};
 use crate::commands::token_ids::line_to_ids;
 
-/// `chunk` as requests, up to its first bad line, and what is wrong there or behind it.
+/// The lines of `chunk` as requests, up to the first bad line, and the error in that line or after the chunk.
 pub(super) fn requests(
     args: &Args,
     translator: &Translator,
@@ -41,7 +41,7 @@ pub(super) fn requests(
     (requests, failure)
 }
 
-/// `prefixes` up to the first that holds an id of `special`.
+/// The `prefixes` before the first one that holds an id of `special`.
 fn ordinary(
     mut prefixes: Vec<Vec<u32>>,
     file: &Path,
@@ -62,8 +62,8 @@ fn ordinary(
     prefixes
 }
 
-/// Cuts the prefix of line `number` to the length limit of its translation, and warns if that or the source
-/// is too long.
+/// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix or the source is too
+/// long.
 fn fit(
     request: &mut Request,
     number: u64,
@@ -79,7 +79,7 @@ fn fit(
     request.prefix.truncate(limit);
 }
 
-/// How one side's lines become ids.
+/// How the lines of one side become ids.
 struct Side<'a> {
     tokenizer: &'a Tokenizer,
     vocab: usize,
@@ -87,7 +87,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Ids of `lines` up to the first that has none.
+    /// The ids of `lines`, up to the first line that has none.
     fn encode(
         &self,
         args: &Args,

@@ -1,4 +1,4 @@
-//! From hypotheses to the lines of the output.
+//! Turns hypotheses into the lines of the output.
 
 use anyhow::Result;
 use burnformer_infer::{Alternative, FinishReason, Hypothesis, Translator};
@@ -8,8 +8,8 @@ use super::Args;
 use crate::commands::token_ids::ids_to_line;
 use crate::output::Output;
 
-/// `hypotheses` with their texts: one, or as many as `--nbest` says. What a search found too few of is filled
-/// with its last, so that whoever counts lines stays in step.
+/// `hypotheses` with their texts: one, or as many as `--nbest` says. If the search found fewer, the last one is
+/// repeated, so that a program that counts lines stays in step.
 pub(super) fn alternatives(
     args: &Args,
     translator: &Translator,
@@ -28,7 +28,7 @@ pub(super) fn alternatives(
     all
 }
 
-/// Writes what line `number`, from 0, was translated to.
+/// Writes the translations of line `number`, counted from 0.
 pub(super) fn write(
     args: &Args,
     output: &mut Output,

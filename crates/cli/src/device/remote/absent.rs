@@ -1,4 +1,4 @@
-//! What builds without remote devices answer.
+//! Stand-ins for builds without remote devices. They return errors.
 
 use std::net::TcpListener;
 
@@ -15,10 +15,10 @@ pub(super) fn all(_: &RemoteName) -> Result<Vec<(RemoteName, Device)>> {
     Err(is_built_in().expect_err("it is not"))
 }
 
-/// As the server's `serve`.
+/// Takes the place of the server's `serve`.
 ///
 /// # Errors
-/// Always.
+/// Always: this build has no remote devices.
 pub fn serve(_: Vec<Device>, _: TcpListener, _: Option<String>) -> Result<()> {
     is_built_in()
 }

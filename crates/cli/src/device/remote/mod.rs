@@ -20,22 +20,22 @@ pub use absent::serve;
 #[cfg(feature = "remote")]
 pub use server::serve;
 
-/// Where both sides look for the word that a worker asks of its clients.
+/// The environment variable with the token that a worker requires of its clients; both sides read it.
 pub const TOKEN_VARIABLE: &str = "BURNFORMER_TOKEN";
 
-/// A device by the address of its server: `gpu-box:3000`, `gpu-box:3000:1` for the server's second.
+/// A device by the address of its server: `gpu-box:3000`, or `gpu-box:3000:1` for the server's second device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteName {
     host: String,
     port: u16,
-    /// Which of the server's devices, from 0.
+    /// The number of the server's device, from 0.
     index: usize,
 }
 
-/// What `text`, the part after `remote:`, names: a server, and one of its devices or, with `all`, each.
+/// Parses `text`, the part after `remote:`. It names a server and one of its devices, or with `all` every device.
 ///
 /// # Errors
-/// If there is no `HOST:PORT` in it, or something else after that.
+/// If `text` does not begin with `HOST:PORT`, or continues with anything else.
 pub fn parse(text: &str) -> Result<(RemoteName, bool), String> {
     let wrong = |what: &str| {
         format!(
@@ -77,32 +77,32 @@ impl fmt::Display for RemoteName {
 }
 
 impl RemoteName {
-    /// The server's address.
+    /// The address of the server.
     pub fn server(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Connects.
+    /// Connects to the device.
     ///
     /// # Errors
-    /// If this build has no remote devices or the server does not answer or refuses; the message says what to do.
+    /// If this build has no remote devices, or the server does not answer or refuses. The message says what to do.
     pub fn open(&self) -> Result<Device> {
         client::connect(self)
     }
 
-    /// This and every other device of the same server.
+    /// Connects to all devices of the server.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn all(&self) -> Result<Vec<(Self, Device)>> {
         client::all(self)
     }
 }
 
-/// Whether this build can use and serve devices of other machines.
+/// Whether this build can use and offer devices of other machines.
 ///
 /// # Errors
-/// If not, with what can.
+/// If it cannot; the message says which build can.
 pub fn is_built_in() -> Result<()> {
     ensure!(
         cfg!(feature = "remote"),

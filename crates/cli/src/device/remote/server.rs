@@ -1,4 +1,4 @@
-//! Serving this machine's devices.
+//! Offers the devices of this machine to others.
 
 use std::net::TcpListener;
 
@@ -24,7 +24,7 @@ pub fn serve(devices: Vec<Device>, listener: TcpListener, token: Option<String>)
     Ok(server.serve(WebSocketTransport::from_listener(listener))?)
 }
 
-/// Lets in whoever has the token, where there is one, and says who asks.
+/// Accepts every client that has the token, if there is one, and prints who connects.
 struct Reporter {
     token: Option<TokenAuthorizer>,
 }
@@ -41,7 +41,8 @@ impl PeerAuthorizer for Reporter {
     }
 }
 
-/// Burn would log to standard output, clients that end among the errors, and print a failed session's whole stack.
+/// Silences Burn's log: it would go to standard output, report clients that disconnect as errors, and print the whole
+/// stack of a failed session.
 fn log_to_stderr() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));

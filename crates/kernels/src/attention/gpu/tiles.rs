@@ -3,13 +3,13 @@
 
 use cubecl::prelude::*;
 
-/// Queries, or keys, of a tile.
+/// The number of queries, or of keys, in a tile.
 pub(super) const TILE: usize = 8;
 
 /// Units of a cube: one for each score of a tile of queries with a tile of keys.
 pub(super) const UNITS: u32 = (TILE * TILE) as u32;
 
-/// What the kernels are compiled for.
+/// The settings for which the kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Head {
     pub d_k: usize,

@@ -1,7 +1,8 @@
-//! Products in 8-bit integers: weights with a scale per output feature, rows of `x` with a scale each.
+//! Products in 8-bit integers. A weight has one scale per output feature, and `x` has one scale per row.
 //!
-//! A row of `x` is quantised by itself when it comes, so that a result depends on its row alone. The sums are exact in
-//! 32 bits, so every instruction set gives the same integers, and the same bits after the one conversion to float32.
+//! Each row of `x` is quantised separately when the product is computed, so that a result depends on its row alone. The
+//! sums are exact in 32 bits. So every instruction set gives the same integers, and the same bits after the one
+//! conversion to float32.
 
 mod instructions;
 #[cfg(target_arch = "aarch64")]

@@ -10,16 +10,16 @@ use super::tile::{Tile, VECTORS};
 use crate::linear::epilogue::Epilogue;
 use crate::linear::quantize::{quantize, quantize_rows};
 
-/// Bytes of `x` that are worked on while they stay in the second cache.
+/// The number of bytes of `x` that are worked on while they stay in the second-level cache.
 const BLOCK: usize = 128 * 1024;
-/// Rows that a block is a multiple of.
+/// The number of rows of a block is a multiple of this.
 const ROWS: usize = 8;
-/// Multiplications below which a product stays on one thread: what lies above takes a few microseconds.
+/// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds.
 const PARALLEL: usize = 1 << 18;
-/// Bytes of a [`Line`].
+/// The number of bytes of a [`Line`].
 const LINE: usize = 64;
 
-/// A line of the cache: vectors that start in one are read fastest.
+/// A cache line: vectors that start at the beginning of one are read fastest.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line([i8; LINE]);
@@ -30,9 +30,10 @@ struct Line([i8; LINE]);
 pub(in crate::linear) struct Panels {
     instructions: Instructions,
     lines: Vec<Line>,
-    /// Where each feature's sum starts: what the offset of the inputs adds to it, negated.
+    /// The number at which the sum of each feature starts: the negative of what the offset of the inputs adds to the
+    /// sum.
     starts: Vec<i32>,
-    /// Each feature's scale.
+    /// The scale of each feature.
     scales: Vec<f32>,
     /// The bias of a product without one.
     zeros: Vec<f32>,
@@ -79,12 +80,12 @@ impl Panels {
         panels
     }
 
-    /// Output features.
+    /// The number of output features.
     pub(in crate::linear) fn output(&self) -> usize {
         self.output
     }
 
-    /// Output features of a full panel.
+    /// The number of output features in a full panel.
     fn width(&self) -> usize {
         VECTORS * self.instructions.lanes()
     }
@@ -93,7 +94,7 @@ impl Panels {
         self.output.div_ceil(self.width())
     }
 
-    /// Bytes of a quantised row of inputs.
+    /// The number of bytes of a quantised row of inputs.
     fn row(&self) -> usize {
         self.input.next_multiple_of(GROUP)
     }
@@ -104,12 +105,13 @@ impl Panels {
         first..(first + self.width()).min(self.output)
     }
 
-    /// Where the numbers of a panel start.
+    /// The index at which the elements of a panel start.
     fn start(&self, panel: usize) -> usize {
         panel * self.width() * self.row()
     }
 
-    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, quantised row by row; `bias` `[output]` or empty.
+    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias` is `[output]` or
+    /// empty.
     pub(in crate::linear) fn forward(
         &self,
         x: &[f32],
@@ -195,7 +197,7 @@ impl Panels {
     }
 }
 
-/// A product under way; threads write disjoint columns of the result.
+/// A product that is being computed. The threads write disjoint columns of the result.
 struct Product<'a> {
     x: &'a [i8],
     row_scales: &'a [f32],

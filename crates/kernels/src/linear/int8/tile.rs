@@ -8,8 +8,8 @@ pub(super) const VECTORS: usize = 3;
 /// another otherwise.
 const STRANDS: usize = 4;
 
-/// Runs a statement for 0 to a constant less 1, at most 7, without a loop: what it takes of an array stays in registers. (A
-/// closure would be compiled without the instructions of the function around it.)
+/// Repeats a statement for 0 up to a constant minus 1 (at most 7) without a loop, so that the array elements that it
+/// uses stay in registers. (A closure would be compiled without the instructions of the function around it.)
 macro_rules! unrolled {
     ($i:ident < $count:ident: $body:expr) => {
         unrolled!($i < $count: $body; 0 1 2 3 4 5 6 7)
@@ -25,9 +25,9 @@ macro_rules! unrolled {
 
 /// Rows of one panel.
 pub(super) struct Tile<'a> {
-    /// `rows` rows of `groups` groups of inputs.
+    /// The inputs: `rows` rows of `groups` groups of inputs.
     pub x: &'a [i8],
-    /// A scale for each row.
+    /// One scale per row.
     pub row_scales: &'a [f32],
     /// `[groups, vectors of the panel, lanes, GROUP]`.
     pub panel: &'a [i8],
@@ -38,12 +38,13 @@ pub(super) struct Tile<'a> {
     pub scales: &'a [f32],
     /// A bias for each feature of the panel.
     pub bias: &'a [f32],
-    /// A row of `features` numbers for each row, `stride` apart, that nobody else reads or writes.
+    /// The result: a row of `features` numbers for each row, `stride` apart, that no other thread reads or writes.
     pub out: *mut f32,
     pub stride: usize,
-    /// More than the panel's vectors but one hold, at most what they hold.
+    /// The number of features: more than all vectors of the panel but one hold, and at most as many as all of them
+    /// hold.
     pub features: usize,
-    /// The least result.
+    /// The least result: smaller ones are replaced by it.
     pub floor: f32,
 }
 

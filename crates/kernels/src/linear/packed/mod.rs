@@ -14,11 +14,11 @@ use super::epilogue::Epilogue;
 #[cfg(feature = "cpu")]
 use crate::op::Place;
 
-/// A weight `[out, in]` rearranged for products with few rows, as decoding has them: the rearranging
-/// that a matrix product does at every call is done once.
+/// A weight `[out, in]` that was rearranged once for products with few rows, which are those of decoding. A matrix
+/// product would otherwise rearrange it at every call.
 ///
-/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never take a changed
-/// weight for that one; memory for the weight is needed twice.
+/// It keeps the tensor that it was made from, so that [`is_of`](Self::is_of) can never mistake a changed weight for it.
+/// So the weight takes its memory twice.
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
     #[cfg(feature = "cpu")]
@@ -28,8 +28,9 @@ pub struct PackedWeight {
 }
 
 impl PackedWeight {
-    /// Rearranges `weight` (`[out, in]`) for products in `compute`; `None` where there are no such products: on another
-    /// backend than `flex`, with gradients, in float32 also on a processor with none of AVX-512, AVX2 and NEON.
+    /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` where there are no such products: on
+    /// another backend than `flex`, with gradients, and in float32 also on a processor with none of AVX-512, AVX2 and
+    /// NEON.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[weight]) == Place::Cpu {
@@ -40,7 +41,7 @@ impl PackedWeight {
         None
     }
 
-    /// Whether `weight` is the tensor, unchanged, that this was made from.
+    /// Whether this was made from `weight`, and `weight` is unchanged since.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
         #[cfg(feature = "cpu")]
         return Place::without_gradients(&[weight]) == Place::Cpu
@@ -52,9 +53,9 @@ impl PackedWeight {
         }
     }
 
-    /// `x·Wᵀ + b` with `epilogue`; `None` if `x` has gradients, another type or another device.
+    /// `epilogue(x·Wᵀ + b)`. Returns `None` if `x` has gradients, another element type or another device.
     ///
-    /// A result depends on its row of `x` alone, whatever the number of rows and of threads.
+    /// Each row of the result depends on its row of `x` alone, whatever the number of rows and of threads.
     ///
     /// # Shapes
     /// - `x`: `[.., in]` → `[.., out]`

@@ -39,18 +39,18 @@ impl Panels {
     }
 }
 
-/// Panels, and the bytes that they were made from.
+/// Panels, and the bytes of the weight that they were made from.
 #[derive(Debug)]
 pub(super) struct Packed {
     panels: Panels,
-    /// Held, so that nobody else can write to them or get the same address.
+    /// The weight is held, so that no other tensor can write to its memory or get the same address.
     source: Arc<Bytes>,
     start: usize,
 }
 
 impl Packed {
-    /// Rearranges a weight on the CPU without gradients; `None` if the processor lacks the instructions or the weight
-    /// is not in row-major order.
+    /// Rearranges a weight that is on the CPU and has no gradients. Returns `None` if the processor lacks the
+    /// instructions or the weight is not in row-major order.
     pub(super) fn new(weight: Tensor<2>, compute: ComputeType) -> Option<Self> {
         let shape = weight.dims();
         let weight = primitive(weight);

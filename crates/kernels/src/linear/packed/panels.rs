@@ -1,5 +1,5 @@
-//! Products with a weight that was rearranged once: no packing at each call, bias and epilogue
-//! written with the result.
+//! Products with a weight that was rearranged once. A call does not rearrange the weight again, and the bias and the
+//! epilogue are applied when the result is written.
 
 use std::ops::Range;
 
@@ -8,24 +8,23 @@ use rayon::prelude::*;
 use super::tile::{Instructions, Tile};
 use crate::linear::epilogue::Epilogue;
 
-/// Numbers of `x` that are worked on while they stay in the second cache.
+/// The number of elements of `x` that are worked on while they stay in the second-level cache.
 const BLOCK: usize = 64 * 1024;
-/// Rows that a block is a multiple of.
+/// The number of rows of a block is a multiple of this.
 const ROWS: usize = 8;
-/// Multiplications below which a product stays on one thread. What lies above takes a few microseconds, more
-/// than it costs to give a share to a thread of the pool that is awake.
+/// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds, which is
+/// more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL: usize = 1 << 16;
-/// Numbers of a [`Line`].
+/// The number of elements of a [`Line`].
 const LINE: usize = 16;
 
-/// A line of the cache: vectors that start in one are read fastest.
+/// A cache line: vectors that start at the beginning of one are read fastest.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line([f32; LINE]);
 
-/// A weight `[output, input]` as panels of a few vectors of output features, each `[input, features]`
-/// with the features of one input side by side; the last panel has as few vectors as it needs, filled
-/// with 0.
+/// A weight `[output, input]` as panels of a few vectors of output features. Each panel is `[input, features]`, so that
+/// the features of one input are adjacent. The last panel has as few vectors as it needs and is filled up with 0.
 #[derive(Debug)]
 pub(super) struct Panels {
     instructions: Instructions,
@@ -35,8 +34,8 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// Rearranges `weight`, `[output, input]` row-major; `None` if the processor has none of the
-    /// instructions that the products are written in.
+    /// Rearranges `weight`, `[output, input]` in row-major order. Returns `None` if the processor has none of the
+    /// instruction sets for which the products are written.
     pub(super) fn new(weight: &[f32], shape: [usize; 2]) -> Option<Self> {
         Instructions::available().next().map(|best| Self::with(best, weight, shape))
     }
@@ -61,25 +60,25 @@ impl Panels {
         panels
     }
 
-    /// Output features.
+    /// The number of output features.
     pub(super) fn output(&self) -> usize {
         self.output
     }
 
-    /// The output features of a panel.
+    /// The number of output features in a panel.
     fn features(&self, panel: usize) -> Range<usize> {
         let first = panel * self.instructions.panel();
         first..(first + self.instructions.panel()).min(self.output)
     }
 
-    /// Where the numbers of a panel start.
+    /// The index at which the elements of a panel start.
     fn start(&self, panel: usize) -> usize {
         panel * self.instructions.panel() * self.input
     }
 
-    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`; `bias` `[output]` or empty.
+    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`. `bias` is `[output]` or empty.
     ///
-    /// Each number is one sum in the order of the inputs, so that it depends on its row alone.
+    /// Each element is one sum in the order of the inputs, so that it depends on its row alone.
     pub(super) fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
         let (input, output) = (self.input, self.output);
         let rows = x.len().checked_div(input).unwrap_or(0);
@@ -102,7 +101,7 @@ impl Panels {
         out
     }
 
-    /// Writes the columns of `panels` of every row.
+    /// Writes the columns of `panels` for every row.
     fn fill(&self, x: &[f32], bias: &[f32], target: &Target, panels: Range<usize>) {
         // SAFETY: a line is its numbers and nothing else.
         let numbers = unsafe {
@@ -133,7 +132,7 @@ impl Panels {
     }
 }
 
-/// Where the result goes; threads write disjoint columns of it.
+/// Where the result is written. The threads write disjoint columns of it.
 struct Target {
     out: *mut f32,
     rows: usize,
@@ -147,8 +146,8 @@ unsafe impl Sync for Target {}
 mod tests {
     use super::*;
 
-    /// A product is the same to the bit whatever instructions compute it: one sum in the order of the inputs,
-    /// each step rounded once.
+    /// Every instruction set gives the same bits: a product is one sum in the order of the inputs, and each step is
+    /// rounded once.
     #[test]
     fn every_instruction_set_gives_the_sum_in_order() {
         for instructions in Instructions::available() {

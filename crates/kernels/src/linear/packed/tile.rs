@@ -7,7 +7,7 @@ use std::arch::aarch64::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// Vectors side by side in a panel.
+/// The number of vectors side by side in a panel.
 pub(super) const VECTORS: usize = 3;
 
 /// Vector instructions with fused multiplication and addition.
@@ -22,7 +22,7 @@ pub(super) enum Instructions {
 }
 
 impl Instructions {
-    /// Every set that this processor has, the fastest first.
+    /// Every instruction set that this processor has, the fastest first.
     pub(super) fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         return [
@@ -37,12 +37,12 @@ impl Instructions {
         std::iter::empty()
     }
 
-    /// Output features of a panel.
+    /// The number of output features in a panel.
     pub(super) fn panel(self) -> usize {
         VECTORS * self.lanes()
     }
 
-    /// Numbers of one vector.
+    /// The number of elements of one vector.
     pub(super) fn lanes(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -89,27 +89,28 @@ unsafe fn avx2(tile: &Tile) {
     unsafe { tile.run::<__m256, 4>() };
 }
 
-/// Rows of one panel.
+/// The rows of one panel that are computed together.
 pub(super) struct Tile<'a> {
-    /// `rows` rows of `input` numbers.
+    /// The inputs: `rows` rows of `input` elements.
     pub x: &'a [f32],
-    /// `[input, vectors of the panel]`.
+    /// The panel, `[input, vectors of the panel]`.
     pub panel: &'a [f32],
     pub input: usize,
     pub rows: usize,
-    /// A number for each feature of the panel, or none.
+    /// The bias: one number for each feature of the panel, or none.
     pub bias: &'a [f32],
-    /// `rows` rows of `features` numbers, `stride` apart, that nobody else reads or writes.
+    /// The result: `rows` rows of `features` elements, `stride` apart, that no other thread reads or writes.
     pub out: *mut f32,
     pub stride: usize,
-    /// More than the panel's vectors but one hold, at most what they hold.
+    /// The number of features: more than all vectors of the panel but one hold, and at most as many as all of them
+    /// hold.
     pub features: usize,
     pub epilogue: Epilogue,
 }
 
 impl Tile<'_> {
     /// # Safety
-    /// As [`Instructions::run`], with the instructions of `V`.
+    /// The caller guarantees what [`Instructions::run`] requires, for the instructions of `V`.
     #[inline(always)]
     unsafe fn run<V: Vector, const ROWS: usize>(&self) {
         // SAFETY: passed on to the caller.
@@ -122,10 +123,10 @@ impl Tile<'_> {
         }
     }
 
-    /// Blocks of `ROWS` rows, then of 4, 2 and 1 for what is left.
+    /// Computes blocks of `ROWS` rows, then of 4, 2 and 1 for the rows that remain.
     ///
     /// # Safety
-    /// As [`run`](Self::run), for a panel of `WIDTH` vectors.
+    /// The caller guarantees what [`run`](Self::run) requires, for a panel of `WIDTH` vectors.
     #[inline(always)]
     unsafe fn blocks<V: Vector, const ROWS: usize, const WIDTH: usize>(&self) {
         let mut row = 0;
@@ -150,7 +151,7 @@ impl Tile<'_> {
     }
 
     /// # Safety
-    /// As [`blocks`](Self::blocks); rows `first..first + ROWS` exist.
+    /// The caller guarantees what [`blocks`](Self::blocks) requires, and that rows `first..first + ROWS` exist.
     #[inline(always)]
     unsafe fn block<V: Vector, const ROWS: usize, const WIDTH: usize>(&self, first: usize) {
         let x = self.x[first * self.input..(first + ROWS) * self.input].as_ptr();
@@ -191,7 +192,8 @@ impl Tile<'_> {
     /// Writes the sums of one row of a full panel, with bias and epilogue.
     ///
     /// # Safety
-    /// As [`blocks`](Self::blocks); `out` is the row's place and the panel is full.
+    /// The caller guarantees what [`blocks`](Self::blocks) requires, that `out` is the place of the row and that the
+    /// panel is full.
     #[inline(always)]
     unsafe fn finish<V: Vector, const WIDTH: usize>(&self, sums: [V; WIDTH], out: *mut f32) {
         // SAFETY: bias, if any, and row have WIDTH vectors' numbers.
@@ -211,7 +213,7 @@ impl Tile<'_> {
     /// Writes the sums of one row of a panel that is not full.
     ///
     /// # Safety
-    /// As [`finish`](Self::finish), but for the panel, which may end sooner.
+    /// The caller guarantees what [`finish`](Self::finish) requires, except that the panel may have fewer features.
     #[inline(never)] // its vectors lie in memory, those of full panels shall not
     unsafe fn finish_part<V: Vector, const WIDTH: usize>(&self, sums: [V; WIDTH], out: *mut f32) {
         // SAFETY: vectors are their numbers, side by side.
@@ -232,7 +234,7 @@ impl Tile<'_> {
 /// The type consists of [`LANES`](Self::LANES) `f32` and nothing else. Each method is only to be called
 /// on processors with the type's instructions; pointers are to [`LANES`](Self::LANES) numbers.
 unsafe trait Vector: Copy {
-    /// Numbers in the register.
+    /// The number of elements in the register.
     const LANES: usize;
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
@@ -240,12 +242,12 @@ unsafe trait Vector: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// `self·factor + sum`, rounded once.
     unsafe fn multiply_add(self, factor: Self, sum: Self) -> Self;
-    /// 0 instead of each number below it; −0 and NaN stay.
+    /// Replaces each number below 0 by 0; −0 and NaN stay.
     unsafe fn or_zero(self) -> Self;
 }
 
-/// Implements [`Vector`] by the instructions of one set. `$larger` gives its second operand where both are equal or
-/// one is NaN, as x86's maximum does.
+/// Implements [`Vector`] with the instructions of one set. `$larger` returns its second operand if both are equal or
+/// one is NaN, like the maximum of x86.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
     ($type:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $larger:ident,
@@ -309,7 +311,7 @@ vector!(float32x4_t, 4, vdupq_n_f32, vld1q_f32, vst1q_f32, vaddq_f32, larger, |x
     vfmaq_f32(sum, x, factor)
 });
 
-/// ARM's own maximum takes 0 for larger than −0.
+/// ARM's own maximum regards 0 as larger than −0.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 unsafe fn larger(a: float32x4_t, b: float32x4_t) -> float32x4_t {

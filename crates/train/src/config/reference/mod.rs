@@ -30,54 +30,54 @@ pub enum SettingsFile {
 /// A table of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// Its path, such as `tokenizer.train`; empty for the settings outside of any table.
+    /// The path of the table, such as `tokenizer.train`; empty for settings that are not in a table.
     pub path: String,
-    /// What it holds.
+    /// The meaning of the table.
     pub description: String,
-    /// Its keys, in the order of the struct.
+    /// The keys of the table, in the order of the struct.
     pub keys: Vec<Key>,
 }
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// Its path, such as `tokenizer.train.vocab_size`.
+    /// The path of the key, such as `tokenizer.train.vocab_size`.
     pub path: String,
-    /// Its type in words: integer, number, boolean, string, list of strings.
+    /// The type in words: integer, number, boolean, string, list of strings.
     pub kind: String,
-    /// The value of a file that leaves it out, as the file would write it.
+    /// The value if the file has no such key, in the notation of the file.
     pub default: Option<Value>,
-    /// What it means, in paragraphs.
+    /// The meaning of the key, in paragraphs.
     pub description: String,
-    /// What it can be, if it is one of a few values.
+    /// The possible values, if there are only a few.
     pub choices: Vec<Choice>,
-    /// The presets with another value than the default, and those values.
+    /// The presets whose value differs from the default, with their values.
     pub presets: Vec<(&'static str, Value)>,
-    /// Whether a run that is resumed must have the value it began with.
+    /// Whether a run that is resumed must have the value with which it began.
     pub fixed: bool,
 }
 
 impl Key {
-    /// The default as the file would write it.
+    /// The default value in the notation of the file.
     pub fn default_text(&self) -> String {
         self.default.as_ref().map_or_else(|| "none".into(), Value::to_string)
     }
 }
 
-/// One of the values that a setting can have.
+/// One of the possible values of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The value, as the file writes it.
+    /// The value in the notation of the file.
     pub value: String,
-    /// What it stands for.
+    /// The meaning of the value.
     pub description: String,
 }
 
 impl SettingsFile {
-    /// All of them.
+    /// All files that hold settings.
     pub const ALL: [Self; 2] = [Self::Training, Self::Generation];
 
-    /// What it is called where users read about it.
+    /// The name of the file in the guide.
     pub fn name(self) -> &'static str {
         match self {
             Self::Training => "the configuration of a training run",
@@ -85,7 +85,7 @@ impl SettingsFile {
         }
     }
 
-    /// Its tables with their keys, in the order of the structs.
+    /// The tables of the file with their keys, in the order of the structs.
     pub fn sections(self) -> Vec<Section> {
         match self {
             Self::Training => {
@@ -101,11 +101,11 @@ impl SettingsFile {
         }
     }
 
-    /// The sections with the keys that `name` means: a key or a table by its path, or every key whose last part
-    /// is `name`.
+    /// The tables and keys to which `name` refers: a key or a table by its path, or every key whose last part is
+    /// `name`.
     ///
     /// # Errors
-    /// The path that is most like `name`, if one is near.
+    /// The path that is most similar to `name`, if one is similar.
     pub fn find(self, name: &str) -> Result<Vec<Section>, Option<String>> {
         let sections = self.sections();
         let below = format!("{name}.");

@@ -1,6 +1,6 @@
 //! The TFRecord framing: length, checksum of the length, data, checksum of the data, all little-endian.
 
-/// `data` as one record.
+/// `data` in the frame of a record.
 pub(super) fn framed(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u64).to_le_bytes();
     let mut record = Vec::with_capacity(data.len() + 16);
@@ -11,7 +11,8 @@ pub(super) fn framed(data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// CRC-32C, rotated and shifted by a constant so that a checksum of checksums stays sound (TensorFlow, `crc32c.h`).
+/// CRC-32C, rotated and increased by a constant, so that checksums of data that contains checksums stay reliable
+/// (TensorFlow, `crc32c.h`).
 fn masked_crc(data: &[u8]) -> u32 {
     crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -10,17 +10,17 @@
 pub(super) struct Event<'a> {
     /// Seconds since the start of 1970.
     pub(super) wall_time: f64,
-    /// Updates done.
+    /// The number of updates done.
     pub(super) step: u64,
-    /// What happened.
+    /// The content of the entry.
     pub(super) what: What<'a>,
 }
 
-/// What an event tells.
+/// The content of an entry.
 pub(super) enum What<'a> {
-    /// The version of the file's format; always first.
+    /// The version of the file's format; always the first entry.
     FileVersion(&'a str),
-    /// A session starts at this step: whatever an earlier file says of this step and later no longer holds.
+    /// A session starts at this step. What an earlier file says of this step and later ones is no longer valid.
     SessionStart,
     /// One point on each named curve.
     Scalars(&'a [(&'a str, f64)]),
@@ -62,7 +62,7 @@ fn session_start() -> Vec<u8> {
     out
 }
 
-/// How a field's value is laid out (protocol buffers' wire types).
+/// The layout of a field's value (the wire types of protocol buffers).
 #[derive(Clone, Copy)]
 enum Wire {
     Varint = 0,
@@ -81,7 +81,7 @@ fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Seven bits a byte, the lowest first; the top bit says that more follow.
+/// Encodes a number in seven bits per byte, the lowest bits first. The top bit says that more bytes follow.
 fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

@@ -12,7 +12,7 @@ use super::error::{Result, unwritable};
 use super::record::{TrainRecord, ValidRecord};
 use message::{Event, What};
 
-/// The format version every events file opens with.
+/// The format version with which every events file begins.
 const FILE_VERSION: &str = "brain.Event:2";
 
 /// An events file, open at its end.
@@ -23,7 +23,7 @@ pub(super) struct EventsFile {
 }
 
 impl EventsFile {
-    /// Starts a new events file; one of a resumed run tells TensorBoard to forget the steps after `resume_step`.
+    /// Starts a new events file. That of a resumed run tells TensorBoard to ignore earlier values after `resume_step`.
     pub(super) fn create(dir: &Path, resume_step: Option<u64>) -> Result<Self> {
         let (path, file) = create_new(dir)?;
         let mut events = Self { path, file };
@@ -67,7 +67,8 @@ impl EventsFile {
     }
 }
 
-/// A file of a name not yet taken: TensorBoard reads a directory's files in the order of their names.
+/// Creates a file with a name that is not used yet. TensorBoard reads the files of a directory in the order of their
+/// names.
 fn create_new(dir: &Path) -> Result<(PathBuf, File)> {
     let host = host();
     let mut time = clock::since_epoch().as_secs();
@@ -82,7 +83,7 @@ fn create_new(dir: &Path) -> Result<(PathBuf, File)> {
     }
 }
 
-/// This machine's name as far as a file name can hold it.
+/// The name of this machine, as far as a file name can hold it.
 fn host() -> String {
     let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = from_kernel
