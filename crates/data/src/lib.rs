@@ -52,7 +52,8 @@ pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
 pub use tokenizer::{
-    Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
+    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
+    Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -16,6 +16,7 @@ use crate::batch::Batch;
 use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
 use crate::random::generator;
+use crate::tokenizer::SpecialIds;
 
 /// How large a batch may be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +31,13 @@ pub struct SamplerSettings {
     pub multiple: usize,
     /// The seed of the order of batches; the order also depends on the epoch.
     pub seed: u64,
+    /// The special ids of the batches.
+    pub special: SpecialIds,
 }
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        Self { budget: 4096, max_sentences: None, multiple: 1, seed: 1 }
+        Self { budget: 4096, max_sentences: None, multiple: 1, seed: 1, special: SpecialIds::OURS }
     }
 }
 
@@ -166,7 +169,8 @@ impl BatchSampler {
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
         let rows: Vec<_> =
             pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect::<Result<_>>()?;
-        Ok(Batch::with_multiple(pairs.to_vec(), &rows, self.settings.multiple))
+        let SamplerSettings { multiple, special, .. } = self.settings;
+        Ok(Batch::with_special_ids(pairs.to_vec(), &rows, multiple, special))
     }
 
     /// Gives the batches from `state` on, without end: one epoch follows another.

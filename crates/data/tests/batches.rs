@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, Prefetch, SamplerSettings, SamplerState, TokenizedCorpus,
+    Batch, BatchSampler, Prefetch, SamplerSettings, SamplerState, SpecialIds, TokenizedCorpus,
 };
 use proptest::prelude::*;
 
@@ -34,6 +34,22 @@ fn the_target_is_shifted_once_and_rows_end_in_padding() {
     assert_eq!(batch.pairs, [8, 9]);
 }
 
+/// `</s>` is 0, as in models that come from Marian, whose padding, the last id, opens targets.
+#[test]
+fn special_ids_are_those_of_the_model() {
+    let special = SpecialIds { pad: 9, bos: 9, eos: 0 };
+    let rows = [(vec![5, 6], vec![7]), (vec![5], vec![1, 2])];
+    let batch = Batch::with_special_ids(vec![0, 1], &rows, 1, special);
+    assert_eq!(batch.source, [5, 6, 0, 5, 0, 9]);
+    assert_eq!(batch.target_input, [9, 7, 9, 9, 1, 2]);
+    assert_eq!(batch.target_output, [7, 0, 9, 1, 2, 0]);
+    assert_eq!(batch.target_padding(), [false, false, true, false, false, false]);
+    let settings = SamplerSettings { special, ..Default::default() };
+    let corpus = Arc::new(TokenizedCorpus::from_pairs(&rows));
+    let planned = BatchSampler::new(corpus, settings).unwrap().batch(&[0, 1]).unwrap();
+    assert_eq!(planned, batch);
+}
+
 #[test]
 fn masks_are_true_where_padding_hides() {
     let batch = Batch::new(vec![0, 1], &[(vec![5, 6], vec![5]), (vec![5], vec![6, 7])]);
@@ -60,7 +76,7 @@ proptest! {
         multiple in 1usize..9,
         epoch in 0u64..4,
     ) {
-        let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3 };
+        let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3, ..Default::default() };
         let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
         let mut seen: Vec<u32> = Vec::new();
         for pairs in sampler.batches(epoch) {

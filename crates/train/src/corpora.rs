@@ -9,6 +9,7 @@ use burnformer_infer::LONGEST_SENTENCE;
 
 use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
 use crate::error::TrainError;
+use crate::start_model::StartModel;
 use crate::texts::Texts;
 
 /// The corpora of a run, tokenised, and the tokenisers.
@@ -30,6 +31,8 @@ pub struct Corpora {
     pub longest_validated: usize,
     /// Where the texts were read.
     pub texts: Texts,
+    /// The model that the run starts from, if it does not start from random weights.
+    pub start: Option<StartModel>,
 }
 
 impl Corpora {
@@ -42,13 +45,28 @@ impl Corpora {
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TrainError> {
-        let tokenizer = match config.tokenizer.files.as_slice() {
-            [] => TokenizerSource::Train(config.tokenizer.train.clone()),
-            [both] => TokenizerSource::Load { source: both.clone(), target: None },
-            [source, target] => {
+        Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
+    }
+
+    /// [`prepare`](Self::prepare) for a run that starts from `start`, whose tokenisers it keeps, and not from
+    /// `training.from`: from what a run that goes on has of it.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare).
+    pub fn prepare_for(
+        config: &TrainConfig,
+        start: Option<StartModel>,
+        texts: Texts,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TrainError> {
+        let tokenizer = match (&start, config.tokenizer.files.as_slice()) {
+            (Some(start), _) => TokenizerSource::Given(start.tokenizers().clone()),
+            (None, []) => TokenizerSource::Train(config.tokenizer.train.clone()),
+            (None, [both]) => TokenizerSource::Load { source: both.clone(), target: None },
+            (None, [source, target]) => {
                 TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
             }
-            more => {
+            (None, more) => {
                 return Err(
                     ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
                 );
@@ -70,6 +88,7 @@ impl Corpora {
             valid_text: None,
             longest_validated: longest_validated(config),
             texts,
+            start,
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)

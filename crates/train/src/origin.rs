@@ -32,8 +32,10 @@ impl Origin {
 
 /// Settings, or whole sections, that the state of a run belongs to: under others the position in the
 /// corpus, the random state or the best validation so far would mean nothing.
-const FIXED: [&str; 11] = [
+const FIXED: [&str; 13] = [
     "model.",
+    "training.from",
+    "training.freeze",
     "training.seed",
     "training.budget",
     "training.max_sentences",
