@@ -42,7 +42,7 @@ pub mod special;
 pub mod tokenizer;
 
 pub use batch::Batch;
-pub use cache::TokenizedCorpus;
+pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::{CleaningReport, CleaningSettings};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};

@@ -185,3 +185,54 @@ fn prefetching_changes_nothing_but_the_time() {
     let ahead = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 4);
     assert!(direct.eq(ahead.take(100).map(Result::unwrap)));
 }
+
+/// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2 and 1.
+fn mixture() -> BatchSampler {
+    let part = |count: usize, id: u32| {
+        let pairs: Vec<_> =
+            (0..count).map(|i| (vec![id; 1 + i % 7], vec![id; 1 + i % 5])).collect();
+        TokenizedCorpus::from_pairs(&pairs)
+    };
+    let parts = [(60, 4, 1.0), (30, 5, 2.0), (10, 6, 1.0)];
+    let parts = parts.map(|(count, id, weight)| (part(count, id), weight));
+    let corpus = Arc::new(TokenizedCorpus::mixed(parts.into()));
+    BatchSampler::new(corpus, SamplerSettings { budget: 64, ..Default::default() }).unwrap()
+}
+
+#[test]
+fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
+    let sampler = mixture();
+    let mut times = vec![0; sampler.corpus().len()];
+    for epoch in 0..6 {
+        let mut counts = [0; 3];
+        for pairs in sampler.batches(epoch) {
+            let batch = sampler.batch(&pairs).unwrap();
+            for (row, pair) in batch.pairs.iter().enumerate() {
+                counts[batch.source[row * batch.source_len] as usize - 4] += 1;
+                times[*pair as usize] += 1;
+            }
+        }
+        assert_eq!(counts, [25, 50, 25], "epoch {epoch}");
+    }
+    // 150 of 60 pairs, 300 of 30 and 150 of 10: no pair comes again before all others of its corpus came.
+    assert!(times[..60].iter().all(|&count| count == 2 || count == 3), "{times:?}");
+    assert!(times[60..90].iter().all(|&count| count == 10), "{times:?}");
+    assert!(times[90..].iter().all(|&count| count == 15), "{times:?}");
+}
+
+#[test]
+fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
+    let sampler = mixture();
+    let batches: Vec<_> =
+        sampler.stream(sampler.start()).unwrap().take(40).map(Result::unwrap).collect();
+    for from in [0, 3, 17, 38] {
+        let rest = sampler.stream(batches[from].next).unwrap().take(39 - from).map(Result::unwrap);
+        assert!(rest.eq(batches[from + 1..].iter().cloned()), "from batch {from}");
+    }
+    let corpus = |weight| {
+        let part = || TokenizedCorpus::from_pairs(&[(vec![4], vec![5])]);
+        TokenizedCorpus::mixed(vec![(part(), 1.0), (part(), weight)]).hash()
+    };
+    assert_eq!(corpus(2.0), corpus(2.0));
+    assert_ne!(corpus(2.0), corpus(1.0));
+}

@@ -7,7 +7,7 @@ use burnformer_data::{
 };
 use burnformer_infer::LONGEST_SENTENCE;
 
-use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
+use crate::config::{ConfigFileError, MIX, TrainConfig, corpus_paths};
 use crate::error::TrainError;
 use crate::start_model::StartModel;
 use crate::texts::Texts;
@@ -79,11 +79,22 @@ impl Corpora {
             cache_dir: cache_folder(config),
         };
         let train = prepare(&settings, progress)?;
+        let mut reused = train.tokenizer_reused && train.corpus_reused;
+        let mut parts = vec![(train.corpus, 1.0)];
+        for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
+            let corpus = corpus_paths(MIX, paths)?;
+            let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
+            let mixed_in =
+                prepare(&PrepareSettings { corpus, tokenizer, ..settings.clone() }, progress)?;
+            reused &= mixed_in.corpus_reused;
+            parts.push((mixed_in.corpus, mixed.weight));
+        }
+        let corpus = mixture(parts);
         let mut corpora = Self {
             tokenizers: train.tokenizers,
-            train: Arc::new(train.corpus),
-            report: train.report,
-            reused: train.tokenizer_reused && train.corpus_reused,
+            report: corpus.report().clone(),
+            train: Arc::new(corpus),
+            reused,
             valid: None,
             valid_text: None,
             longest_validated: longest_validated(config),
@@ -147,6 +158,14 @@ impl Corpora {
             .filter(|(_, longest)| *longest <= self.longest_validated)
             .map(|(pair, _)| pair)
             .unzip()
+    }
+}
+
+/// The corpora mixed by their weights; one alone as it is.
+fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
+    match parts.len() {
+        1 => parts.remove(0).0,
+        _ => TokenizedCorpus::mixed(parts),
     }
 }
 

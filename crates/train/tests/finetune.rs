@@ -169,8 +169,14 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
 fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_began_from() {
     let place = Place::new();
     place.own_model();
-    let more =
-        [&place.from("base/last"), "model.dropout=0.2", "training.freeze=[\"encoder.layers.0\"]"];
+    let general = place.path("general.tsv").display().to_string();
+    let mix = format!("data.mix=[{{train=[{general:?}], weight=0.5}}]");
+    let more = [
+        &mix,
+        &place.from("base/last"),
+        "model.dropout=0.2",
+        "training.freeze=[\"encoder.layers.0\"]",
+    ];
     place.train("whole", &place.config("special.tsv", 20, &more)).unwrap();
     place.train("parts", &place.config("special.tsv", 10, &more)).unwrap();
     place.train("first", &place.config("special.tsv", 10, &more)).unwrap();
@@ -180,6 +186,11 @@ fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_bega
         fs::remove_dir_all(place.path("first").join(name)).unwrap();
     }
     fs::remove_file(place.path("first/finished.json")).unwrap();
+    let config = fs::read_to_string(place.path("whole/config.toml")).unwrap();
+    assert!(config.contains("[[data.mix]]") && config.contains("weight = 0.5"), "{config}");
+    let heavier = [mix.replace("0.5", "0.7"), "training.max_updates=20".into()];
+    let refused = place.train("parts", &heavier);
+    assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
     for run in ["parts", "first"] {
         place.train(run, &["training.max_updates=20".into()]).unwrap();
         assert_eq!(bytes(&place.path(run)), bytes(&place.path("whole")), "{run}");

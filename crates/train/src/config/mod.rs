@@ -14,7 +14,8 @@ use burnformer_data::TokenizerSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use data::{DataSettings, corpus_paths};
+pub(crate) use data::MIX;
+pub use data::{DataSettings, MixedText, corpus_paths};
 pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::ModelSettings;

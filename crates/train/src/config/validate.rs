@@ -3,7 +3,7 @@
 use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
 use burnformer_data::SpecialIds;
 
-use super::{ConfigFileError, TrainConfig, corpus_paths};
+use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
 
 /// Most padded tokens a side of a batch that a configuration may ask for.
 const LARGEST_BUDGET: usize = 1 << 24;
@@ -42,8 +42,12 @@ impl TrainConfig {
 
     fn validate_data(&self) -> Checked {
         let data = &self.data;
+        for text in &data.mix {
+            let good = text.weight.is_finite() && text.weight > 0.0;
+            check(good, "data.mix.weight", text.weight, "above 0, such as 2")?;
+        }
         for (key, paths) in data.texts() {
-            if !paths.is_empty() {
+            if !paths.is_empty() || key == MIX {
                 corpus_paths(key, paths)?;
             }
         }

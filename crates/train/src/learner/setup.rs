@@ -108,7 +108,11 @@ fn worst_of(
     shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> (Vec<u32>, [usize; 3]) {
-    let plan = sampler.plan(config.training.seed, 0);
+    // An epoch of a mixture need not have the longest pairs.
+    let plan = match sampler.corpus().parts() {
+        [] => sampler.plan(config.training.seed, 0),
+        _ => sampler.ordered(),
+    };
     let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
         .expect("a sampler has at least one batch");
     (pairs.to_vec(), worst)

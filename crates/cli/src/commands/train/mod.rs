@@ -3,13 +3,13 @@ mod folder;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{ParallelReader, Progress, SpecialIds, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
-use burnformer_train::config::corpus_paths;
+use burnformer_train::config::{MixedText, corpus_paths};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
     Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
@@ -42,6 +42,10 @@ pub struct Args {
     /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
+    /// More training text, and how many of its sentence pairs are drawn for each one of --train: mine.de mine.en 2.5;
+    /// may be repeated
+    #[arg(long, num_args = 3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
+    mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
@@ -174,8 +178,24 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
             names.clone_from(given);
         }
     }
+    if !args.mix.is_empty() {
+        config.data.mix = args.mix.chunks(3).map(mixed_text).collect::<Result<_>>()?;
+    }
     embedded::fill(&mut config.data);
     Ok(config)
+}
+
+/// The three values of `--mix`.
+fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
+    let [source, target, weight] = values else {
+        bail!("--mix takes a source, a target and a weight")
+    };
+    let number = weight.to_str().and_then(|text| text.parse().ok());
+    let weight =
+        number.filter(|weight: &f64| weight.is_finite() && *weight > 0.0).with_context(|| {
+            format!("--mix … {}: the weight must be a number above 0, such as 2", weight.display())
+        })?;
+    Ok(MixedText { train: vec![source.clone(), target.clone()], weight })
 }
 
 fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
