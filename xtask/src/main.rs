@@ -1,10 +1,10 @@
-//! `cargo xtask <command>`: one door to building, running, testing and checking Burnformer.
+//! `cargo xtask <command>`: builds, runs, tests and checks Burnformer.
 //!
-//! Commands of the `burnformer` binary are built in release mode, with the cargo feature that their
-//! `--device` needs, and run where the caller stands, so that relative paths, standard streams and
-//! exit codes stay what they are. `test` and `check` use the same profile and build in what computes here.
-//! The trade-off is a list of names kept by hand in exchange for no dependencies at all: this
-//! program compiles in a second and never waits for Burn.
+//! For a command of `burnformer`, the binary is built in release mode, with the cargo feature that its `--device` needs,
+//! and run in the caller's folder, so that relative paths, standard streams and exit codes are those of the binary.
+//! `test` and `check` use the same profile, and the features of the devices of this machine.
+//! The trade-off: the names of commands are listed here again, and in exchange this program has no dependencies, compiles
+//! in a second and never waits for Burn.
 
 // `println!` and `eprintln!` panic where their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -23,26 +23,27 @@ use std::process::{Command, ExitCode, ExitStatus};
 use devices::{Plan, REMOTE, devices_of, has_gpu};
 use worker::Worker;
 
-/// A command's name and its line in the help.
+/// The name of a command and its line in the help.
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 15] = [
-    ("train", "train a model, or resume a run"),
+const FORWARDED: [Entry; 16] = [
+    ("train", "train a model on parallel text, or resume a run"),
+    ("translate", "translate text, one sentence per line"),
+    ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
+    ("score", "score given translations by the log-probability that a model assigns to them"),
     ("config", "explain the keys of configurations"),
-    ("eval-bleu", "translate a test set and score it by BLEU"),
-    ("translate", "translate text, one sentence a line"),
     ("study", "train the variations of the paper's Table 3 and compare them"),
-    ("score", "give the log-probability of known translations"),
-    ("average", "average the weights of checkpoints"),
-    ("import", "make a model directory of another system's model"),
-    ("export", "write a model directory as another system has it"),
+    ("average", "average the parameters of several models"),
+    ("import", "convert a model of another system into a model directory"),
+    ("export", "convert a model directory into a model of another system"),
+    ("quantize", "store the matrices of a model in 8-bit integers"),
     ("inspect", "describe a model directory"),
-    ("attention", "show what a model looks at, and align words"),
-    ("plot", "draw the curves of runs, positions, the schedule"),
-    ("devices", "list the devices that can compute"),
+    ("attention", "show the attention of a model, or word alignments"),
+    ("plot", "draw the curves of runs, or figures of the paper"),
+    ("devices", "list the devices of this build and this machine"),
     ("worker", "compute for other machines"),
-    ("bench", "measure speed, alone or beside another framework"),
+    ("bench", "measure speed, alone or in comparison with another framework"),
 ];
 
 /// Commands of this program.
@@ -72,7 +73,7 @@ const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
 /// Tests of kernels against their references, for devices of this machine: others are given references alone.
 const OF_KERNELS: [&str; 5] = ["cross_entropy", "norm", "attention", "adam", "gpu"];
 
-/// Exit code for a command line that makes no sense.
+/// The exit code for a command line that was not understood.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -122,7 +123,7 @@ fn unknown(name: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// Builds the binary and becomes it.
+/// Builds the binary and replaces this process by it.
 fn forward(name: &str, args: &[OsString]) -> ExitCode {
     let mut command = cargo("run");
     command.args(run_arguments(name, args));
@@ -175,7 +176,7 @@ fn same_numbers(plan: &Plan, device: &str, tests: &[&str], variables: &[(&str, &
     plan.cargo_test(&tests, variables) == ExitCode::SUCCESS
 }
 
-/// Runs every step even after one failed, so that one call shows all there is to mend.
+/// Runs every step even after one failed, so that one call shows everything that has to be mended.
 fn check(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     if let Some(argument) = plan.rest.first() {
@@ -219,7 +220,7 @@ fn has_deny() -> bool {
     found.is_ok_and(|output| output.status.success())
 }
 
-/// `cargo <subcommand>` on this workspace, wherever the caller stands.
+/// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
 fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand).arg("--manifest-path").arg(manifest());

@@ -42,3 +42,18 @@ fn the_manifest_is_the_workspace_s() {
     let text = std::fs::read_to_string(manifest()).unwrap();
     assert!(text.starts_with("[workspace]"), "{}", manifest().display());
 }
+
+#[test]
+fn every_command_of_the_binary_is_listed() {
+    let source = manifest().with_file_name("crates/cli/src/main.rs");
+    let source = std::fs::read_to_string(source).unwrap();
+    let variants = source.split("enum Command {").nth(1).unwrap().split('}').next().unwrap();
+    // `EvalBleu(commands::eval_bleu::Args)` is the command `eval-bleu`.
+    let paths = variants.lines().filter_map(|line| line.split("(commands::").nth(1));
+    let module = |path: &str| path.split("::").next().unwrap().replace('_', "-");
+    let mut commands: Vec<_> = paths.map(module).collect();
+    let mut listed: Vec<_> = FORWARDED.iter().map(|(name, _)| name.to_string()).collect();
+    commands.sort();
+    listed.sort();
+    assert_eq!(listed, commands);
+}

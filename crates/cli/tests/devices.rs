@@ -127,7 +127,7 @@ fn fifty_updates_and_translations_are_those_of_the_cpu() {
     }
 }
 
-/// Two batches an update, on one device and shared by two.
+/// Two batches per update, on one device and shared by two.
 #[test]
 fn two_devices_train_as_one_does() {
     let folder = tempfile::tempdir().unwrap();

@@ -56,7 +56,7 @@ impl Home {
         command
     }
 
-    /// As `train`, by a shell that reads `line`, in which `$@` are the arguments.
+    /// Runs `train` through a shell that reads `line`, in which `$@` are the arguments.
     fn shell(&self, line: &str, arguments: &[String]) -> Output {
         let mut command = Command::new("bash");
         command.args(["-c", line, env!("CARGO_BIN_EXE_burnformer")]).args(arguments);

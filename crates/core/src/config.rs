@@ -1,12 +1,9 @@
-use burn::tensor::Device;
-use burnformer_kernels::RandomKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
 use crate::conventions::{Conventions, OutputBias, Sinusoids, TargetHistory};
 use crate::ssru::Ssru;
-use crate::transformer::Transformer;
 
 /// Where layer normalisation stands (paper §3.1 against its successors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -261,16 +258,6 @@ impl TransformerConfig {
             return Err(ConfigError::Epsilon { value });
         }
         Ok(())
-    }
-
-    /// Builds the model on `device` with Xavier-uniform weights and N(0, d_model^−½) embeddings,
-    /// all a function of `seed`. Pass `device.autodiff()` to train.
-    ///
-    /// # Errors
-    /// The error of [`validate`](Self::validate).
-    pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
-        self.validate()?;
-        Ok(Transformer::new(self, RandomKey::new(seed), device))
     }
 
     /// Trained numbers in the model, without building it.

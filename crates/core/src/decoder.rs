@@ -2,18 +2,19 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
+use crate::attention_maps::AttentionMaps;
 use crate::config::TransformerConfig;
 use crate::conventions::TargetHistory;
 use crate::encoder::closing_norm;
 use crate::feed_forward::PositionWiseFeedForward;
 use crate::mask::{look_ahead_mask, window_mask};
+use crate::memory::Memory;
 use crate::multi_head::{KeyValues, MultiHeadAttention};
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::residual::ResidualNorm;
 use crate::ssru::{Ssru, SsruState};
-use crate::transformer::{AttentionMaps, Memory};
 use crate::window::{SelfAttentionMask, Window};
 
 /// One layer of the decoder (paper §3.1): masked self-attention, cross-attention to the encoder's output, and the

@@ -41,6 +41,7 @@
 
 mod activation;
 mod attention;
+mod attention_maps;
 mod config;
 mod conventions;
 mod decoder;
@@ -51,6 +52,7 @@ mod feed_forward;
 mod linear;
 mod loss;
 mod mask;
+mod memory;
 mod multi_head;
 mod norm;
 mod parameters;
@@ -72,6 +74,7 @@ pub use burnformer_kernels::{ComputeType, RandomKey, keep_freed_memory};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
+pub use attention_maps::AttentionMaps;
 pub use config::{
     ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
 };
@@ -86,11 +89,11 @@ pub use feed_forward::PositionWiseFeedForward;
 pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{look_ahead_mask, padding_mask, window_mask};
+pub use memory::Memory;
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{
-    LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,
-    trained_parameter_sizes, with_parameters,
+    LoadError, data_now, named_gradients, named_parameters, parameter_sizes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
 pub use precision::Precision;
@@ -99,7 +102,7 @@ pub use residual::ResidualNorm;
 pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 pub use shared_embeddings::SharedEmbeddings;
 pub use ssru::{Ssru, SsruState};
-pub use transformer::{AttentionMaps, Memory, Transformer};
+pub use transformer::Transformer;
 pub use window::{SelfAttentionMask, Window, WindowBlocks, window_attention};
 
 /// The program in the README, which the tests compile and run.

@@ -7,12 +7,13 @@ use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::ComputeType;
 use serde::Serialize;
 
+use crate::attention_maps::AttentionMaps;
 use crate::config::{ConfigError, TransformerConfig};
 use crate::conventions::TargetHistory;
 use crate::decoder::DecoderCache;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::transformer::{AttentionMaps, Transformer};
+use crate::transformer::Transformer;
 
 /// The configuration of a sequence-to-sequence model, from which the model is built.
 ///
@@ -301,7 +302,7 @@ impl Seq2SeqCache for DecoderCache {
 mod tests {
     use super::*;
 
-    /// By hand, for one sentence of ten tokens a side over 6,000 pieces: d 128, d_ff 512, two layers a
+    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, d_ff 512, two layers per
     /// stack, 4·32 heads.
     #[test]
     fn the_counts_are_those_by_hand() {

@@ -1,13 +1,15 @@
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
 
-use crate::config::TransformerConfig;
+use crate::attention_maps::AttentionMaps;
+use crate::config::{ConfigError, TransformerConfig};
 use crate::conventions::DecoderStart;
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
 use crate::encoder::Encoder;
 use crate::mask::padding_mask;
+use crate::memory::Memory;
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
@@ -32,28 +34,20 @@ pub struct Transformer {
     decoder_start: DecoderStart,
 }
 
-/// The encoded source, to which the decoder attends.
-#[derive(Clone, Debug)]
-pub struct Memory {
-    /// The output of the encoder, `[batch, source_len, d_model]`.
-    pub states: Tensor<3>,
-    /// The padding mask of the source, `[batch, 1, 1, source_len]`; `true` where the source is padding.
-    pub padding: Tensor<4, Bool>,
-}
-
-/// Attention weights of every layer, each `[batch, heads, query_len, key_len]`.
-#[derive(Clone, Debug, Default)]
-pub struct AttentionMaps {
-    /// Encoder self-attention: source positions attending to source positions.
-    pub encoder_self: Vec<Tensor<4>>,
-    /// Decoder self-attention: target positions attending to target positions.
-    pub decoder_self: Vec<Tensor<4>>,
-    /// Cross-attention: target positions attending to source positions.
-    pub cross: Vec<Tensor<4>>,
+impl TransformerConfig {
+    /// Builds the model on `device` with Xavier-uniform weights and N(0, d_model^−½) embeddings,
+    /// all a function of `seed`. Pass `device.autodiff()` to train.
+    ///
+    /// # Errors
+    /// The error of [`validate`](Self::validate).
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
+        self.validate()?;
+        Ok(Transformer::new(self, RandomKey::new(seed), device))
+    }
 }
 
 impl Transformer {
-    pub(crate) fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+    fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
         let (vocabularies, conventions) = ([source_vocab, target_vocab], config.conventions);
         // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.

@@ -145,7 +145,7 @@ fn rows_of_a_cache_can_be_reordered_and_sentences_dropped() {
     let memory = model.encode(case.ids("source", &device), Mode::Inference);
     let mut cache = model.start_decoding(&memory);
     let sentences = memory.states.dims()[0];
-    // Two hypotheses a sentence, the second with another first token.
+    // Two hypotheses per sentence, the second with another first token.
     let first: Vec<i64> = (0..2 * sentences).map(|row| if row % 2 == 0 { 1 } else { 5 }).collect();
     let first = Tensor::<2, Int>::from_data(TensorData::new(first, [2 * sentences, 1]), &device);
     model.decode_step(first, &mut cache);

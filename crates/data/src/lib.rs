@@ -42,7 +42,7 @@ pub mod special;
 pub mod tokenizer;
 
 pub use batch::Batch;
-pub use cache::{MixedPart, TokenizedCorpus};
+pub use cache::TokenizedCorpus;
 pub use clean::{CleaningReport, CleaningSettings};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
@@ -52,8 +52,7 @@ pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
 pub use tokenizer::{
-    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
-    Tokenizers,
+    Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -36,7 +36,7 @@ fn is_refused(json: &Value, expected: &str, parts: &[&str]) {
     }
 }
 
-/// As [`is_refused`], for a value in the place of a part of a BPE file.
+/// Asserts what [`is_refused`] does, for a value in the place of a part of a BPE file.
 #[track_caller]
 fn is_refused_at(pointer: &str, value: Value, expected: &str, parts: &[&str]) {
     is_refused(&with(TokenizerKind::Bpe, pointer, value), expected, parts);

@@ -42,9 +42,9 @@ pub enum InferError {
     SpecialId {
         /// The token.
         token: &'static str,
-        /// Its id in the model.
+        /// The id of the token in the model.
         model: u32,
-        /// Its id in the tokeniser.
+        /// The id of the token in the tokeniser.
         tokenizer: u32,
     },
     /// Search settings cannot be read or written.

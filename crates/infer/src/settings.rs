@@ -73,7 +73,7 @@ pub enum BeamRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtLimit {
-    /// They end there, without `</s>`.
+    /// Hypotheses at the length limit end there, without `</s>`.
     #[default]
     Cut,
     /// The last token they may have is `</s>`, which costs nothing: transformers' `forced_eos_token_id`.

@@ -84,7 +84,7 @@ pub enum InteropError {
         path: PathBuf,
         /// The tensor.
         name: String,
-        /// Its shape.
+        /// The shape of the tensor in the file.
         found: Vec<usize>,
         /// The shape that the configuration says.
         expected: Vec<usize>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_core::{ComputeType, TargetHistory, TransformerConfig};
+use burnformer_core::{Activation, ComputeType, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -116,26 +116,55 @@ pub(crate) fn refuse(
     }
 }
 
+/// What `format` calls the activation function of `config`, given what it calls those that it has.
+///
+/// # Errors
+/// [`InteropError::CannotExport`] if it does not have this one.
+pub(crate) fn activation_in<T: Copy>(
+    format: &'static str,
+    activations: &[(T, Activation)],
+    config: &TransformerConfig,
+) -> Result<T> {
+    let found = activations.iter().find(|(_, own)| *own == config.activation);
+    refuse(
+        format,
+        found.is_none(),
+        "this activation function",
+        "train with activation = \"relu\"",
+    )?;
+    Ok(found.expect("it was not refused").0)
+}
+
 /// Returns an error for models that neither MarianMTModel nor CTranslate2 can express: heads of other widths, recurrent
 /// decoders, restricted self-attention.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
 pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    check_widths(config, format)?;
-    let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")
-}
-
-/// Refuses what no other system has: heads of other widths, restricted self-attention.
-///
-/// # Errors
-/// [`InteropError::CannotExport`].
-pub(crate) fn check_widths(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
+    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, conventions, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
     let widths = "heads of another width than d_model / heads";
     refuse(format, !even, widths, "train with d_k = d_v = 0")?;
+    let ssru = conventions.target_history == TargetHistory::Ssru;
+    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
     let window = attention_window.is_some();
     refuse(format, window, "restricted self-attention", "train with attention_window = 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_activation_that_a_format_lacks_is_refused() {
+        let config =
+            TransformerConfig { activation: Activation::Silu, ..TransformerConfig::tiny(9) };
+        let find = |names: &[(&'static str, Activation)]| activation_in("X", names, &config);
+        assert_eq!(
+            find(&[("relu", Activation::Relu), ("swish", Activation::Silu)]).unwrap(),
+            "swish"
+        );
+        let error = find(&[("relu", Activation::Relu)]).unwrap_err().to_string();
+        assert!(error.contains("X") && error.contains("activation"), "{error}");
+    }
 }

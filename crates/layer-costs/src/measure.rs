@@ -3,10 +3,10 @@ use std::time::{Duration, Instant};
 use burn::tensor::{Device, Distribution, Tensor};
 use serde::Serialize;
 
-use crate::layers::{Kind, Layer, Sizes};
+use crate::layers::{Kind, Layer, LayerSizes};
 
 /// Tells how much memory the process uses.
-pub trait Memory {
+pub trait MemoryMeter {
     /// Resets the maximum that [`peak`](Self::peak) returns.
     fn reset(&self);
     /// Number of bytes in use.
@@ -42,10 +42,10 @@ const MOST: usize = 100;
 /// Measures one layer on one sequence of `n` positions, for about `patience`.
 pub fn measure(
     kind: Kind,
-    sizes: Sizes,
+    sizes: LayerSizes,
     n: usize,
     patience: Duration,
-    memory: &dyn Memory,
+    memory: &dyn MemoryMeter,
     device: &Device,
 ) -> Measurement {
     let layer = Layer::new(kind, sizes, device);
@@ -81,7 +81,7 @@ mod tests {
     /// Says that a pass takes 7 bytes.
     struct Seven;
 
-    impl Memory for Seven {
+    impl MemoryMeter for Seven {
         fn reset(&self) {}
 
         fn current(&self) -> usize {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_measurement_is_of_the_sizes_given() {
-        let sizes = Sizes { d: 64, radius: 4, kernel: 3 };
+        let sizes = LayerSizes { d: 64, radius: 4, kernel: 3 };
         let device = Device::default();
         let own = measure(Kind::Gru, sizes, 20, Duration::ZERO, &Seven, &device);
         let expected = Measurement {

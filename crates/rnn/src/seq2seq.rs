@@ -135,7 +135,7 @@ impl Seq2SeqCache for RnnCache {
 mod tests {
     use super::*;
 
-    /// By hand, for one sentence of ten tokens a side over 6,000 pieces: d 128, states of 176, attention of 128.
+    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, states of 176, attention of 128.
     #[test]
     fn the_counts_are_those_by_hand() {
         let logits = 128 * 6_000;

@@ -76,7 +76,7 @@ fn attentive(unit: Attentive, sizes: Sizes) -> Vec<Vec<f32>> {
     with_gradients(unit(given), leaves)
 }
 
-/// As `common::assert_close`, with room for errors that grow through a sequence.
+/// Asserts that lists are close, with room for errors that grow through a sequence.
 fn assert_near(actual: &[Vec<f32>], expected: &[Vec<f32>]) {
     for (which, (actual, expected)) in actual.iter().zip(expected).enumerate() {
         assert_eq!(actual.len(), expected.len(), "length of result {which}");

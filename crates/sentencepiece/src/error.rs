@@ -95,13 +95,13 @@ pub enum SentencePieceError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PieceProblem {
-    /// It has no text.
+    /// The piece has no text.
     #[error("is empty")]
     Empty,
-    /// Its text has 8,000 bytes or more, which is the C++ library's limit.
+    /// The text of the piece has 8,000 bytes or more, which is the C++ library's limit.
     #[error("is too long: fewer than 8000 bytes are allowed")]
     TooLong,
-    /// Its text holds a NUL character.
+    /// The text of the piece holds a NUL character.
     #[error("holds a NUL character")]
     Nul,
     /// Another piece has the same text.
@@ -110,7 +110,7 @@ pub enum PieceProblem {
         /// The id of the other piece.
         first: usize,
     },
-    /// Its type is unknown to the C++ library.
+    /// The type of the piece is unknown to the C++ library.
     #[error("has the unknown type {found}")]
     Type {
         /// The number of the type in the file.
@@ -122,13 +122,13 @@ pub enum PieceProblem {
         /// The id of the other piece.
         first: usize,
     },
-    /// It is of type BYTE, but `byte_fallback` is off.
+    /// The piece is of type BYTE, but `byte_fallback` is off.
     #[error("is of type BYTE, but byte_fallback is off")]
     ByteWithoutFallback,
-    /// It is of type BYTE, but not written as `<0x0A>`.
+    /// The piece is of type BYTE, but not written as `<0x0A>`.
     #[error("is of type BYTE, but not written as <0x0A>")]
     ByteText,
-    /// Its score is NaN or infinite, which a unigram model cannot add up.
+    /// The score of the piece is NaN or infinite, which a unigram model cannot add up.
     #[error("has a score that is not finite")]
     Score,
 }
@@ -137,7 +137,7 @@ pub enum PieceProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CharsmapProblem {
-    /// It ends before its trie does.
+    /// The table ends before its trie does.
     #[error("is shorter than the trie it claims to hold")]
     Truncated,
     /// The size of the trie is not a positive multiple of 1,024 bytes.

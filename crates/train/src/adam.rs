@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{data_now, trained_parameter_sizes};
+use burnformer_core::{data_now, parameter_sizes};
 use burnformer_kernels::{AdamStep, Moving, adam_step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,8 @@ impl Default for AdamSettings {
     }
 }
 
-/// Adam over the trained parameters of one module, its moments flat and in visiting order. Frozen parameters have none.
+/// Adam over the parameters of one module (paper §5.3). Its moments are flat and in the order in which the module
+/// visits its parameters.
 #[derive(Clone, Debug)]
 pub struct Adam {
     settings: AdamSettings,
@@ -42,14 +43,14 @@ pub struct Adam {
     first: Vec<Tensor<1>>,
     second: Vec<Tensor<1>>,
     step: u64,
-    /// 1 − βᵗ of both moments, each `[1]`, once the device decides about steps and alone knows t.
+    /// 1 − βᵗ of both moments, each `[1]`, if the device decides about steps, so that only the device knows t.
     bias: Option<[Tensor<1>; 2]>,
 }
 
 impl Adam {
     /// An optimiser for `module` before its first step.
     pub fn new<M: Module>(settings: AdamSettings, module: &M) -> Self {
-        let (names, sizes): (Vec<_>, Vec<_>) = trained_parameter_sizes(module).into_iter().unzip();
+        let (names, sizes): (Vec<_>, Vec<_>) = parameter_sizes(module).into_iter().unzip();
         let device = module.devices().into_iter().next().unwrap_or_default();
         let zeros = |sizes: &[usize]| {
             sizes.iter().map(|&size| Tensor::<1>::zeros([size], &device).inner()).collect()
@@ -58,13 +59,13 @@ impl Adam {
         Self { settings, names, first, second, step: 0, bias: None }
     }
 
-    /// Steps taken; without those that the device decided about and nobody has read yet.
+    /// The number of steps made, without those that the device decided about and the host has not read yet.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// One step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)), at
-    /// learning rate `rate`. In place where nothing else holds the module's parameters.
+    /// Makes one step along `gradients` times `scale` (see [`clip_factor`](crate::clip_factor)) with the learning rate
+    /// `rate`, in place if nothing else shares the module's parameters.
     pub fn step<M: Module>(
         &mut self,
         module: M,
@@ -86,7 +87,7 @@ impl Adam {
         self.map(module, gradients, |moving, gradient| adam_step(moving, gradient, step))
     }
 
-    /// Moves each parameter of `module` and its moments by `step`, in visiting order.
+    /// Changes each parameter of `module` and its moments by `step`, in the order in which the module visits them.
     fn map<M: Module>(
         &mut self,
         module: M,
@@ -105,7 +106,7 @@ impl Adam {
         module
     }
 
-    /// The moments by name, `first.NAME` and `second.NAME`, flat.
+    /// The moments by name, `first.NAME` and `second.NAME`, each flat.
     pub fn named_moments(&self) -> BTreeMap<String, TensorData> {
         let named = |prefix: &'static str, moments: &[Tensor<1>]| {
             let pairs = self.names.iter().zip(moments.to_vec());
@@ -117,7 +118,7 @@ impl Adam {
         first.into_iter().chain(named("second", &self.second)).collect()
     }
 
-    /// Continues from saved moments after `step` steps; `None` if they belong to another module.
+    /// Continues from saved moments after `step` steps. Returns `None` if the moments belong to another module.
     pub fn restore(
         mut self,
         step: u64,
@@ -139,7 +140,7 @@ impl Adam {
     }
 }
 
-/// Steps each parameter in visiting order, moving its moments from one list to the other.
+/// Makes a step of each parameter in turn, and moves its moments from one list to the other.
 struct StepMapper<F> {
     gradients: std::vec::IntoIter<Tensor<1>>,
     first: std::vec::IntoIter<Tensor<1>>,
@@ -150,12 +151,9 @@ struct StepMapper<F> {
 
 impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if !param.val().is_require_grad() {
-            return param;
-        }
         let (gradient, first, second) =
             (self.gradients.next(), self.first.next(), self.second.next());
-        let expected = "a gradient and two moments for each trained parameter";
+        let expected = "a gradient and two moments for each parameter";
         param.map(|old| {
             let shape = old.dims();
             let moving = Moving {

@@ -1,4 +1,4 @@
-//! All a run needs to go on, in one folder.
+//! Checkpoints: everything that a run needs to go on, in one folder.
 //!
 //! A checkpoint is a model directory (so that it translates as it is) with three files more:
 //! `optimizer.safetensors`, Adam's moments, `state.json`, a [`RunState`] with the hashes of what the
@@ -24,7 +24,6 @@ use crate::config::TrainConfig;
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::error::TrainError;
 use crate::folder::write_folder;
-use crate::freeze::freeze;
 use crate::origin::{Origin, compare};
 use crate::run_dir::RunDir;
 pub use crate::run_state::{RunState, ValidationState};
@@ -32,18 +31,18 @@ pub use crate::run_state::{RunState, ValidationState};
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
 const CONFIG: &str = "config.toml";
-/// Version of `state.json`.
+/// The version of `state.json`.
 const VERSION: u32 = 1;
 
-/// Why a checkpoint was written, which decides how long it stays.
+/// The reason why a checkpoint was written, which decides how long it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckpointKind {
-    /// `checkpoints.every` asked for it: it stays until there are enough newer ones.
+    /// `checkpoints.every` asked for it. It is kept until there are enough newer ones.
     Scheduled,
-    /// The run ended here, between two scheduled ones: once the run goes on, it stays only where all are kept.
+    /// The run ended here, between two scheduled checkpoints. If the run goes on, it is kept only if all are kept.
     Final,
-    /// The run was interrupted here: it goes as soon as there is a newer one.
+    /// The run was interrupted here. It is removed as soon as there is a newer one.
     Interrupted,
 }
 
@@ -59,27 +58,27 @@ struct StateFile {
 
 /// The model, the tokenisers and search settings beside it: what a model directory holds.
 pub struct Saved<'a> {
-    /// The model's shape.
+    /// The configuration of the model.
     pub config: &'a ModelConfig,
     /// The model.
     pub model: &'a Model,
     /// The tokenisers.
     pub tokenizers: &'a Tokenizers,
-    /// Search settings for `generation.json`.
+    /// The search settings for `generation.json`.
     pub search: &'a SearchSettings,
 }
 
-/// What a checkpoint holds beside its model: all that training needs to go on.
+/// The parts of a checkpoint beside its model: everything that training needs to go on.
 pub struct TrainerState<'a> {
-    /// Why the checkpoint is written.
+    /// The reason why the checkpoint is written.
     pub kind: CheckpointKind,
     /// The optimiser.
     pub adam: &'a Adam,
-    /// Where the run stands.
+    /// The state of the run.
     pub state: &'a RunState,
     /// The resolved configuration.
     pub config: &'a TrainConfig,
-    /// What the run learns from.
+    /// The hashes of the data and tokenisers from which the run learns.
     pub origin: &'a Origin,
 }
 
@@ -92,10 +91,11 @@ pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
         .map_err(|e| TrainError::not_saved(path, e))
 }
 
-/// Writes a model directory to `path`, replacing what is there, that tells what its model is worth by `metric`.
+/// Writes a model directory to `path`, replacing what is there, with a file that holds the value of its model, measured
+/// by `metric`.
 ///
 /// # Errors
-/// As [`save_model`].
+/// Those of [`save_model`].
 pub(crate) fn save_best_model(
     path: &Path,
     saved: &Saved,
@@ -143,7 +143,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
     write_folder(to, |folder| copy_model(from, folder)).map_err(|e| TrainError::not_saved(to, e))
 }
 
-/// Makes `search` the settings with which the model directory `dir` translates.
+/// Sets the search settings of the model directory `dir` to `search`.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be copied or written.
@@ -155,7 +155,7 @@ pub(crate) fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), Trai
     write_folder(dir, fill).map_err(|e| TrainError::not_saved(dir, e))
 }
 
-/// Copies what is in `from`, but for what training alone needs, into `folder`.
+/// Copies the files in `from` into `folder`, without those that only training needs.
 fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
     for entry in fs::read_dir(from).map_err(|e| TrainError::io(from, e))? {
         let path = entry.map_err(|e| TrainError::io(from, e))?.path();
@@ -167,15 +167,15 @@ fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
     Ok(())
 }
 
-/// A checkpoint read back.
+/// A checkpoint that was read.
 pub struct Loaded {
     /// The model.
     pub model: Model,
     /// The optimiser.
     pub adam: Adam,
-    /// Where the run stood.
+    /// The state of the run when it was written.
     pub state: RunState,
-    /// Settings that changed since, in words.
+    /// Settings that have changed since, in words.
     pub changes: Vec<String>,
 }
 
@@ -198,7 +198,6 @@ pub fn load(
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
     let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
-    let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let adam = Adam::new(config.optimizer, &model);
     let adam = adam.restore(state.optimizer_steps, moments, device);
@@ -206,7 +205,7 @@ pub fn load(
     Ok(Loaded { model, adam, state, changes })
 }
 
-/// Where the newest checkpoint of the run in `run` stands.
+/// The state of the newest checkpoint of the run in `run`.
 ///
 /// # Errors
 /// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
@@ -218,8 +217,8 @@ pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
     }
 }
 
-/// Why the checkpoint at `path` was written. Where it does not say so itself, the configuration it was written under
-/// tells whether it was due.
+/// The reason why the checkpoint at `path` was written. If it does not say so itself, the configuration with which it
+/// was written tells whether it was scheduled.
 ///
 /// # Errors
 /// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged one.
@@ -245,7 +244,7 @@ fn read_state(path: &Path) -> Result<StateFile, TrainError> {
     }
 }
 
-/// The configuration that the checkpoint was written under.
+/// The configuration with which the checkpoint was written.
 fn read_config(path: &Path) -> Result<Table, TrainError> {
     let text = listed(path, CONFIG)?;
     let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;

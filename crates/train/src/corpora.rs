@@ -7,18 +7,17 @@ use burnformer_data::{
 };
 use burnformer_infer::LONGEST_SENTENCE;
 
-use crate::config::{ConfigFileError, MIX, TrainConfig, corpus_paths};
+use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
 use crate::error::TrainError;
-use crate::start_model::StartModel;
 use crate::texts::Texts;
 
-/// The corpora of a run, tokenised, and the tokenisers.
+/// The tokenised corpora of a run, and the tokenisers.
 pub struct Corpora {
     /// The tokenisers.
     pub tokenizers: Tokenizers,
-    /// Training pairs.
+    /// The training pairs.
     pub train: Arc<TokenizedCorpus>,
-    /// What cleaning dropped of them.
+    /// The training pairs that cleaning dropped, in numbers.
     pub report: CleaningReport,
     /// Whether tokenisers and tokens were found in the cache.
     pub reused: bool,
@@ -27,12 +26,10 @@ pub struct Corpora {
     pub valid: Option<Arc<TokenizedCorpus>>,
     /// The text of the same validation pairs: source and target lines.
     pub valid_text: Option<(Vec<String>, Vec<String>)>,
-    /// Most tokens, without `</s>`, of a side of a validation pair.
+    /// The largest number of tokens, without `</s>`, per side of a validation pair.
     pub longest_validated: usize,
     /// Where the texts were read.
     pub texts: Texts,
-    /// The model that the run starts from, if it does not start from random weights.
-    pub start: Option<StartModel>,
 }
 
 impl Corpora {
@@ -45,28 +42,13 @@ impl Corpora {
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TrainError> {
-        Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
-    }
-
-    /// [`prepare`](Self::prepare) for a run that starts from `start`, whose tokenisers it keeps, and not from
-    /// `training.from`: from what a run that goes on has of it.
-    ///
-    /// # Errors
-    /// Those of [`prepare`](Self::prepare).
-    pub fn prepare_for(
-        config: &TrainConfig,
-        start: Option<StartModel>,
-        texts: Texts,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, TrainError> {
-        let tokenizer = match (&start, config.tokenizer.files.as_slice()) {
-            (Some(start), _) => TokenizerSource::Given(start.tokenizers().clone()),
-            (None, []) => TokenizerSource::Train(config.tokenizer.train.clone()),
-            (None, [both]) => TokenizerSource::Load { source: both.clone(), target: None },
-            (None, [source, target]) => {
+        let tokenizer = match config.tokenizer.files.as_slice() {
+            [] => TokenizerSource::Train(config.tokenizer.train.clone()),
+            [both] => TokenizerSource::Load { source: both.clone(), target: None },
+            [source, target] => {
                 TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
             }
-            (None, more) => {
+            more => {
                 return Err(
                     ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
                 );
@@ -79,27 +61,15 @@ impl Corpora {
             cache_dir: cache_folder(config),
         };
         let train = prepare(&settings, progress)?;
-        let mut reused = train.tokenizer_reused && train.corpus_reused;
-        let mut parts = vec![(train.corpus, 1.0)];
-        for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
-            let corpus = corpus_paths(MIX, paths)?;
-            let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
-            let mixed_in =
-                prepare(&PrepareSettings { corpus, tokenizer, ..settings.clone() }, progress)?;
-            reused &= mixed_in.corpus_reused;
-            parts.push((mixed_in.corpus, mixed.weight));
-        }
-        let corpus = mixture(parts);
         let mut corpora = Self {
             tokenizers: train.tokenizers,
-            report: corpus.report().clone(),
-            train: Arc::new(corpus),
-            reused,
+            train: Arc::new(train.corpus),
+            report: train.report,
+            reused: train.tokenizer_reused && train.corpus_reused,
             valid: None,
             valid_text: None,
             longest_validated: longest_validated(config),
             texts,
-            start,
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)
@@ -144,7 +114,7 @@ impl Corpora {
         Ok(())
     }
 
-    /// The pairs of which no side is longer than `longest_validated`.
+    /// The pairs in which no side is longer than `longest_validated`.
     fn measurable(&self, source: Vec<String>, target: Vec<String>) -> (Vec<String>, Vec<String>) {
         let lengths = |tokenizer: &Tokenizer, text: &[String]| {
             let ids = tokenizer.encode_batch(text);
@@ -158,14 +128,6 @@ impl Corpora {
             .filter(|(_, longest)| *longest <= self.longest_validated)
             .map(|(pair, _)| pair)
             .unzip()
-    }
-}
-
-/// The corpora mixed by their weights; one alone as it is.
-fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
-    match parts.len() {
-        1 => parts.remove(0).0,
-        _ => TokenizedCorpus::mixed(parts),
     }
 }
 

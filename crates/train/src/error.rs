@@ -10,45 +10,45 @@ use burnformer_infer::InferError;
 use crate::config::ConfigFileError;
 use crate::report::ReportError;
 
-/// Why training cannot start or go on.
+/// The reasons why training cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// The configuration file or a setting.
+    /// The configuration file or a setting is invalid.
     #[error(transparent)]
     Config(#[from] ConfigFileError),
-    /// The model's shape.
+    /// The configuration of the model is invalid.
     #[error("model: {0}")]
     Model(#[from] ConfigError),
-    /// A corpus, tokeniser or cache.
+    /// A corpus, a tokeniser or the cache cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A model directory or checkpoint.
+    /// A model directory or checkpoint cannot be read or written.
     #[error(transparent)]
     ModelDir(#[from] ModelDirError),
-    /// Decoding for validation.
+    /// Decoding the validation text failed.
     #[error(transparent)]
     Infer(#[from] InferError),
-    /// Scoring for validation.
+    /// Scoring the validation text failed.
     #[error(transparent)]
     Metric(#[from] burnformer_metrics::MetricError),
-    /// Logs and metrics.
+    /// Logs or metrics cannot be written or read.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// The file system refused.
+    /// The operating system returned an error.
     #[error("{}: {cause}; {}", path.display(), remedy(cause.kind()))]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         cause: std::io::Error,
     },
-    /// A run directory that is already in use, without `--resume`.
+    /// A new run was to begin in a directory that holds a run.
     #[error("{}: holds a run already; continue it with --resume, or choose another --out", path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
     },
-    /// A folder that holds no run, but something that a run would overwrite.
+    /// A folder holds no run, but something that a run would overwrite.
     #[error(
         "{}: holds no run, but {}, which training would overwrite; choose another --out, or move it away",
         path.display(), found.strip_prefix(path).unwrap_or(found).display()
@@ -59,7 +59,7 @@ pub enum TrainError {
         /// What would be overwritten.
         found: PathBuf,
     },
-    /// The file of a study's row.
+    /// The file of a row of a study is damaged or belongs to other settings.
     #[error("{}: {what}", path.display())]
     Study {
         /// The file.
@@ -67,7 +67,7 @@ pub enum TrainError {
         /// What is wrong, and what to do.
         what: String,
     },
-    /// A run directory that another process trains in.
+    /// Another process trains in the run directory.
     #[error(
         "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),
         if holder.is_empty() { String::new() } else { format!(" ({holder})") }
@@ -75,10 +75,10 @@ pub enum TrainError {
     RunInUse {
         /// The run directory.
         path: PathBuf,
-        /// The other process's id, where it is known.
+        /// The id of the other process, if it is known.
         holder: String,
     },
-    /// A checkpoint of another corpus, tokeniser or configuration.
+    /// A checkpoint belongs to another corpus, tokeniser or configuration.
     #[error(
         "{}: the run cannot go on from here: {what}; set it back, or start a new run with another --out",
         path.display()
@@ -89,7 +89,7 @@ pub enum TrainError {
         /// What changed.
         what: String,
     },
-    /// No checkpoint of a run is whole.
+    /// All checkpoints of the run are damaged.
     #[error(
         "{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run with another --out",
         path.display(), damage.join("\n")
@@ -97,7 +97,7 @@ pub enum TrainError {
     AllDamaged {
         /// The run directory.
         path: PathBuf,
-        /// What is wrong with each, newest first.
+        /// What is wrong with each checkpoint, the newest first.
         damage: Vec<String>,
     },
     /// A checkpoint or model directory could not be written.
@@ -111,7 +111,7 @@ pub enum TrainError {
         /// Why.
         cause: Box<TrainError>,
     },
-    /// The memory of the process, or of what it is about to do, is above the limit.
+    /// The memory that the process uses, or is about to use, is above the limit.
     #[error("{what} {:.2} GB, above {limit_name} {:.2} GB; {advice}", *bytes as f64 / 1e9, *limit as f64 / 1e9)]
     Memory {
         /// What needs the memory.
@@ -125,22 +125,7 @@ pub enum TrainError {
         /// Which setting to lower.
         advice: String,
     },
-    /// A model directory whose vocabularies are not those of its tokenisers.
-    #[error(
-        "{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the model's own tokenisers",
-        dir.display()
-    )]
-    StartModel {
-        /// The model directory.
-        dir: PathBuf,
-        /// The side.
-        side: &'static str,
-        /// Tokens of the tokeniser.
-        tokens: usize,
-        /// Tokens that the model knows.
-        rows: usize,
-    },
-    /// A device that does not compute in the configured type.
+    /// A device cannot compute in the configured type.
     #[error(
         "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
          choose another --device"
@@ -148,16 +133,16 @@ pub enum TrainError {
     Precision {
         /// The type.
         precision: Precision,
-        /// The device, as its backend calls it.
+        /// The device, by the name that its backend gives it.
         device: String,
     },
-    /// Nothing to resume.
+    /// There is nothing to resume.
     #[error("{}: no checkpoint to resume from; start the run without --resume", path.display())]
     NothingToResume {
         /// The run directory.
         path: PathBuf,
     },
-    /// A checkpoint whose state does not fit.
+    /// The state of a checkpoint cannot be used.
     #[error("{}: {message}", path.display())]
     Checkpoint {
         /// The file.
@@ -165,31 +150,31 @@ pub enum TrainError {
         /// What is wrong.
         message: String,
     },
-    /// A run that would do nothing.
+    /// The run has already reached its limit.
     #[error(
         "nothing to do: the run stands at update {step} and {limit}; raise the limit with --set"
     )]
     NothingToDo {
-        /// Updates made.
+        /// The number of updates made.
         step: u64,
         /// The limit that is reached.
         limit: String,
     },
-    /// More devices than an update of a resumed run has batches.
+    /// There are more devices than an update of the resumed run has batches.
     #[error(
         "{devices} devices, but an update of this run is {batches} of its batches (training.accumulate), which its \
          result depends on; name at most {batches} with --device, or start a new run with another --out"
     )]
     TooManyDevices {
-        /// Devices named.
+        /// The number of devices.
         devices: usize,
-        /// Batches an update.
+        /// The number of batches per update.
         batches: usize,
     },
-    /// Averaging no models, or models of different shapes.
+    /// Models cannot be averaged: there are none, or their shapes differ.
     #[error("averaging: {0}")]
     Average(String),
-    /// The numbers stopped being numbers, and going back did not help.
+    /// The numbers were no longer finite, and going back did not help.
     #[error(
         "update {step}: loss {loss}, gradient norm {norm}: the run diverged again after going back {rollbacks} times, \
          with the learning rate lowered to {rate_scale} of the schedule's; lower schedule.factor or raise \
@@ -198,13 +183,13 @@ pub enum TrainError {
     Diverged {
         /// The update.
         step: u64,
-        /// Its loss.
+        /// The loss of the update.
         loss: f64,
-        /// Its gradient norm.
+        /// The norm of the gradient of the update.
         norm: f64,
-        /// Times the run went back.
+        /// How many times the run went back.
         rollbacks: u64,
-        /// What the schedule's rate was multiplied by.
+        /// The factor by which the schedule's learning rate was multiplied.
         rate_scale: f64,
     },
 }
@@ -218,7 +203,7 @@ impl TrainError {
         Self::NotSaved { path: path.into(), cause: Box::new(cause) }
     }
 
-    /// What the system said, if that is what went wrong.
+    /// The error of the operating system, if that is the cause.
     pub(crate) fn io_kind(&self) -> Option<ErrorKind> {
         if let Self::Io { cause, .. } = self {
             return Some(cause.kind());
@@ -242,7 +227,7 @@ fn bare(error: &TrainError) -> String {
     }
 }
 
-/// What to do about a refusal of the file system.
+/// What to do about an error of the operating system.
 fn remedy(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk",

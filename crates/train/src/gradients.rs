@@ -2,20 +2,17 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use burnformer_kernels::{global_norm, sum_of_squares};
 
-/// The gradients of a module's trained parameters, flat, in the order in which the module is visited.
+/// The gradients of a module's parameters, each flat, in the order in which the module visits its parameters.
 #[derive(Clone, Debug)]
 pub struct FlatGradients(Vec<Tensor<1>>);
 
 impl FlatGradients {
-    /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no part.
+    /// Takes the gradient of every parameter out of `gradients`; zeros for a parameter that took no part.
     pub fn take<M: Module>(module: &M, gradients: &mut Gradients) -> Self {
         struct Take<'a>(Vec<Tensor<1>>, &'a mut Gradients);
         impl ModuleVisitor for Take<'_> {
             fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
                 let value = param.val();
-                if !value.is_require_grad() {
-                    return;
-                }
                 let count = value.shape().num_elements();
                 let gradient = match value.grad_remove(self.1) {
                     Some(gradient) => gradient.reshape([count]),
@@ -29,46 +26,46 @@ impl FlatGradients {
         Self(take.0)
     }
 
-    /// The sum of both, element by element: gradient accumulation.
+    /// The sum of two lists of gradients, element by element: gradient accumulation.
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.into_iter().zip(other.0).map(|(a, b)| a + b).collect())
     }
 
-    /// The norm of all gradients taken as one vector, summed in a fixed order; infinite where float32 cannot hold its
-    /// square, as on a device: Adam squares the gradients in float32.
+    /// The norm of all gradients taken as one vector, summed in a fixed order. It is infinite if float32 cannot hold
+    /// its square, as on a device: Adam squares the gradients in float32.
     pub fn global_norm(&self) -> f64 {
         norm_of(self.0.iter().map(|g| sum_of_squares(g.clone())).sum())
     }
 
-    /// [`global_norm`](Self::global_norm) as a tensor `[1]` beside the gradients, for which the host does not wait.
+    /// The [`global_norm`](Self::global_norm) as a tensor `[1]` on the device of the gradients, for which the host does
+    /// not wait.
     pub fn norm_on_device(&self) -> Tensor<1> {
         global_norm(&self.0)
     }
 
-    /// The same on `device`.
+    /// The gradients, moved to `device`.
     pub fn moved_to(self, device: &Device) -> Self {
         Self(self.0.into_iter().map(|gradient| gradient.to_device(device)).collect())
     }
 
-    /// The gradients in visiting order.
+    /// The gradients in the order in which the module visits its parameters.
     pub fn into_inner(self) -> Vec<Tensor<1>> {
         self.0
     }
 }
 
-/// The root of a sum of squares, infinite where float32 cannot hold the sum.
+/// The square root of a sum of squares; infinite if float32 cannot hold the sum.
 fn norm_of(squares: f64) -> f64 {
     let narrow = squares as f32;
     if narrow.is_finite() { squares.sqrt() } else { f64::from(narrow) }
 }
 
-/// What to multiply gradients of norm `norm` by so that it does not exceed `limit`; a `limit` of 0
-/// leaves them alone.
+/// The factor that limits gradients of norm `norm` to the norm `limit`; 1 if they are within it, or if `limit` is 0.
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     if limit > 0.0 { (limit / (norm + 1e-6)).min(1.0) } else { 1.0 }
 }
 
-/// [`clip_factor`] of a norm `[1]` on the device.
+/// The [`clip_factor`] of a norm `[1]` on the device.
 pub(crate) fn clip_factor_on_device(norm: Tensor<1>, limit: f64) -> Tensor<1> {
     match limit > 0.0 {
         true => ((norm + 1e-6).recip() * limit).clamp_max(1.0),

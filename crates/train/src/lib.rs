@@ -1,12 +1,11 @@
 //! Training a translation model: from a configuration to a run directory.
 //!
-//! This crate owns the loop and what surrounds it: the update (loss over all real tokens of all its
-//! batches, one schedule tick, global-norm clipping, Adam), validation by real decoding, checkpoints,
-//! averaging, early stopping, and the files a run leaves behind. The trade-off taken: the loop is our
-//! own over Burn's tensors and autodiff rather than Burn's `Learner`, because what a paper's numbers
-//! depend on is counted in updates and tokens where `Learner` counts epochs and batches (see
-//! `docs/decisions/training-loop.md`). It names no backend: whoever calls passes a device, or several that
-//! share each update's batches (`docs/decisions/several-devices.md`).
+//! This crate contains the training loop and what belongs to it: the update (the loss over all real tokens of all its
+//! batches, one step of the schedule, clipping by the global norm, Adam), validation by real decoding, checkpoints,
+//! averaging, early stopping, and the files of a run. The trade-off: the loop is our own, with Burn's tensors and
+//! autodiff, rather than Burn's `Learner`. What the numbers of a paper depend on is counted in updates and tokens, and
+//! `Learner` counts epochs and batches (`docs/decisions/training-loop.md`). The crate names no backend: its caller
+//! passes a device, or several that share the batches of each update (`docs/decisions/several-devices.md`).
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -29,7 +28,6 @@ mod early_stopping;
 mod error;
 mod float_text;
 mod folder;
-mod freeze;
 mod gradients;
 pub mod learner;
 mod log_interval;
@@ -43,7 +41,6 @@ mod run_dir;
 mod run_lock;
 mod run_state;
 mod schedule;
-mod start_model;
 mod statistics;
 pub mod study;
 mod texts;
@@ -68,7 +65,6 @@ pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};
 pub use run_dir::{Finished, RunDir, RunMode};
 pub use schedule::{ScheduleSettings, ScheduleShape, noam};
-pub use start_model::StartModel;
 pub use statistics::{PendingStatistics, UpdateStatistics};
 pub use texts::{TextName, Texts};
 pub use update::Updater;

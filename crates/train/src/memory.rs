@@ -29,7 +29,7 @@ pub fn worst_batch_bytes(
 ///
 /// Of each position are kept the float32 values of [`kept_values`](Seq2SeqConfig::kept_values), the logits and their
 /// gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept
-/// rounded too. (Measured at d 256, 2,048 tokens a side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
+/// rounded too. (Measured at d 256, 2,048 tokens per side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
 /// where it says 1.31 for 1,024.)
 pub fn update_bytes(
     config: &ModelConfig,

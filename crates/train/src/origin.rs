@@ -1,4 +1,4 @@
-//! What a checkpoint was made of, and whether a run may go on from it with other things.
+//! What a checkpoint was made from, and whether a run may continue from it with something else.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -7,14 +7,14 @@ use crate::config::TrainConfig;
 use crate::corpora::Corpora;
 use crate::early_stopping::EarlyStoppingMetric;
 
-/// SHA-256 hashes, in hexadecimal digits, of what a run learns from.
+/// SHA-256 hashes, in hexadecimal digits, of the data from which a run learns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Of the tokenised training text.
+    /// The hash of the tokenised training text.
     pub train: String,
-    /// Of the tokenised validation text, if there is one.
+    /// The hash of the tokenised validation text, if there is one.
     pub valid: Option<String>,
-    /// Of the tokenisers: source, target.
+    /// The hashes of the tokenisers: source, target.
     pub tokenizers: [String; 2],
 }
 
@@ -30,12 +30,10 @@ impl Origin {
     }
 }
 
-/// Settings, or whole sections, that the state of a run belongs to: under others the position in the
-/// corpus, the random state or the best validation so far would mean nothing.
-const FIXED: [&str; 13] = [
+/// Settings, or whole sections, on which the state of a run depends: with other values the position in the corpus, the
+/// random state or the best validation so far would have no meaning.
+const FIXED: [&str; 11] = [
     "model.",
-    "training.from",
-    "training.freeze",
     "training.seed",
     "training.budget",
     "training.max_sentences",
@@ -47,12 +45,12 @@ const FIXED: [&str; 13] = [
     "validation.beam",
     "validation.alpha",
 ];
-/// Decides what the loss is, which is fixed where that decides which model is best.
+/// The setting that determines the loss, which is fixed if the loss decides which model is best.
 const LABEL_SMOOTHING: &str = "training.label_smoothing";
-/// Sections that are judged by the hashes of what they lead to: a corpus may move.
+/// Sections that are compared by the hashes of what they lead to: a corpus may be moved.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
-/// A setting that is not what it was.
+/// A setting that has changed.
 struct Change {
     key: String,
     was: String,
@@ -65,11 +63,11 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Compares a run's `origin` and configuration with those, `was`, of its checkpoint. The changes that a
+/// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`. Returns the changes that a
 /// run may make, each in words.
 ///
 /// # Errors
-/// In words, what keeps the run from going on.
+/// The changes that prevent the run from continuing, in words.
 pub(crate) fn compare(
     was: (&Origin, &Table),
     now: (&Origin, &TrainConfig),
@@ -96,7 +94,7 @@ pub(crate) fn compare(
     Ok(free.map(ToString::to_string).collect())
 }
 
-/// Whether a run that is resumed must have the value of `key` that it began with.
+/// Whether a resumed run must have the value of `key` with which it began.
 pub(crate) fn is_fixed(key: &str) -> bool {
     within(key, &FIXED)
 }
@@ -118,7 +116,7 @@ fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
     parts.into_iter().filter(|(different, _)| *different).map(|(_, name)| name).collect()
 }
 
-/// Settings whose values differ. One that the checkpoint does not know is new to this version.
+/// Settings whose values differ. A setting that the checkpoint does not know is new in this version.
 fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
     let now = Table::try_from(now).expect("a configuration is plain data");
     let (mut old, mut new) = (Vec::new(), Vec::new());

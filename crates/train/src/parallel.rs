@@ -196,7 +196,7 @@ mod tests {
             let difference = largest_difference(&one, &several);
             assert!(difference < 1e-6, "{devices} devices: {difference}");
         }
-        // With a batch a device, the order of the sums is the same too.
+        // With one batch per device, the order of the sums is the same too.
         assert_eq!(one, sums(&model, 5, &[1, 1, 1, 1, 1]).0);
     }
 

@@ -11,9 +11,7 @@ use crate::report::{LOG_FILE, METRICS_FILE};
 use crate::run_lock::lock;
 
 /// The model directories of a run.
-const MODELS: [&str; 4] = ["best", "last", "average", START];
-/// The copy of the model that the run started from.
-const START: &str = "start";
+const MODELS: [&str; 3] = ["best", "last", "average"];
 const FINISHED: &str = "finished.json";
 
 /// The folder of a run, held by one process at a time.
@@ -24,7 +22,6 @@ const FINISHED: &str = "finished.json";
 /// | `corpus/` | text that came through a pipe |
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
-/// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
@@ -36,33 +33,33 @@ pub struct RunDir {
     _lock: Option<File>,
 }
 
-/// What is wanted of a run's folder.
+/// The purpose for which a run's folder is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMode {
-    /// A new run; the folder must not hold one yet.
+    /// To begin a new run. The folder must not hold one yet.
     New,
-    /// To go on with the run that the folder holds.
+    /// To continue the run that the folder holds.
     Resume,
 }
 
 /// The end of a run, in `finished.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// Updates made.
+    /// The number of updates made.
     pub step: u64,
-    /// Why it ended.
+    /// The reason why the run ended.
     pub reason: String,
-    /// What validations have shown, those of the end among them: the checkpoint of this update was written before
-    /// them. Unknown in files of versions that did not write it.
+    /// The results of the validations, including those at the end: the checkpoint of this update was written before
+    /// them. `None` in files of versions that did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<ValidationState>,
 }
 
 impl RunDir {
-    /// Whether [`open`](Self::open) would succeed now; leaves no trace where there is no folder yet.
+    /// Checks whether [`open`](Self::open) would succeed now. Leaves no trace if the folder does not exist yet.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn check(path: &Path, mode: RunMode) -> Result<(), TrainError> {
         match (path.exists(), mode) {
             (true, _) => Self::claim(path, mode).map(drop),
@@ -71,8 +68,8 @@ impl RunDir {
         }
     }
 
-    /// The folder `path`, made if need be, locked against other processes and cleared of what a killed
-    /// one left half done.
+    /// Opens the folder `path`, which is created if necessary, locks it against other processes and removes what a
+    /// killed process left incomplete.
     ///
     /// # Errors
     /// [`TrainError::Io`]; [`TrainError::RunInUse`] while another process trains there;
@@ -92,12 +89,12 @@ impl RunDir {
         Ok(run)
     }
 
-    /// The folder `path` for reading alone: without a lock.
+    /// Opens the folder `path` only for reading, without a lock.
     pub(crate) fn at(path: &Path) -> Self {
         Self { path: path.into(), _lock: None }
     }
 
-    /// Locks an existing folder and checks that it holds a run, or none, as expected.
+    /// Locks an existing folder and checks that it holds a run, or none, as `mode` requires.
     fn claim(path: &Path, mode: RunMode) -> Result<Self, TrainError> {
         let mut run = Self { path: path.into(), _lock: None };
         if !run.holds_a_run() {
@@ -115,13 +112,13 @@ impl RunDir {
         Ok(run)
     }
 
-    /// Whether a run began here: its configuration is the first thing it writes.
+    /// Whether a run began here. The first thing that a run writes is its configuration.
     fn holds_a_run(&self) -> bool {
         self.config().exists() || self.checkpoint_steps().is_ok_and(|steps| !steps.is_empty())
     }
 
-    /// What there is in a folder without a run that a run would overwrite, or add to. The folders that a start leaves
-    /// that was refused before its run began are empty, and in nobody's way.
+    /// What a folder without a run contains that a run would overwrite or add to. The folders that a start leaves if it
+    /// is refused before its run begins are empty and do not count.
     fn in_the_way(&self) -> Result<Option<PathBuf>, TrainError> {
         let models = MODELS.map(|name| self.model(name));
         let models =
@@ -158,57 +155,46 @@ impl RunDir {
         Ok(())
     }
 
-    /// The folder itself.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The resolved configuration.
+    /// The path of the resolved configuration.
     pub fn config(&self) -> PathBuf {
         self.path.join("config.toml")
     }
 
-    /// The folder of checkpoints.
+    /// The path of the folder of checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.path.join("checkpoints")
     }
 
-    /// The checkpoint after update `step`.
+    /// The path of the checkpoint after update `step`.
     pub fn checkpoint(&self, step: u64) -> PathBuf {
         self.checkpoints().join(format!("step-{step:06}"))
     }
 
-    /// The model directory `best`, `last` or `average`.
+    /// The path of the model directory `best`, `last` or `average`.
     pub fn model(&self, name: &str) -> PathBuf {
         self.path.join(name)
-    }
-
-    /// The copy of the model that the run started from.
-    pub fn start_model(&self) -> PathBuf {
-        self.model(START)
-    }
-
-    /// The copy of the model that the run in the folder `run` started from, if there is one.
-    pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
-        let own = run.join(START);
-        (own.is_dir() && run.join("config.toml").exists()).then_some(own)
     }
 
     fn hypotheses_folder(&self) -> PathBuf {
         self.path.join("valid")
     }
 
-    /// The validation text as the model after update `step` decodes it.
+    /// The path of the validation text decoded by the model after update `step`.
     pub fn hypotheses(&self, step: u64) -> PathBuf {
         self.hypotheses_folder().join(format!("step-{step:06}.hyp"))
     }
 
-    /// The validation text as the average of the checkpoints up to update `step` decodes it.
+    /// The path of the validation text decoded by the average of the checkpoints up to update `step`.
     pub fn hypotheses_of_average(&self, step: u64) -> PathBuf {
         self.hypotheses_folder().join(format!("step-{step:06}-average.hyp"))
     }
 
-    /// Steps of the checkpoints present, oldest first.
+    /// The updates of the existing checkpoints, oldest first.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the folder cannot be read.
@@ -221,12 +207,13 @@ impl RunDir {
         Ok(steps)
     }
 
-    /// Removes all but the newest `keep` checkpoints; 0 keeps all but what interruptions left.
+    /// Removes all checkpoints but the newest `keep`; with 0, only those that interruptions left.
     ///
-    /// `kind` tells why the checkpoint of an update was written. What an interruption left goes as soon as there is a
-    /// newer checkpoint, and never displaces the newest scheduled one, so that a run that was interrupted ends with
-    /// the same checkpoints as one that was not. So does what an earlier end of the run left, unless all are kept.
-    /// Call it right after a checkpoint was written: that one is good, and is kept.
+    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an interruption is
+    /// removed as soon as there is a newer checkpoint, and never displaces the newest scheduled one, so that a run that
+    /// was interrupted ends with the same checkpoints as one that was not. The same holds for that of an earlier end of
+    /// the run, unless all are kept. Must be called right after a checkpoint was written: that one is good, and is
+    /// kept.
     ///
     /// # Errors
     /// [`TrainError::Io`] if a folder cannot be removed.
@@ -254,7 +241,7 @@ impl RunDir {
         Ok(())
     }
 
-    /// Moves the damaged checkpoint of `step` out of the way, to `step-000100.damaged`.
+    /// Renames the damaged checkpoint of `step` to `step-000100.damaged`.
     ///
     /// # Errors
     /// [`TrainError::Io`] if it cannot be moved.
@@ -267,7 +254,7 @@ impl RunDir {
         Ok(aside)
     }
 
-    /// Records that the run ended for good.
+    /// Records that the run has ended.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be written.
@@ -276,15 +263,15 @@ impl RunDir {
         write_file(&self.path.join(FINISHED), &json)
     }
 
-    /// The end of the run, if it ended after update `step`; `None` if it was killed before it came to its end there.
+    /// The end of the run, if it ended after update `step`; `None` if it was killed before.
     pub fn finished(&self, step: u64) -> Option<Finished> {
         let json = fs::read(self.path.join(FINISHED)).ok()?;
         let finished: Finished = serde_json::from_slice(&json).ok()?;
         (finished.step == step).then_some(finished)
     }
 
-    /// Forgets an end of the run unless it was after update `step`, from which the run goes on: coming there again, it
-    /// has an end to make again.
+    /// Removes the record of the run's end, unless that was after update `step`, from which the run goes on: when it
+    /// arrives there again, it has to make its end again.
     ///
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be removed.
@@ -302,7 +289,7 @@ impl RunDir {
     }
 }
 
-/// The step that a checkpoint's folder is named after.
+/// The update in the name of a checkpoint's folder.
 fn step_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("step-")?.parse().ok()
 }

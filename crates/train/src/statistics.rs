@@ -27,7 +27,7 @@ impl UpdateStatistics {
 
 /// The statistics of an update that was made, or at least sent to the device.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one an update")]
+#[expect(clippy::large_enum_variant, reason = "there is one per update")]
 pub enum PendingStatistics {
     /// The statistics are on the host.
     Known(UpdateStatistics),
@@ -58,7 +58,7 @@ impl PendingStatistics {
         let statistics = |pending: &Self| match *pending {
             Self::Known(statistics) => statistics,
             Self::OnDevice { tokens, .. } => {
-                let numbers = numbers.next().expect("three numbers an update");
+                let numbers = numbers.next().expect("three numbers per update");
                 let (loss, nll, norm) = (numbers[0], numbers[1], numbers[2]);
                 UpdateStatistics { loss, nll, norm, tokens, overflowed: false }
             }

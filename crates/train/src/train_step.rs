@@ -1,41 +1,41 @@
-//! The forward and backward pass over the batches of an update: their gradients and losses, summed.
+//! The forward and backward pass over the batches of an update: the sums of their gradients and losses.
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
-use burnformer_data::Batch;
+use burnformer_data::{Batch, special};
 use burnformer_models::Model;
 
 use crate::gradients::FlatGradients;
 
-/// What the gradient of an update depends on beside its model and its batches.
+/// What the gradient of an update depends on, beside its model and its batches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Objective {
-    /// Where the run's randomness starts.
+    /// The random key of the run.
     pub seed: u64,
-    /// The update's number, from 1.
+    /// The number of the update, from 1.
     pub step: u64,
     /// ε of label smoothing.
     pub label_smoothing: f64,
-    /// Real target tokens of the whole update, over which its loss is averaged.
+    /// The number of real target tokens of the whole update, over which its loss is averaged.
     pub tokens: usize,
-    /// What the loss is multiplied by before its gradient is taken, a power of two; 1 leaves it alone.
+    /// The factor of the loss before its gradient is computed, a power of two; 1 has no effect.
     pub loss_scale: f64,
 }
 
-/// Gradients and losses summed over batches of one update, on one device.
+/// The sums of gradients and losses over batches of one update, on one device.
 #[derive(Clone, Debug)]
 pub(crate) struct GradientSums {
-    /// Gradient of the batches' share in the update's mean loss, times the loss scale.
+    /// The gradient of the batches' share in the mean loss of the update, times the loss scale.
     pub gradients: FlatGradients,
-    /// Σ label-smoothed loss over real target tokens, `[1]`, as it is: not scaled.
+    /// The sum of the label-smoothed loss over real target tokens, `[1]`, without the loss scale.
     pub loss: Tensor<1>,
-    /// Σ negative log-likelihood, `[1]`.
+    /// The sum of the negative log-likelihood, `[1]`.
     pub nll: Tensor<1>,
 }
 
 impl GradientSums {
-    /// The sums over `batches`, each with its place in the update, which its dropout depends on; added
-    /// up in their order. `None` without a batch.
+    /// The sums over `batches`, added in their order. Each batch comes with its number in the update, on which its
+    /// dropout depends. `None` if there is no batch.
     pub fn over<'a>(
         model: &Model,
         batches: impl Iterator<Item = (usize, &'a Batch)>,
@@ -61,7 +61,7 @@ impl GradientSums {
         Self { gradients: FlatGradients::take(model, &mut gradients), loss, nll }
     }
 
-    /// The sums over the batches of both.
+    /// The sums over the batches of both operands.
     pub fn plus(self, other: Self) -> Self {
         Self {
             gradients: self.gradients.plus(other.gradients),
@@ -70,7 +70,7 @@ impl GradientSums {
         }
     }
 
-    /// These sums on `device`.
+    /// The sums, moved to `device`.
     pub fn moved_to(self, device: &Device) -> Self {
         Self {
             gradients: self.gradients.moved_to(device),
@@ -95,5 +95,5 @@ pub(crate) fn batch_loss(
     let input = token_ids(&batch.target_input, target, target_vocab, device);
     let output = token_ids(&batch.target_output, target, target_vocab, device);
     let logits = model.forward(source, input, mode);
-    label_smoothed_cross_entropy(logits, output, batch.special.pad, label_smoothing)
+    label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
 }

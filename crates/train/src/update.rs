@@ -238,8 +238,8 @@ mod tests {
         }
     }
 
-    /// Its gradient's norm is a number and the square of it is none in float32, where Adam takes squares: one such
-    /// update would make the second moment infinite and hold the parameter where it is for good.
+    /// The norm of the gradient is finite, but its square is not in float32, in which Adam computes squares: one such
+    /// update would make the second moment infinite, so that the parameter would never change again.
     #[test]
     fn an_update_along_a_gradient_that_float32_cannot_square_is_skipped_on_every_path() {
         let batches =

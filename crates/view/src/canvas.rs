@@ -35,14 +35,14 @@ pub enum ViewError {
 
 /// The file format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum PictureFormat {
     /// PNG: pixels.
     Png,
     /// SVG: lines and text, for any size.
     Svg,
 }
 
-impl Format {
+impl PictureFormat {
     /// The format for the extension of a file name.
     ///
     /// # Errors
@@ -91,9 +91,9 @@ pub trait Picture {
     /// # Errors
     /// [`ViewError::Empty`]; [`ViewError::Drawing`]; [`ViewError::Format`]; [`ViewError::Unwritable`].
     fn save(&self, path: &Path) -> Result<(), ViewError> {
-        let bytes = match Format::of(path)? {
-            Format::Png => self.to_png()?,
-            Format::Svg => self.to_svg()?.into_bytes(),
+        let bytes = match PictureFormat::of(path)? {
+            PictureFormat::Png => self.to_png()?,
+            PictureFormat::Svg => self.to_svg()?.into_bytes(),
         };
         let cause = |cause| ViewError::Unwritable { path: path.to_path_buf(), cause };
         std::fs::write(path, bytes).map_err(cause)
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_name_says_the_format() {
-        let of = |name: &str| Format::of(Path::new(name));
-        assert_eq!(of("a.PNG").unwrap(), Format::Png);
-        assert_eq!(of("a.svg").unwrap(), Format::Svg);
+        let of = |name: &str| PictureFormat::of(Path::new(name));
+        assert_eq!(of("a.PNG").unwrap(), PictureFormat::Png);
+        assert_eq!(of("a.svg").unwrap(), PictureFormat::Svg);
         let error = of("a.jpg").unwrap_err().to_string();
         assert_eq!(error, "a.jpg: a picture's name ends in .png or .svg");
     }

@@ -40,8 +40,8 @@ mod heat;
 mod palette;
 mod ticks;
 
-pub use attention::{HeadGrid, Matrix, Panel, PanelKind, Sentence, blocks, page};
-pub use canvas::{Format, Picture, ViewError};
+pub use attention::{AttentionMatrix, HeadGrid, Panel, PanelKind, Sentence, blocks, page};
+pub use canvas::{Picture, PictureFormat, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
 pub use estimates::{Estimate, EstimateRow, Estimates};
 pub use heat::HeatMap;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use burnformer_view::{Matrix, Panel, PanelKind, Sentence, page};
+use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence, page};
 
 /// A page of two sentences; weight (layer, head, query, key) of the first is `expected` below.
 fn example() -> String {
@@ -15,7 +15,7 @@ fn example() -> String {
         let head = |layer: usize, head: usize| {
             let cells = (0..queries.len() * keys.len())
                 .map(|i| expected(layer, head, i / keys.len(), i % keys.len()));
-            Matrix::new(keys.len(), cells.collect())
+            AttentionMatrix::new(keys.len(), cells.collect())
         };
         let layers = (0..2).map(|layer| (0..2).map(|h| head(layer, h)).collect()).collect();
         Panel { kind, queries: tokens(queries), keys: tokens(keys), layers }

@@ -1,16 +1,16 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use burnformer_core::ComputeType;
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{
     AlignmentOptions, Attention, HeadWeights, Link, Piece, Translator, pharaoh, word_alignment,
 };
 use burnformer_train::config::corpus_paths;
-use burnformer_view::{HeadGrid, Matrix, Panel, PanelKind, Picture, Sentence, blocks, page};
+use burnformer_view::{
+    AttentionMatrix, HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, page,
+};
 
-use super::compute_type;
-use crate::device::DeviceName;
+use super::Computing;
 use crate::output::{Output, say};
 
 /// Arguments of `attention`.
@@ -22,7 +22,7 @@ pub struct Args {
     /// The source sentence
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     sentence: Option<String>,
-    /// Its translation [default: the model's own]
+    /// The translation of the sentence [default: the model's own]
     #[arg(long, conflicts_with = "file")]
     target: Option<String>,
     /// Sentences with given translations: a TSV file, or a source file and a target file
@@ -49,13 +49,8 @@ pub struct Args {
     /// The head, from 1 [default: all heads in pictures, otherwise the mean of all heads]
     #[arg(long, value_name = "N", requires = "layer")]
     head: Option<usize>,
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: that of the model; see `quantize`]
-    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
-    compute: Option<ComputeType>,
-    /// Device on which to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    computing: Computing,
 }
 
 /// The three kinds of attention.
@@ -78,7 +73,7 @@ impl Args {
 
 /// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_as(&[&args.model], &args.device.open()?, args.compute)?;
+    let translator = args.computing.load(&[&args.model])?;
     let mut output = Output::create(None, &[])?;
     let mut kept = Vec::new();
     // Text goes out sentence by sentence; only files need all of them at once.
@@ -188,8 +183,8 @@ fn panels(attention: Attention) -> Vec<Panel> {
     present.map(panel).collect()
 }
 
-fn matrices(heads: Vec<HeadWeights>) -> Vec<Matrix> {
-    heads.into_iter().map(|head| Matrix::new(head.keys, head.values)).collect()
+fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
+    heads.into_iter().map(|head| AttentionMatrix::new(head.keys, head.values)).collect()
 }
 
 /// The chosen kind, layer and head.

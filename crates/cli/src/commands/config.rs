@@ -88,7 +88,7 @@ fn entry(file: SettingsFile, key: &Key) -> String {
     text += &format!("    {}, default {}\n", key.kind, key.default_text());
     if !key.presets.is_empty() {
         let presets = key.presets.iter().map(|(name, value)| match *name {
-            DEFAULT_PRESET => format!("{name}, which runs have without --preset, {value}"),
+            DEFAULT_PRESET => format!("{name} (the default preset) {value}"),
             _ => format!("{name} {value}"),
         });
         text += &format!("    with the preset {}\n", presets.collect::<Vec<_>>().join("; "));
@@ -137,7 +137,7 @@ mod tests {
         assert!(text.starts_with("training.budget\n    integer, default 4096\n"), "{text}");
         assert!(text.contains("base 25000") && text.contains("--set training.budget"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        let preset = "with the preset tiny, which runs have without --preset, 500; multi30k 800";
+        let preset = "with the preset tiny (the default preset) 500; multi30k 800";
         assert!(explain("warmup").unwrap().contains(preset));
         assert!(explain("beam_size").unwrap().contains("generation.json"));
         assert!(explain("model.norm").unwrap().contains("\"pre\"\n        Before each"));

@@ -1,18 +1,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_core::ComputeType;
 use burnformer_data::corpus::repeated_pipe;
 use burnformer_data::{DataError, LineReader, Utf8Policy};
-use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request, Translator};
+use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
     Smoothing, Ter, as_strs,
 };
 use serde_json::Value;
 
-use super::{at_least, between, compute_type};
-use crate::device::DeviceName;
+use super::{Computing, at_least, between};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
 
@@ -74,13 +72,8 @@ pub struct Args {
     /// Write the translations to this file
     #[arg(long)]
     output: Option<PathBuf>,
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: that of the model; see `quantize`]
-    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
-    compute: Option<ComputeType>,
-    /// Device on which to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    computing: Computing,
 }
 
 /// A score that can be computed.
@@ -189,7 +182,7 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
 }
 
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
-    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
+    let translator = args.computing.load(&args.model)?;
     let mut options = translator.options();
     options.search.beam_size = args.beam;
     options.search.n_best = 1;

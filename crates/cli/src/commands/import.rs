@@ -13,7 +13,7 @@ pub struct Args {
     /// Format of the model [default: recognised from its files]
     #[arg(value_parser = format())]
     format: Option<Format>,
-    /// The folder of the other system's model
+    /// The other system's model: a folder, or a file of Marian
     path: PathBuf,
     /// The new model directory
     #[arg(long, short)]

@@ -18,8 +18,33 @@ pub mod train;
 pub mod translate;
 pub mod worker;
 
+use std::path::Path;
+
+use anyhow::Result;
 use burnformer_core::{ComputeType, Precision};
+use burnformer_infer::Translator;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+
+use crate::device::DeviceName;
+
+/// The options of commands that run a model: how and where it computes.
+#[derive(clap::Args)]
+struct Computing {
+    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes results a little
+    /// [default: that of the model; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
+    /// Device on which to compute
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    device: DeviceName,
+}
+
+impl Computing {
+    /// Loads a model directory, or several as an ensemble.
+    fn load(&self, models: &[impl AsRef<Path>]) -> Result<Translator> {
+        Ok(Translator::load_as(models, &self.device.open()?, self.compute)?)
+    }
+}
 
 /// Parses a whole number of at least `least`.
 fn at_least(least: u64) -> RangedU64ValueParser<usize> {

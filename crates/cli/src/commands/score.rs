@@ -1,7 +1,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
-use burnformer_core::ComputeType;
 use burnformer_data::corpus::LinePair;
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{
@@ -11,8 +10,7 @@ use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
 use super::token_ids::line_to_ids;
-use super::{at_least, compute_type};
-use crate::device::DeviceName;
+use super::{Computing, at_least};
 use crate::output::{Output, say, wrong_usage};
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
@@ -28,7 +26,7 @@ pub struct Args {
     /// Source sentences, one per line; without --target, a TSV file of sources and targets
     #[arg(long)]
     source: PathBuf,
-    /// Their translations, one per line
+    /// The translations of the source sentences, one per line
     #[arg(long)]
     target: Option<PathBuf>,
     /// α of the length penalty ((5 + n) / 6)^α by which the score is divided, where n is the number of tokens
@@ -44,19 +42,14 @@ pub struct Args {
     /// Print one JSON object per pair, with the log-probability of every token
     #[arg(long)]
     json: bool,
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes the scores a
-    /// little [default: that of the model; see `quantize`]
-    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
-    compute: Option<ComputeType>,
-    /// Device on which to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    computing: Computing,
 }
 
 /// Prints a line `log-probability TAB score TAB perplexity` for each pair, and the perplexity of the whole text to
 /// standard error. If something fails, the pairs before it are scored and written first.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
+    let translator = args.computing.load(&args.model)?;
     let paths: Vec<PathBuf> =
         [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;

@@ -50,7 +50,7 @@ pub struct AttentionWeights {
 /// One token of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its spelling in the vocabulary: `▁house`, `</s>`.
+    /// The spelling of the token in the vocabulary: `▁house`, `</s>`.
     pub text: String,
     /// The index of its word, counted from 0; words are separated by white space. `None` for `<s>` and `</s>`.
     pub word: Option<usize>,

@@ -12,11 +12,13 @@ use super::binary::{self, Written};
 use super::{ACTIVATIONS, CONFIG, WEIGHTS, layers};
 use crate::error::Result;
 use crate::files::write_file;
-use crate::package::{Package, check_layers, fresh_folder};
+use crate::package::{Package, activation_in, check_layers, fresh_folder};
 use crate::padding::NEVER;
 use crate::tensors::Tensor;
 use crate::vocabulary;
 
+/// The name of this format in error messages.
+const FORMAT: &str = "CTranslate2";
 /// The number of positions that are written for a model that computes its positions. CTranslate2 accepts no longer
 /// sentence.
 const POSITIONS: usize = 2048;
@@ -34,7 +36,7 @@ pub(crate) enum Quantisation {
 /// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
     let config = &package.config;
-    check_layers(config, "CTranslate2")?;
+    check_layers(config, FORMAT)?;
     let [source, target] = vocabulary::tokens(package)?;
     let quantise = |tensor: Tensor| match quantisation {
         Quantisation::Float32 => Written::Float(tensor),
@@ -43,7 +45,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     let mut variables = layers::write(package, quantise)?;
     embeddings(package, quantise, &mut variables)?;
     positions(package, &mut variables)?;
-    flags(config, &mut variables);
+    flags(config, &mut variables)?;
     fresh_folder(dir)?;
     write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
     write_file(&dir.join(CONFIG), &settings(config, &target))?;
@@ -111,9 +113,8 @@ fn positions(package: &Package, variables: &mut BTreeMap<String, Written>) -> Re
     Ok(())
 }
 
-fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) {
-    let activation = ACTIVATIONS.iter().find(|&&(_, own)| own == config.activation);
-    let activation = activation.expect("every activation has a number").0 as i8;
+fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) -> Result<()> {
+    let activation = activation_in(FORMAT, &ACTIVATIONS, config)? as i8;
     let scale = match config.conventions.embedding_scale {
         EmbeddingScale::SqrtWidth => (config.d_model as f32).sqrt(),
         EmbeddingScale::One => 1.0,
@@ -137,6 +138,7 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) 
     for name in ["alibi", "alibi_use_positive_positions", "scale_alibi"] {
         add(&format!("decoder/{name}"), flag(false));
     }
+    Ok(())
 }
 
 /// `config.json`, with the names of the special tokens.

@@ -12,6 +12,14 @@ use serde_json::Value;
 
 use crate::error::{InteropError, Result};
 
+/// The names of activation functions. If there are several for one, the first is written.
+pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
+    ("relu", Activation::Relu),
+    ("gelu", Activation::Gelu),
+    ("swish", Activation::Silu),
+    ("silu", Activation::Silu),
+];
+
 /// The keys of `config.json` that are used, with the defaults of transformers' `MarianConfig`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
@@ -129,15 +137,12 @@ impl MarianConfig {
     }
 
     fn activation(&self, path: &Path) -> Result<Activation> {
-        match &self.activation_function[..] {
-            "relu" => Ok(Activation::Relu),
-            "gelu" => Ok(Activation::Gelu),
-            "swish" | "silu" => Ok(Activation::Silu),
-            other => {
-                let what = format!("activation_function {other:?}");
-                Err(InteropError::unsupported(path, what, "known are relu, gelu, swish and silu"))
-            }
-        }
+        let name = &self.activation_function[..];
+        let known = ACTIVATIONS.iter().find(|&&(known, _)| known == name);
+        known.map(|&(_, activation)| activation).ok_or_else(|| {
+            let what = format!("activation_function {name:?}");
+            InteropError::unsupported(path, what, "known are relu, gelu, swish and silu")
+        })
     }
 
     fn check(&self, path: &Path) -> Result<()> {

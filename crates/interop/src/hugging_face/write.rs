@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{
-    Activation, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias,
-    Positions, TransformerConfig,
+    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions,
+    TransformerConfig,
 };
 use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
+use super::config::ACTIVATIONS;
 use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{Package, check_layers, fresh_folder, refuse};
+use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors};
 use crate::{safe, vocabulary};
 
@@ -34,9 +35,10 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     let pretty =
         |json: &Value| serde_json::to_vec_pretty(json).expect("a configuration is plain data");
     let texts = texts(package)?;
+    let config = config(&package.config)?;
     fresh_folder(dir)?;
     write_file(&dir.join(SAFETENSORS), &safe::write(&tensors))?;
-    write_file(&dir.join(CONFIG), &pretty(&config(&package.config)))?;
+    write_file(&dir.join(CONFIG), &pretty(&config))?;
     write_file(&dir.join(GENERATION), &pretty(&generation(&package.config, &package.search)))?;
     texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))
 }
@@ -100,16 +102,11 @@ fn weights(package: &Package) -> Result<Tensors> {
     Ok(tensors)
 }
 
-fn config(config: &TransformerConfig) -> Value {
-    let activation = match config.activation {
-        Activation::Relu => "relu",
-        Activation::Gelu => "gelu",
-        Activation::Silu => "swish",
-    };
+fn config(config: &TransformerConfig) -> Result<Value> {
     let mut json = json!({
         "model_type": "marian",
         "architectures": ["MarianMTModel"],
-        "activation_function": activation,
+        "activation_function": activation_in(FORMAT, &ACTIVATIONS, config)?,
         "vocab_size": config.source_vocab,
         "decoder_vocab_size": config.target_vocab,
         "d_model": config.d_model,
@@ -135,7 +132,7 @@ fn config(config: &TransformerConfig) -> Value {
     });
     // Transformers forces this token at the length limit unless it is told not to.
     json["forced_eos_token_id"] = Value::Null;
-    json
+    Ok(json)
 }
 
 fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {

@@ -56,9 +56,9 @@ pub(super) struct View {
 /// The reasons why a pickle was not read.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// It is truncated, or breaks the rules of the format.
+    /// The pickle is truncated, or breaks the rules of the format.
     Damaged(&'static str),
-    /// It calls for something that weights do not need.
+    /// The pickle calls for something that weights do not need.
     Forbidden(String),
 }
 

@@ -1,9 +1,9 @@
-use rand::RngExt;
 use rand::distr::StandardUniform;
+use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::PhiloxRng;
-use super::philox::{self, philox};
+use super::philox;
 
 /// A key of the counter-based random generator Philox-4x32-10 (Salmon et al., 2011).
 ///
@@ -44,13 +44,13 @@ impl RandomKey {
     /// The four random words for the counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
-        philox([index as u32, (index >> 32) as u32, 0, 0], [self.0 as u32, (self.0 >> 32) as u32])
+        philox::numbered_block(self.words(), index)
     }
 
     /// The random words of this key in the order of their counters, as a generator for the distributions of `rand` and
     /// `rand_distr`. Every call starts again with the first word.
     pub fn rng(self) -> PhiloxRng {
-        PhiloxRng::new(self)
+        PhiloxRng::new(self.words())
     }
 
     /// `count` random numbers, uniformly distributed in `[0, 1)`.
@@ -87,6 +87,19 @@ impl RandomKey {
         draw(block, &mut eight);
         head.copy_from_slice(&eight[skipped..skipped + head.len()]);
         draw(block + 1, rest);
+    }
+}
+
+/// A seed gives the generator of the [`RandomKey`] that belongs to it.
+impl SeedableRng for PhiloxRng {
+    type Seed = [u8; 8];
+
+    fn from_seed(seed: Self::Seed) -> Self {
+        RandomKey::new(u64::from_le_bytes(seed)).rng()
+    }
+
+    fn seed_from_u64(seed: u64) -> Self {
+        RandomKey::new(seed).rng()
     }
 }
 

@@ -24,6 +24,12 @@ pub(super) fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
+/// The four random words with the number `index` under `key`.
+#[inline]
+pub(super) fn numbered_block(key: [u32; 2], index: u64) -> [u32; 4] {
+    philox([index as u32, (index >> 32) as u32, 0, 0], key)
+}
+
 vectorised! {
     /// Writes factors of dropout, beginning with block `first`. Each element takes 16 random bits and becomes 0 if they
     /// are below `threshold`, otherwise `keep`.

@@ -1,22 +1,22 @@
 use std::convert::Infallible;
 
+use rand::TryRng;
 use rand::rand_core::utils::fill_bytes_via_next_word;
-use rand::{SeedableRng, TryRng};
 
-use super::RandomKey;
+use super::philox::numbered_block;
 
-/// The random words of one [`RandomKey`], one after the other, as a generator for the `rand` crate.
+/// The random words of one [`RandomKey`](super::RandomKey), one after the other, as a generator for the `rand` crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhiloxRng {
-    key: RandomKey,
+    key: [u32; 2],
     next_block: u64,
     block: [u32; 4],
     used: usize,
 }
 
 impl PhiloxRng {
-    /// A generator that begins with the first word of `key`.
-    pub(super) fn new(key: RandomKey) -> Self {
+    /// A generator that begins with the first word of the key whose words are `key`.
+    pub(super) fn new(key: [u32; 2]) -> Self {
         Self { key, next_block: 0, block: [0; 4], used: 4 }
     }
 }
@@ -26,7 +26,7 @@ impl TryRng for PhiloxRng {
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         if self.used == self.block.len() {
-            self.block = self.key.block(self.next_block);
+            self.block = numbered_block(self.key, self.next_block);
             self.next_block += 1;
             self.used = 0;
         }
@@ -45,23 +45,12 @@ impl TryRng for PhiloxRng {
     }
 }
 
-impl SeedableRng for PhiloxRng {
-    type Seed = [u8; 8];
-
-    fn from_seed(seed: Self::Seed) -> Self {
-        RandomKey::new(u64::from_le_bytes(seed)).rng()
-    }
-
-    fn seed_from_u64(seed: u64) -> Self {
-        RandomKey::new(seed).rng()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rand::Rng;
+    use rand::{Rng, SeedableRng};
 
     use super::*;
+    use crate::random::RandomKey;
 
     #[test]
     fn the_generator_gives_the_words_of_the_blocks_in_order() {

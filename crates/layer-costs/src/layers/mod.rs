@@ -75,7 +75,7 @@ impl Kind {
 
 /// The sizes of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct LayerSizes {
     /// Width of every position, d.
     pub d: usize,
     /// The largest distance that restricted self-attention sees, r.
@@ -88,7 +88,7 @@ pub struct Sizes {
 #[derive(Debug)]
 pub struct Layer {
     kind: Kind,
-    sizes: Sizes,
+    sizes: LayerSizes,
     weights: Weights,
 }
 
@@ -117,8 +117,8 @@ const D_HEAD: usize = 64;
 
 impl Layer {
     /// A layer of `kind` with random weights on `device`.
-    pub fn new(kind: Kind, sizes: Sizes, device: &Device) -> Self {
-        let Sizes { d, kernel, .. } = sizes;
+    pub fn new(kind: Kind, sizes: LayerSizes, device: &Device) -> Self {
+        let LayerSizes { d, kernel, .. } = sizes;
         let weights = match kind {
             Kind::SelfAttention | Kind::RestrictedSelfAttention => Weights::None,
             Kind::Lstm => Weights::Lstm(Lstm::new(d, device)),
@@ -198,7 +198,7 @@ fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> 
 mod tests {
     use super::*;
 
-    const SIZES: Sizes = Sizes { d: 64, radius: 5, kernel: 3 };
+    const SIZES: LayerSizes = LayerSizes { d: 64, radius: 5, kernel: 3 };
 
     fn layer(kind: Kind) -> Layer {
         Layer::new(kind, SIZES, &Device::default())

@@ -6,11 +6,11 @@ use super::moses::MosesLanguage;
 /// Whether a period after a word ends the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaking {
-    /// It does not: the word is an abbreviation.
+    /// The period does not end a sentence: the word is an abbreviation.
     Never,
-    /// It does, unless a number follows (`No. 5`).
+    /// The period ends a sentence, unless a number follows (`No. 5`).
     UnlessNumber,
-    /// It does.
+    /// The period ends a sentence.
     Always,
 }
 

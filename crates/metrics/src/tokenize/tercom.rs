@@ -21,7 +21,7 @@ pub(crate) fn tokenize(line: &str, options: &Ter) -> String {
     squeeze(&line)
 }
 
-/// Like 13a, but splits off possessives and treats line ends differently.
+/// Normalises like 13a, but splits off possessives and treats line ends differently.
 fn normalize(line: &str) -> String {
     let line = line.replace("\n-", "").replace('\n', " ");
     let line = mteval::pad_ascii(&format!(" {} ", unescape(&line)));

@@ -17,7 +17,7 @@ const LONGEST_FILE: u64 = 1 << 20;
 
 /// The content of a configuration file.
 pub(super) struct Document {
-    /// Its `preset` key.
+    /// The value of the key `preset`.
     pub preset: Option<String>,
     /// All other keys. They exist and have the right types.
     pub table: Table,

@@ -1,4 +1,4 @@
-//! The section `[model]`: the configuration of an architecture without what the tokeniser decides.
+//! The section `[model]`: the configuration of an architecture without what the tokeniser determines.
 //!
 //! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, those fields of [`RnnConfig`] that a
 //! Transformer does not have. Keys, defaults and documentation are read from these structs, so that a field that is added
@@ -6,10 +6,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
 
 use burnformer_core::{Positions, TransformerConfig};
-use burnformer_data::SpecialIds;
+use burnformer_data::special;
 use burnformer_models::{Architecture, ModelConfig};
 use burnformer_rnn::RnnConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -18,17 +17,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
 
-use super::ConfigFileError;
-
-/// The fields of a configuration that the tokeniser decides: no keys of the section.
+/// The fields of a configuration that the tokeniser determines, which are not keys of the section.
 const OF_TOKENIZER: [&str; 5] = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
 /// The key that chooses the architecture.
 const ARCHITECTURE: &str = "architecture";
 /// The table of what only the recurrent baseline has.
 const RNN: &str = RnnConfig::ARCHITECTURE;
-/// The keys that say nothing of the weights.
-const RATES: [&str; 3] = ["dropout", "attention_dropout", "activation_dropout"];
-/// The key whose 0 stands for none, since TOML has no null.
+/// The key whose value 0 stands for no value, because TOML has no null.
 const WINDOW: &str = "attention_window";
 
 /// The architecture of the model and its sizes, without what the tokeniser decides.
@@ -54,7 +49,8 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// Most positions of a side, `</s>` among them, where they are learned; `None` where there is no limit.
+    /// The largest number of positions per side, `</s>` included, if positions are learned; `None` if there is no
+    /// limit.
     pub(crate) fn positions_known(&self) -> Option<usize> {
         let &TransformerConfig { positions, max_positions, .. } = &self.transformer;
         let learned =
@@ -62,13 +58,9 @@ impl ModelSettings {
         learned.then_some(max_positions)
     }
 
-    /// The configuration over vocabularies of these sizes, `[source, target]`, with these special ids.
-    pub fn over(
-        &self,
-        [source_vocab, target_vocab]: [usize; 2],
-        special: SpecialIds,
-    ) -> ModelConfig {
-        let SpecialIds { pad, bos, eos } = special;
+    /// The configuration over vocabularies of these sizes.
+    pub fn over(&self, source_vocab: usize, target_vocab: usize) -> ModelConfig {
+        let [pad, bos, eos] = [special::PAD, special::BOS, special::EOS];
         let &TransformerConfig { d_model, heads, d_k, d_v, dropout, sharing, .. } =
             &self.transformer;
         let or_head = |d: usize| if d == 0 { d_model / heads.max(1) } else { d };
@@ -97,60 +89,7 @@ impl ModelSettings {
         }
     }
 
-    /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions of other systems) is
-    /// left out.
-    pub(super) fn of(shape: &ModelConfig) -> Self {
-        let default = Self::default();
-        let TransformerConfig { source_vocab, target_vocab, pad, bos, eos, conventions, .. } =
-            default.transformer;
-        match shape.clone() {
-            ModelConfig::Transformer(own) => Self {
-                architecture: Architecture::Transformer,
-                transformer: TransformerConfig {
-                    source_vocab,
-                    target_vocab,
-                    pad,
-                    bos,
-                    eos,
-                    conventions,
-                    ..own
-                },
-                ..default
-            },
-            ModelConfig::Rnn(own) => Self {
-                architecture: Architecture::Rnn,
-                transformer: TransformerConfig {
-                    d_model: own.d_model,
-                    dropout: own.dropout,
-                    sharing: own.sharing,
-                    ..default.transformer
-                },
-                rnn: RnnConfig { source_vocab, target_vocab, pad, bos, eos, ..own },
-            },
-        }
-    }
-
-    /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
-    ///
-    /// # Errors
-    /// [`ConfigFileError::OtherModel`] for another key that has another value than the model.
-    pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self, ConfigFileError> {
-        let mut table = self.table();
-        for (key, value) in given {
-            let own = table.get_mut(key).expect("the keys of a configuration are known");
-            if RATES.contains(&key.as_str()) {
-                own.clone_from(value);
-                continue;
-            }
-            if let Some((key, value, found)) = difference(&format!("model.{key}"), value, own) {
-                return Err(ConfigFileError::OtherModel { key, value, dir: dir.into(), found });
-            }
-        }
-        Ok(Self::from_table(table).expect("the types of a configuration are checked"))
-    }
-
-    /// The first key, dotted, that is set to something, and that something, though the architecture has
-    /// no such part.
+    /// The first key, dotted, that has a value although the architecture has no such part, and that value.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
         let (own, default, of_rnn) = (self.table(), Self::default().table(), fields(&self.rnn));
         let idle = |key: &str| match self.architecture {
@@ -161,7 +100,7 @@ impl ModelSettings {
         found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
     }
 
-    /// The section as it stands in a file.
+    /// The section in the form in which a file has it.
     fn table(&self) -> Table {
         let mut transformer = fields(&self.transformer);
         transformer.entry(WINDOW).or_insert(Value::Integer(0));
@@ -174,7 +113,7 @@ impl ModelSettings {
         table
     }
 
-    /// The settings that a whole section, such as [`table`](Self::table) gives, describes.
+    /// The settings that a whole section, such as that of [`table`](Self::table), describes.
     fn from_table(mut table: Table) -> Result<Self, toml::de::Error> {
         let default = Self::default();
         let architecture = table.remove(ARCHITECTURE).map(Value::try_into).transpose()?;
@@ -187,20 +126,6 @@ impl ModelSettings {
             transformer: overlaid(&default.transformer, table)?,
             rnn: overlaid(&default.rnn, rnn.unwrap_or_default())?,
         })
-    }
-}
-
-/// The first key at or below `key` where `given` is not what the model has: the key, and both values. A `d_k` or `d_v` of
-/// 0 leaves it to the model.
-fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, String)> {
-    match (given, own) {
-        (Value::Table(given), Value::Table(own)) => given
-            .iter()
-            .find_map(|(name, value)| difference(&format!("{key}.{name}"), value, own.get(name)?)),
-        (Value::Integer(0), _) if ["model.d_k", "model.d_v"].contains(&key) => None,
-        (Value::Integer(whole), Value::Float(own)) if *whole as f64 == *own => None,
-        _ if given == own => None,
-        _ => Some((key.into(), given.to_string(), own.to_string())),
     }
 }
 
@@ -235,8 +160,8 @@ impl<'de> Deserialize<'de> for ModelSettings {
     }
 }
 
-/// Reads keys over those of a whole section. Each value is checked while the parser stands at it, so that its errors
-/// know key and line.
+/// Reads keys over those of a whole section. Each value is checked at its position in the text, so that errors name key
+/// and line.
 struct Section<'a> {
     table: &'a mut Table,
     /// The table inside the section that is read.

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
-use burnformer_infer::SearchSettings;
 use burnformer_models::{Model, ModelConfig};
 
 use crate::best_model::BestModel;
@@ -27,23 +26,22 @@ use crate::origin::Origin;
 use crate::parallel::Replicas;
 use crate::report::Reporter;
 use crate::run_dir::RunDir;
-use crate::start_model::FirstModel;
 use crate::update::Updater;
 use crate::validate::Validator;
 use updates::Made;
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// `training.max_updates`.
+    /// It reached `training.max_updates`.
     MaxUpdates,
-    /// `training.max_minutes`.
+    /// It reached `training.max_minutes`.
     MaxMinutes,
-    /// `training.max_epochs`.
+    /// It reached `training.max_epochs`.
     MaxEpochs,
-    /// `validation.patience` validations in a row did no better.
+    /// `validation.patience` consecutive validations were not better.
     Patience,
-    /// Whoever runs the program asked for it; the run can be resumed.
+    /// The caller interrupted it. The run can be resumed.
     Interrupted,
 }
 
@@ -59,12 +57,12 @@ impl std::fmt::Display for StopReason {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Where it stands.
+    /// The state of the run.
     pub state: RunState,
-    /// Why it stopped.
+    /// The reason why it ended.
     pub reason: StopReason,
 }
 
@@ -72,9 +70,6 @@ pub struct Outcome {
 pub struct Learner {
     config: TrainConfig,
     shape: ModelConfig,
-    first: FirstModel,
-    /// How saved models are searched unless they are told otherwise.
-    search: SearchSettings,
     replicas: Replicas,
     run: RunDir,
     reporter: Reporter,
@@ -83,38 +78,38 @@ pub struct Learner {
     validator: Option<Validator>,
     origin: Origin,
     memory: Memory,
-    /// Rows, source and target columns of the batch that needs the most memory.
+    /// The rows and the source and target columns of the batch that needs the most memory.
     worst: [usize; 3],
-    /// Away only during an update, which works on it in place.
+    /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     updater: Updater,
     /// The model that `best/` holds, which may be from after the checkpoint that this process goes on from.
     best_on_disk: Option<BestModel>,
-    /// Where the run stands, as far as it was judged.
+    /// The state of the run after the last update that was checked.
     state: RunState,
-    /// Updates after that, whose statistics nobody has read.
+    /// The updates after that, whose statistics have not been read.
     unread: Vec<Made>,
     /// The learning rate of the last update, for the log.
     last_rate: f64,
-    /// Batches of the first epoch: how much of an epoch is over, for schedules that end with a number of epochs.
+    /// The number of batches in the first epoch, for schedules that end with a number of epochs.
     batches_per_epoch: usize,
-    /// When this sitting began, less the seconds of earlier ones.
+    /// When this process began to train, minus the seconds of earlier processes.
     started: Instant,
     earlier_seconds: f64,
-    /// How long this sitting had waited for data at the last log line.
+    /// How long this process had waited for data at the last log line.
     waited: Duration,
 }
 
-/// Why a stream of batches is left.
+/// The reason why a stream of batches is left.
 enum Left {
     /// The run ends.
     Stop(StopReason),
-    /// Loss and gradient norm are no numbers any more: the run goes back.
+    /// Loss or gradient norm are not finite: the run goes back.
     Diverged(f64, f64),
 }
 
 impl Learner {
-    /// The model as it stands.
+    /// The model in its present state.
     pub fn model(&self) -> &Model {
         self.model.as_ref().expect("the model is away only during an update")
     }
@@ -124,7 +119,7 @@ impl Learner {
         self.replicas.first()
     }
 
-    /// Where the run stands.
+    /// The state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
     }
@@ -134,12 +129,11 @@ impl Learner {
         &self.run
     }
 
-    /// Trains until a limit is reached, then writes `last`, `average` and `best`; or until `interrupted`
-    /// is set, then finishes the update and writes a checkpoint.
+    /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted` is set before,
+    /// finishes the update and writes a checkpoint.
     ///
     /// # Errors
-    /// [`TrainError::Diverged`] if loss or gradient stop being numbers for good; errors of data, decoding
-    /// and the file system.
+    /// [`TrainError::Diverged`] if loss or gradient stay infinite or NaN; errors of data, decoding and the file system.
     pub fn train(mut self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
         self.started = Instant::now();
         let reason = match self.limit_reached() {
@@ -157,7 +151,7 @@ impl Learner {
         Ok(Outcome { state: self.state, reason })
     }
 
-    /// The schedule's learning rate, lowered each time the run went back.
+    /// The learning rate of the schedule, lowered each time the run went back.
     fn rate(&self, step: u64) -> f64 {
         let ahead = self.ahead();
         let SamplerState { epoch, next_batch, .. } = ahead.sampler;
@@ -171,7 +165,7 @@ impl Learner {
         limit_reached(&self.config, &self.state)
     }
 
-    /// Updates until something ends the run; each time it goes back, the batches start anew from there.
+    /// Makes updates until something ends the run. Each time the run goes back, the batches start again from there.
     fn make_updates(&mut self, interrupted: &AtomicBool) -> Result<StopReason, TrainError> {
         loop {
             let stream = self.sampler.stream(self.state.sampler)?;
@@ -221,7 +215,7 @@ impl Learner {
         }
     }
 
-    /// Seconds trained, over all sittings.
+    /// The number of seconds trained, including those before a resume.
     fn seconds(&self) -> f64 {
         self.earlier_seconds + self.started.elapsed().as_secs_f64()
     }
@@ -233,12 +227,12 @@ impl Learner {
         Ok(self.reporter.train(&point)?)
     }
 
-    /// Whether the model may be saved. During a row of skipped updates it is not yet known whether it is good.
+    /// Whether the model may be saved. While updates are being skipped, it is not known whether it is good.
     fn is_sound(&self) -> bool {
         self.state.recovery.skipped == 0
     }
 
-    /// Stops the run before the system would kill it, with a checkpoint if the model may be saved.
+    /// Stops the run before the system would kill it for its memory, with a checkpoint if the model may be saved.
     fn check_memory(&mut self) -> Result<(), TrainError> {
         let checked = self.memory.check_process(&self.shape, &self.config, self.worst);
         if checked.is_err() && self.is_sound() {
@@ -248,8 +242,8 @@ impl Learner {
     }
 }
 
-/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that comes first; 0 where
-/// nothing limits it.
+/// The share of the run that is over after `updates`, `seconds` and `epochs`, by the limit that comes first; 0 if there
+/// is no limit.
 fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f64 {
     let t = &config.training;
     let share = |done: f64, limit: f64| if limit > 0.0 { done / limit } else { 0.0 };
@@ -258,7 +252,7 @@ fn progress(config: &TrainConfig, updates: u64, seconds: f64, epochs: f64) -> f6
         .max(share(epochs, t.max_epochs as f64))
 }
 
-/// The limit of `config` that a run in `state` has come to.
+/// The limit of `config` that a run in `state` has reached.
 fn limit_reached(config: &TrainConfig, state: &RunState) -> Option<StopReason> {
     let (t, patience) = (&config.training, config.validation.patience);
     // Patience last: the validation at the end of a run, which comes after the other limits, may exhaust it too, and a

@@ -1,11 +1,11 @@
-//! Where a run starts from: nothing, its newest whole checkpoint, or the one it goes back to.
+//! Where a run starts: at the beginning, at its newest complete checkpoint, or at the one to which it goes back.
 
 use std::io::ErrorKind;
 
 use burn::tensor::Device;
-use burnformer_core::{Precision, Seq2Seq};
+use burnformer_core::{Precision, Seq2Seq, Seq2SeqConfig};
 use burnformer_data::BatchSampler;
-use burnformer_models::Model;
+use burnformer_models::{Model, ModelConfig};
 
 use super::Learner;
 use super::save::kind_of;
@@ -13,18 +13,16 @@ use crate::adam::Adam;
 use crate::checkpoint::{self, CheckpointKind, Loaded, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
-use crate::freeze::freeze;
 use crate::origin::Origin;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run_dir::RunDir;
-use crate::start_model::FirstModel;
 
-/// A model, its optimiser and where they stand.
+/// A model, its optimiser and the state of the run.
 pub(super) struct Start {
     pub(super) model: Model,
     pub(super) adam: Adam,
     pub(super) state: RunState,
-    /// What there is to say about it.
+    /// Messages for the user about the start.
     pub(super) notes: Vec<String>,
 }
 
@@ -32,19 +30,18 @@ impl Start {
     /// The start of a run.
     pub(super) fn fresh(
         config: &TrainConfig,
-        first: &FirstModel,
+        shape: &ModelConfig,
         sampler: &BatchSampler,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let model = first.init(config.training.seed, device)?;
-        let model = freeze(model, &config.training.freeze)?;
+        let model = shape.init(config.training.seed, device)?;
         let adam = Adam::new(config.optimizer, &model);
         let state = RunState { sampler: sampler.start(), ..RunState::default() };
         let start = Self { model, adam, state, notes: Vec::new() };
         Ok(start.in_precision(config.training.precision))
     }
 
-    /// The same, to go on in `precision`.
+    /// The start with the model in `precision`.
     fn in_precision(mut self, precision: Precision) -> Self {
         self.model.set_precision(precision);
         let scaled = precision == Precision::Float16;
@@ -60,7 +57,7 @@ pub(super) fn newest(
     run: &RunDir,
     config: &TrainConfig,
     origin: &Origin,
-    first: &FirstModel,
+    shape: &ModelConfig,
     sampler: &BatchSampler,
     device: &Device,
     wanted: impl Fn(u64) -> bool,
@@ -84,13 +81,13 @@ pub(super) fn newest(
         return Err(TrainError::AllDamaged { path: run.path().into(), damage });
     }
     run.forget_other_end(0)?;
-    let mut start = Start::fresh(config, first, sampler, device)?;
+    let mut start = Start::fresh(config, shape, sampler, device)?;
     start.notes.push("no checkpoint yet: the run starts again from its beginning".into());
     Ok(start)
 }
 
-/// Whether an older checkpoint may serve instead: not where this one is whole but belongs to something
-/// else, or is merely not ours to read.
+/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to something else, or may
+/// only not be read by this user.
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,
@@ -125,8 +122,8 @@ impl Learner {
         every > 0 && step.is_multiple_of(every)
     }
 
-    /// Goes back to the last checkpoint that was scheduled, or that an earlier end of the run left, at a lower learning
-    /// rate. The best model so far stays the best.
+    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left, with a lower
+    /// learning rate. The best model so far stays the best.
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
@@ -143,7 +140,7 @@ impl Learner {
             &self.run,
             &self.config,
             &self.origin,
-            &self.first,
+            &self.shape,
             &self.sampler,
             &device,
             wanted,
@@ -159,7 +156,7 @@ impl Learner {
         Ok(self.reporter.go_back(self.state.reported())?)
     }
 
-    /// Tells log and metrics about divergence, once a record.
+    /// Reports divergence to log and metrics, once per record.
     pub(super) fn report_divergence(
         &mut self,
         answer: Answer,

@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use burnformer_core::model_dir;
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 
@@ -9,16 +11,17 @@ use crate::run_dir::{Finished, RunDir};
 
 impl Learner {
     pub(super) fn saved(&self) -> Saved<'_> {
+        static SEARCH: OnceLock<SearchSettings> = OnceLock::new();
         Saved {
             config: &self.shape,
             model: self.model(),
             tokenizers: &self.tokenizers,
-            search: &self.search,
+            search: SEARCH.get_or_init(SearchSettings::default),
         }
     }
 
-    /// Writes the checkpoint of this update unless it is there, and `last`, then removes what is old. Where the
-    /// configuration asks for one it is a scheduled one; elsewhere it is of the kind `otherwise`.
+    /// Writes the checkpoint of this update unless it exists, and `last`, then removes old checkpoints. If the
+    /// configuration asks for a checkpoint here, it is a scheduled one; otherwise it is of the kind `otherwise`.
     pub(super) fn save_checkpoint(&mut self, otherwise: CheckpointKind) -> Result<(), TrainError> {
         // The weights are further than the state otherwise.
         assert!(self.unread.is_empty(), "{} updates unread at a checkpoint", self.unread.len());
@@ -38,8 +41,8 @@ impl Learner {
         self.run.prune(self.config.checkpoints.kept(), |step| kind_of(&self.run, step))
     }
 
-    /// The end of a run: the last checkpoint, `last`, the average, and `best` if the average is better.
-    /// Killed on the way, it is done again from that checkpoint, with the same outcome.
+    /// The end of a run: writes the last checkpoint, `last`, the average, and `best` if the average is better. If it is
+    /// killed, the end is made again from that checkpoint, with the same outcome.
     pub(super) fn finish(&mut self, reason: StopReason) -> Result<(), TrainError> {
         let step = self.state.step;
         if self.state.validation.validated != step && !self.validate()? {
@@ -73,8 +76,8 @@ impl Learner {
         self.validate_average().map(drop)
     }
 
-    /// Writes the length penalty under which the model in `best/` translates the validation text best into its
-    /// `generation.json`.
+    /// Finds the length penalty with which the model in `best/` translates the validation text best, and writes it into
+    /// its `generation.json`.
     fn choose_alpha(&mut self) -> Result<(), TrainError> {
         let (beam, alphas) =
             (self.config.validation.test_beam, &self.config.validation.test_alphas);
@@ -90,7 +93,7 @@ impl Learner {
         let search = SearchSettings {
             beam_size: beam,
             length_penalty: LengthPenalty::Gnmt(alpha),
-            ..self.search.clone()
+            ..SearchSettings::default()
         };
         checkpoint::set_search(&best, &search)?;
         Ok(self.reporter.note(&format!(
@@ -99,7 +102,7 @@ impl Learner {
         ))?)
     }
 
-    /// The newest checkpoints to average; damaged ones are named and left out.
+    /// The newest checkpoints to average. Damaged ones are reported and left out.
     fn whole_checkpoints(&mut self) -> Result<Vec<u64>, TrainError> {
         let mut steps = self.run.checkpoint_steps()?;
         let current = self.state.step;
@@ -118,14 +121,14 @@ impl Learner {
     }
 }
 
-/// The α with the highest BLEU of `scores`; the first of several.
+/// The α with the highest BLEU of `scores`; the first one of several.
 fn highest(scores: &[(f64, f64)]) -> f64 {
     let better = |best: (f64, f64), next: &(f64, f64)| if next.1 > best.1 { *next } else { best };
     scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
 }
 
-/// Why the checkpoint of `step` was written. One that cannot be read counts as scheduled: it is kept as long, and
-/// whoever needs it says what is wrong with it.
+/// The reason why the checkpoint of `step` was written. A checkpoint that cannot be read counts as scheduled: it is
+/// kept as long, and the error is reported by whoever needs it.
 pub(super) fn kind_of(run: &RunDir, step: u64) -> CheckpointKind {
     checkpoint::kind(&run.checkpoint(step)).unwrap_or(CheckpointKind::Scheduled)
 }

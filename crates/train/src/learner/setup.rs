@@ -1,9 +1,10 @@
-//! What a run needs beside the model that it starts from, checked before anything is written.
+//! What a run needs beside the model from which it starts, checked before anything is written.
 
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds};
+use burnformer_core::Seq2SeqConfig;
+use burnformer_data::{BatchSampler, SamplerSettings};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelConfig};
 
@@ -16,20 +17,19 @@ use crate::memory::{Memory, worst_batch};
 use crate::origin::Origin;
 use crate::parallel::Replicas;
 use crate::run_dir::{RunDir, RunMode};
-use crate::start_model::{FirstModel, special_ids};
 use crate::train_step::Objective;
 use crate::validate::Validator;
 
-/// What a run needs beside the model that it starts from.
+/// What a run needs beside the model from which it starts.
 pub(super) struct Setup {
-    pub(super) first: FirstModel,
+    pub(super) shape: ModelConfig,
     pub(super) replicas: Replicas,
     pub(super) sampler: BatchSampler,
     pub(super) validator: Option<Validator>,
     pub(super) origin: Origin,
     pub(super) run: RunDir,
     pub(super) memory: Memory,
-    /// The pairs of the batch that needs the most memory, and its rows, source and target columns.
+    /// The pairs of the batch that needs the most memory, and the number of its rows, source and target columns.
     pub(super) worst: (Vec<u32>, [usize; 3]),
 }
 
@@ -42,32 +42,34 @@ impl Setup {
         mode: RunMode,
         devices: &[Device],
     ) -> Result<Self, TrainError> {
-        let first = FirstModel::new(config, &corpora.tokenizers, corpora.start.clone())?;
-        let special = special_ids(&first.shape);
-        let sampler = sampler(config, corpora, special)?;
-        let worst = worst_of(config, &first.shape, &sampler);
-        let validator = Validator::new(config, corpora, special)?;
+        let tokenizers = &corpora.tokenizers;
+        let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
+        let shape = config.model.over(source, target);
+        shape.validate()?;
+        let sampler = sampler(config, corpora)?;
+        let worst = worst_of(config, &shape, &sampler);
+        let validator = Validator::new(config, corpora)?;
         let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
         let run = RunDir::open(folder, mode)?;
         let mut memory = Memory::new(config);
         // What a GPU has free is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
-            memory.check_estimate(&first.shape, config, worst.1)?;
+            memory.check_estimate(&shape, config, worst.1)?;
         }
-        Ok(Self { first, replicas, sampler, validator, origin, run, memory, worst })
+        Ok(Self { shape, replicas, sampler, validator, origin, run, memory, worst })
     }
 
-    /// Where the run starts from.
+    /// The state from which the run starts.
     ///
     /// # Errors
-    /// [`TrainError::NothingToDo`] if it came to its end there, before anything is written: what a run reported of
-    /// its end stays.
+    /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so that what the run
+    /// reported at its end stays.
     pub(super) fn start(&self, config: &TrainConfig, mode: RunMode) -> Result<Start, TrainError> {
-        let Self { first, sampler, origin, run, .. } = self;
+        let Self { shape, sampler, origin, run, .. } = self;
         let device = self.replicas.first();
         let start = match mode {
-            RunMode::New => Start::fresh(config, first, sampler, device)?,
-            RunMode::Resume => newest(run, config, origin, first, sampler, device, |_| true)?,
+            RunMode::New => Start::fresh(config, shape, sampler, device)?,
+            RunMode::Resume => newest(run, config, origin, shape, sampler, device, |_| true)?,
         };
         let step = start.state.step;
         match limit_reached(config, &start.state).filter(|_| run.finished(step).is_some()) {
@@ -76,28 +78,23 @@ impl Setup {
         }
     }
 
-    /// Computes the batch that needs the most memory once, and checks what the process holds then.
+    /// Computes the batch that needs the most memory once, and checks the memory of the process afterwards.
     pub(super) fn try_worst_batch(
         &mut self,
         config: &TrainConfig,
         model: &Model,
     ) -> Result<(), TrainError> {
         try_batch(model, config, &self.sampler, &self.worst.0, &self.replicas)?;
-        self.memory.check_process(&self.first.shape, config, self.worst.1)
+        self.memory.check_process(&self.shape, config, self.worst.1)
     }
 }
 
-fn sampler(
-    config: &TrainConfig,
-    corpora: &Corpora,
-    special: SpecialIds,
-) -> Result<BatchSampler, TrainError> {
+fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
         max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
         multiple: config.training.multiple,
         seed: config.training.seed,
-        special,
     };
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
@@ -108,18 +105,14 @@ fn worst_of(
     shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> (Vec<u32>, [usize; 3]) {
-    // An epoch of a mixture need not have the longest pairs.
-    let plan = match sampler.corpus().parts() {
-        [] => sampler.plan(config.training.seed, 0),
-        _ => sampler.ordered(),
-    };
+    let plan = sampler.plan(config.training.seed, 0);
     let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
         .expect("a sampler has at least one batch");
     (pairs.to_vec(), worst)
 }
 
-/// Computes the gradients of one batch on each device, all at once, and drops them: what an update needs,
-/// without making one. Model and random state stay as they are.
+/// Computes the gradients of one batch on each device, all at the same time, and drops them: this needs the memory of
+/// an update without making one. Model and random state do not change.
 fn try_batch(
     model: &Model,
     config: &TrainConfig,

@@ -51,9 +51,6 @@ impl Learner {
         setup.try_worst_batch(&config, &start.model)?;
         corpora.texts.keep(setup.run.path(), mode)?;
         write_file(&setup.run.config(), config.to_toml().as_bytes())?;
-        if let Some(start) = &mut setup.first.start {
-            start.keep(&setup.run.start_model())?;
-        }
         let resumed = (mode == RunMode::Resume).then_some(&start);
         let reporter = reporter(&config, &setup.run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
@@ -73,16 +70,14 @@ impl Learner {
         start: Start,
         reporter: Reporter,
     ) -> Self {
-        let Setup { first, replicas, sampler, validator, origin, run, memory, worst } = setup;
+        let Setup { shape, replicas, sampler, validator, origin, run, memory, worst } = setup;
         let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
         let Start { model, adam, state, .. } = start;
         Self {
             updater: updater(&config, adam, &state, replicas.first()),
             best_on_disk: best_on_disk(&config, &run, &state),
             config,
-            shape: first.shape.clone(),
-            search: first.search(),
-            first,
+            shape,
             replicas,
             run,
             reporter,
@@ -112,12 +107,6 @@ impl Learner {
             plan.len(),
             100.0 * plan.padding_share(),
         ))?;
-        if self.first.start.is_some() {
-            self.reporter.note(&format!(
-                "weights and tokenisers: those of {}, kept in start/",
-                self.config.training.from.display()
-            ))?;
-        }
         if let Some(bytes) = self.memory.resident() {
             let [rows, source, target] = self.worst;
             self.reporter.note(&format!(
@@ -227,7 +216,7 @@ fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
     let longest = corpora.longest_validated;
     let note = || {
         format!(
-            "validation text: {report}; pairs of more than {longest} tokens a side are left out of loss, perplexity \
+            "validation text: {report}; pairs of more than {longest} tokens per side are left out of loss, perplexity \
              and BLEU alike"
         )
     };

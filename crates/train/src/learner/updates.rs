@@ -128,7 +128,7 @@ fn next_batches(
     for _ in 0..count {
         planned.push(batches.next().expect("the stream of batches has no end")?);
     }
-    let last = planned.last().expect("at least one batch an update");
+    let last = planned.last().expect("at least one batch per update");
     let mut sampler = last.next;
     if last.ends_epoch() {
         // Named by what comes next, so that whole epochs can be counted.

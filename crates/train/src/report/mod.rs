@@ -2,7 +2,7 @@
 //!
 //! | file | for | written |
 //! |---|---|---|
-//! | `metrics.jsonl` | scripts and plots: one JSON object a line, see [`Record`] | appended, a whole line at a time |
+//! | `metrics.jsonl` | scripts and plots: one JSON object per line, see [`Record`] | appended, one complete line at a time |
 //! | `events.out.tfevents.*` | TensorBoard: the same numbers as curves | a new file each start, as TensorBoard expects |
 //! | `train.log` | people: every line that was printed, with its UTC time | appended, across resumes |
 //!

@@ -14,49 +14,48 @@ use crate::error::TrainError;
 use crate::folder::write_file;
 use crate::learner::{Learner, StopReason};
 use crate::run_dir::RunMode;
-use crate::start_model::FirstModel;
 
-/// What the paper's Table 3 prints for a row: of its development set, newstest2013, English to German.
+/// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paper {
-    /// Perplexity a piece.
+    /// The perplexity per token.
     pub perplexity: f64,
     /// BLEU.
     pub bleu: f64,
 }
 
-/// One variation: a run, and what to measure it on.
+/// One variation: a run, and on what to measure it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Name of its folder and its file.
+    /// The name of its folder and its file.
     pub name: String,
-    /// What differs from the first row.
+    /// The difference from the first row.
     pub change: String,
-    /// The run.
+    /// The configuration of the run.
     pub config: TrainConfig,
-    /// Most source pieces of the sentences of each part of the validation text, the last without bound:
-    /// what is measured apart. Empty: the text as a whole.
+    /// The largest number of source tokens in each part of the validation text, which is measured part by part. The
+    /// last part has no limit. If empty, the text is measured as a whole.
     pub lengths: Vec<usize>,
-    /// What the paper found.
+    /// The values in the paper.
     pub paper: Option<Paper>,
 }
 
-/// A row that is done, as its file holds it.
+/// The result of a row, as its file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowResult {
-    /// The row's name.
+    /// The name of the row.
     pub name: String,
-    /// What differs from the first row.
+    /// The difference from the first row.
     pub change: String,
-    /// Trained numbers.
+    /// The number of parameters.
     pub parameters: usize,
-    /// Updates made.
+    /// The number of updates made.
     pub updates: u64,
-    /// Seconds trained.
+    /// The number of seconds trained.
     pub seconds: f64,
     /// The validation text, or its parts by length, the shortest first.
     pub measures: Vec<Measure>,
-    /// The run's configuration, as TOML.
+    /// The configuration of the run, as TOML.
     pub config: String,
 }
 
@@ -65,7 +64,7 @@ impl Row {
         folder.join(format!("{}.json", self.name))
     }
 
-    /// What its file in `folder` says; `None` if it is not done.
+    /// The result in the row's file in `folder`; `None` if the row is not finished.
     ///
     /// # Errors
     /// [`TrainError::Study`] if the file is damaged or of another configuration.
@@ -84,7 +83,7 @@ impl Row {
         }
     }
 
-    /// Trains, measures and writes the file.
+    /// Trains and measures the row and writes its file.
     pub(super) fn train(
         &self,
         study: &Study,
@@ -116,12 +115,13 @@ impl Row {
         let measured = parts.iter().map(|Part { longest, source, target }| {
             Measure::of(&translator, &options, *longest, source, target)
         });
-        let first = FirstModel::new(&self.config, &corpora.tokenizers, corpora.start.clone())?;
+        let (source, target) = (&corpora.tokenizers.source, &corpora.tokenizers.target);
+        let shape = self.config.model.over(source.vocab_size(), target.vocab_size());
         let state = crate::checkpoint::last_state(&run)?;
         let result = RowResult {
             name: self.name.clone(),
             change: self.change.clone(),
-            parameters: first.shape.parameter_count(),
+            parameters: shape.parameter_count(),
             updates: state.step,
             seconds: state.seconds,
             measures: measured.collect::<Result<_, _>>()?,
@@ -132,7 +132,7 @@ impl Row {
         Ok(result)
     }
 
-    /// The validation text in its parts; those without a sentence are left out.
+    /// The parts of the validation text that have a sentence.
     fn parts(&self, corpora: &Corpora) -> Vec<Part> {
         let Some((source, target)) = &corpora.valid_text else { return Vec::new() };
         let most = match self.config.validation.max_sentences {
@@ -153,7 +153,7 @@ impl Row {
     }
 }
 
-/// Sentences of up to `longest` source pieces.
+/// The sentences of at most `longest` source tokens.
 #[derive(Default)]
 struct Part {
     longest: Option<usize>,

@@ -1,13 +1,13 @@
 use unicode_width::UnicodeWidthStr;
 
-use super::Matrix;
+use super::AttentionMatrix;
 
 /// The characters, each with the smallest weight for which it is used.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
 /// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column per key of
 /// `keys`, which are written downwards. The last line explains the characters.
-pub fn blocks(queries: &[String], keys: &[String], weights: &Matrix) -> String {
+pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) -> String {
     let margin = queries.iter().map(|query| query.width()).max().unwrap_or(0);
     let mut text = heads(keys, margin);
     for (query, row) in queries.iter().zip(weights.rows()) {
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn rows_stand_under_their_columns() {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let weights = Matrix::new(2, vec![1.0, 0.0, 0.25, 0.75]);
+        let weights = AttentionMatrix::new(2, vec![1.0, 0.0, 0.25, 0.75]);
         let text = blocks(&words(&["a", "Haus"]), &words(&["ab", "c"]), &weights);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..4], ["     a", "     b c", "   a ██··", "Haus ▒▒██"]);
@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn wide_characters_keep_the_columns() {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let text = blocks(&words(&["家"]), &words(&["家", "b"]), &Matrix::new(2, vec![0.5, 0.5]));
+        let text =
+            blocks(&words(&["家"]), &words(&["家", "b"]), &AttentionMatrix::new(2, vec![0.5, 0.5]));
         assert_eq!(text.lines().take(2).collect::<Vec<_>>(), ["   家b", "家 ▓▓▓▓"]);
     }
 

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Matrix, Panel, Sentence};
+use super::{AttentionMatrix, Panel, Sentence};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -63,7 +63,7 @@ impl<'a> From<&'a Sentence> for PageSentence<'a> {
 
 impl<'a> From<&'a Panel> for PagePanel<'a> {
     fn from(panel: &'a Panel) -> Self {
-        let heads = |heads: &Vec<Matrix>| heads.iter().map(thousandths).collect();
+        let heads = |heads: &Vec<AttentionMatrix>| heads.iter().map(thousandths).collect();
         Self {
             name: panel.kind.name(),
             title: panel.kind.title(),
@@ -74,7 +74,7 @@ impl<'a> From<&'a Panel> for PagePanel<'a> {
     }
 }
 
-fn thousandths(matrix: &Matrix) -> Vec<u16> {
+fn thousandths(matrix: &AttentionMatrix) -> Vec<u16> {
     matrix.rows().flatten().map(|weight| (weight * 1000.0).round() as u16).collect()
 }
 
@@ -104,6 +104,6 @@ mod tests {
 
     #[test]
     fn weights_are_thousandths() {
-        assert_eq!(thousandths(&Matrix::new(3, vec![0.1234, 0.0, 1.0])), [123, 0, 1000]);
+        assert_eq!(thousandths(&AttentionMatrix::new(3, vec![0.1234, 0.0, 1.0])), [123, 0, 1000]);
     }
 }

@@ -13,12 +13,12 @@ pub use picture::HeadGrid;
 
 /// The attention weights of one head: one row per query, one column per key.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matrix {
+pub struct AttentionMatrix {
     columns: usize,
     values: Vec<f32>,
 }
 
-impl Matrix {
+impl AttentionMatrix {
     /// A matrix with the given number of columns; `values` holds it row by row.
     ///
     /// # Panics
@@ -47,7 +47,7 @@ impl Matrix {
 }
 
 /// Serialised as a list of rows.
-impl Serialize for Matrix {
+impl Serialize for AttentionMatrix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.rows().len()))?;
         self.rows().try_for_each(|row| rows.serialize_element(row))?;
@@ -97,17 +97,17 @@ pub struct Panel {
     /// The tokens that are attended to, one per column.
     pub keys: Vec<String>,
     /// The weights, `[layer][head]`.
-    pub layers: Vec<Vec<Matrix>>,
+    pub layers: Vec<Vec<AttentionMatrix>>,
 }
 
 impl Panel {
     /// The weights of `head` in `layer` (both counted from 0), or the mean of all heads if `head` is `None`. Returns
     /// `None` if there is no such layer or head.
-    pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<Matrix> {
+    pub fn weights(&self, layer: usize, head: Option<usize>) -> Option<AttentionMatrix> {
         let heads = self.layers.get(layer)?;
         match head {
             Some(head) => heads.get(head).cloned(),
-            None => Some(Matrix::mean(heads)),
+            None => Some(AttentionMatrix::mean(heads)),
         }
     }
 }
@@ -134,7 +134,7 @@ pub(crate) mod tests {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         let head = |rows: usize, columns: usize, place: usize| {
             let values = (0..rows * columns).map(|i| if i % columns == place { 1.0 } else { 0.0 });
-            Matrix::new(columns, values.collect())
+            AttentionMatrix::new(columns, values.collect())
         };
         let panel = |kind, queries: &[&str], keys: &[&str]| {
             let head = |place| head(queries.len(), keys.len(), place % keys.len());

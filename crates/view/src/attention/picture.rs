@@ -1,7 +1,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{Matrix, Panel};
+use super::{AttentionMatrix, Panel};
 use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::palette::sequential;
 
@@ -12,13 +12,13 @@ pub struct HeadGrid {
     queries: Vec<String>,
     keys: Vec<String>,
     /// Each row of the grid, with the title and the weights of each map.
-    rows: Vec<Vec<(String, Matrix)>>,
+    rows: Vec<Vec<(String, AttentionMatrix)>>,
 }
 
 impl HeadGrid {
     /// Every head of every layer.
     pub fn all(panel: &Panel) -> Self {
-        let row = |(layer, heads): (usize, &Vec<Matrix>)| named(layer, heads);
+        let row = |(layer, heads): (usize, &Vec<AttentionMatrix>)| named(layer, heads);
         Self::of(panel, panel.layers.iter().enumerate().map(row).collect())
     }
 
@@ -38,7 +38,7 @@ impl HeadGrid {
         Self::of(panel, matrix.into_iter().collect())
     }
 
-    fn of(panel: &Panel, rows: Vec<Vec<(String, Matrix)>>) -> Self {
+    fn of(panel: &Panel, rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
         let (queries, keys) = (panel.queries.clone(), panel.keys.clone());
         Self { title: panel.kind.title().to_string(), queries, keys, rows }
     }
@@ -56,7 +56,7 @@ impl HeadGrid {
     }
 }
 
-fn named(layer: usize, heads: &[Matrix]) -> Vec<(String, Matrix)> {
+fn named(layer: usize, heads: &[AttentionMatrix]) -> Vec<(String, AttentionMatrix)> {
     let name = |head: usize| format!("layer {}, head {}", layer + 1, head + 1);
     heads.iter().enumerate().map(|(head, matrix)| (name(head), matrix.clone())).collect()
 }
@@ -89,7 +89,7 @@ impl HeadGrid {
     fn draw_map<B: DrawingBackend>(
         &self,
         area: &Area<B>,
-        (name, matrix): &(String, Matrix),
+        (name, matrix): &(String, AttentionMatrix),
         (left, top): (f64, f64),
         scale: f64,
     ) -> Drawn<B> {

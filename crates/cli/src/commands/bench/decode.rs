@@ -89,7 +89,7 @@ fn comparison(args: &Args) -> Comparison {
     Comparison { peer: Peer::Ct2Decode, ours, our_settings, theirs, their_settings, figure }
 }
 
-/// Those of the compute types in `types` that this program has; float32 if it has none of them.
+/// The compute types in `types` that this program has; float32 if it has none of them.
 fn own_types(types: &[String]) -> Vec<ComputeType> {
     let own = ComputeType::ALL.into_iter();
     let own: Vec<_> = own.filter(|own| types.iter().any(|name| name == own.name())).collect();

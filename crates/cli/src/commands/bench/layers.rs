@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use burnformer_layer_costs::{Kind, Measurement, Memory, Sizes, exponent, measure};
+use burnformer_layer_costs::{Kind, LayerSizes, Measurement, MemoryMeter, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
 use super::options::{Format, Place};
@@ -45,7 +45,7 @@ pub struct Args {
 /// The process's own allocator.
 struct Allocator;
 
-impl Memory for Allocator {
+impl MemoryMeter for Allocator {
     fn reset(&self) {
         crate::MEMORY.reset_peak_usage();
     }
@@ -95,7 +95,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
     let mut all = Vec::new();
     for kind in Kind::ALL {
         for &d in &args.d {
-            let sizes = Sizes { d, radius: args.r, kernel: args.k };
+            let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
             say(format_args!("{}, d {d}", kind.name()));
             let at = |&n: &usize| measure(kind, sizes, n, patience, &Allocator, &device);
             all.extend(args.n.iter().map(at));

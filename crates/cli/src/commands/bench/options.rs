@@ -100,7 +100,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// These sizes as options of a peer's program.
+    /// The sizes as options of a peer's program.
     pub fn to_options(&self) -> Vec<String> {
         let &Self { d, heads, ff, layers, pieces: Pieces { vocab } } = self;
         let pairs = [

@@ -5,7 +5,7 @@ use super::peer::{Run, TYPE};
 /// A way to run this binary: a number of threads, a batch size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name in reports.
+    /// The name of the setting in reports.
     pub name: String,
     /// The command-line options that choose it.
     pub options: Vec<String>,

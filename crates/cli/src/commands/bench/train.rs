@@ -89,67 +89,110 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn measure(args: &Args, config: &TrainConfig, texts: Texts, device: &Device) -> Result<Record> {
-    let (mut batches, vocab) = match args.len {
+    let (batches, vocab) = match args.len {
         Some(len) => (Batches::Random(random_batch(len, args)), args.shape.pieces.vocab),
         None => Batches::of_text(config, texts)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
-    let counted = ModelConfig::from(shape.clone());
     let mut model = burnformer_models::Model::from(shape.init(1, device)?);
     model.set_precision(args.precision);
+    let parameters = shape.parameter_count();
+    let timed = Timed::updates(args, model, &ModelConfig::from(shape), batches, device)?;
+    Ok(timed.record(args, parameters, best_matmul_rate(device, args.precision)))
+}
+
+/// The sums over the timed updates.
+#[derive(Default)]
+struct Timed {
+    seconds: f64,
+    /// Seconds spent waiting for input.
+    waited: f64,
+    /// Real target tokens.
+    tokens: usize,
+    /// Positions of both sides, padding included.
+    positions: usize,
+    /// Arithmetic operations, padding included.
+    operations: u64,
+    /// The loss per target token of the last update.
+    loss: f64,
+}
+
+impl Timed {
+    /// Makes the updates that `args` ask for with the first device, and times all but the first ones.
+    fn updates(
+        args: &Args,
+        mut model: burnformer_models::Model,
+        counted: &ModelConfig,
+        mut batches: Batches,
+        device: &Device,
+    ) -> Result<Self> {
+        let mut updater = updater(args, &model, device);
+        let replicas = Replicas::new(from_ref(device));
+        let (mut timed, mut waited, mut unread) = (Self::default(), 0.0, Vec::new());
+        for step in 1..=args.warm + args.updates {
+            if step == args.warm + 1 {
+                waited = batches.waited();
+            }
+            let parts = [batches.next()?];
+            let start = Instant::now();
+            let rate = noam(step, args.shape.d, WARMUP);
+            let (next, statistics) = updater.update(model, &parts, step, rate, &replicas);
+            model = next;
+            unread.push(statistics);
+            // A device that works on its own has done what it was given only when it is asked for the outcome.
+            if step == args.warm || step == args.warm + args.updates {
+                let read = updater.read(&std::mem::take(&mut unread));
+                timed.loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
+            }
+            if step > args.warm {
+                timed.add(&parts[0], counted, start.elapsed().as_secs_f64());
+            }
+        }
+        timed.waited = batches.waited() - waited;
+        Ok(timed)
+    }
+
+    /// Adds an update over `batch` that took `seconds`.
+    fn add(&mut self, batch: &Batch, model: &ModelConfig, seconds: f64) {
+        self.seconds += seconds;
+        self.tokens += batch.target_tokens;
+        self.positions += batch.positions();
+        self.operations += model.update_flops(batch.batch, batch.source_len, batch.target_len);
+    }
+
+    /// What is printed, given the device's speed in matrix products in GFLOP/s.
+    fn record(&self, args: &Args, parameters: usize, matmul_rate: f64) -> Record {
+        let rate = self.operations as f64 / self.seconds / 1e9;
+        Record::new(json!({
+            "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
+            "precision": args.precision.name(),
+            "threads": rayon::current_num_threads(),
+            "params": parameters,
+            "updates": args.updates,
+            "loss": self.loss,
+            "tgt_tokens_per_s": self.tokens as f64 / self.seconds,
+            "s_per_update": self.seconds / args.updates as f64,
+            "padded_tokens_per_s": self.positions as f64 / self.seconds,
+            "gflops": rate,
+            "matmul_gflops": matmul_rate,
+            "matmul_share": rate / matmul_rate,
+            "peak_memory_bytes": peak_memory_bytes(),
+            "input_wait_s": self.waited,
+        }))
+    }
+}
+
+/// The updater of the paper's recipe for `model` on `device`.
+fn updater(args: &Args, model: &burnformer_models::Model, device: &Device) -> Updater {
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
-    let mut updater = Updater {
-        adam: Adam::new(AdamSettings::default(), &model),
+    Updater {
+        adam: Adam::new(AdamSettings::default(), model),
         seed: 1,
         label_smoothing: 0.1,
         clip_norm: 0.0,
         loss_scale,
         synchronous: is_fused_on(device) || loss_scale.is_some(),
-    };
-    let replicas = Replicas::new(from_ref(device));
-    let (mut tokens, mut positions, mut operations) = (0, 0, 0);
-    let (mut seconds, mut loss) = (0.0, 0.0);
-    let (mut waited, mut unread) = (0.0, Vec::new());
-    for step in 1..=args.warm + args.updates {
-        if step == args.warm + 1 {
-            waited = batches.waited();
-        }
-        let parts = [batches.next()?];
-        let start = Instant::now();
-        let rate = noam(step, args.shape.d, WARMUP);
-        let (next, statistics) = updater.update(model, &parts, step, rate, &replicas);
-        model = next;
-        unread.push(statistics);
-        // A device that works on its own has done what it was given only when it is asked for the outcome.
-        if step == args.warm || step == args.warm + args.updates {
-            let read = updater.read(&std::mem::take(&mut unread));
-            loss = read.last().map_or(f64::NAN, |last| last.loss / last.tokens as f64);
-        }
-        if step > args.warm {
-            seconds += start.elapsed().as_secs_f64();
-            tokens += parts[0].target_tokens;
-            positions += parts[0].positions();
-            operations += update_flops(&counted, &parts[0]);
-        }
     }
-    let rate = operations as f64 / seconds / 1e9;
-    let matmul_rate = best_matmul_rate(device, args.precision);
-    Ok(Record::new(json!({
-        "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
-        "precision": args.precision.name(),
-        "threads": rayon::current_num_threads(),
-        "params": shape.parameter_count(),
-        "updates": args.updates,
-        "loss": loss,
-        "tgt_tokens_per_s": tokens as f64 / seconds,
-        "s_per_update": seconds / args.updates as f64,
-        "padded_tokens_per_s": positions as f64 / seconds,
-        "gflops": rate,
-        "matmul_gflops": matmul_rate,
-        "matmul_share": rate / matmul_rate,
-        "peak_memory_bytes": peak_memory_bytes(),
-        "input_wait_s": batches.waited() - waited,
-    })))
 }
 
 /// The source of the batches.
@@ -163,7 +206,7 @@ impl Batches {
     fn of_text(config: &TrainConfig, texts: Texts) -> Result<(Self, usize)> {
         let corpora = Corpora::prepare(config, texts, &mut |_| ())?;
         let (budget, multiple) = (config.training.budget, config.training.multiple);
-        let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
+        let settings = SamplerSettings { budget, max_sentences: None, multiple, seed: 1 };
         let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
         let batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
         Ok((Self::Text(batches), corpora.tokenizers.target.vocab_size()))
@@ -191,11 +234,6 @@ fn random_batch(len: usize, args: &Args) -> Batch {
     let ids = |place| random_pieces(place, len.max(2) - 1, args.shape.pieces.vocab);
     let rows: Vec<_> = (0..count as u64).map(|row| (ids(2 * row), ids(2 * row + 1))).collect();
     Batch::new((0..count as u32).collect(), &rows)
-}
-
-/// The number of arithmetic operations of an update over `batch`, padding included.
-fn update_flops(model: &ModelConfig, batch: &Batch) -> u64 {
-    model.update_flops(batch.batch, batch.source_len, batch.target_len)
 }
 
 /// The settings of PyTorch: all threads, eager and compiled, in each type.

@@ -3,17 +3,16 @@ mod folder;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{ParallelReader, Progress, SpecialIds, Stage, TokenizerKind};
+use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
-use burnformer_train::config::{MixedText, corpus_paths};
+use burnformer_train::config::corpus_paths;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
-    worst_batch_bytes,
+    Corpora, Learner, RunDir, RunMode, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
 };
 
 use crate::device::{DeviceNames, guarded};
@@ -33,19 +32,11 @@ pub struct Args {
     /// of a run contains all settings and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Start from the model in this model directory (imported or trained here) and keep its tokenisers and shape, to
-    /// fine-tune it: short for --set training.from
-    #[arg(long, value_name = "DIR")]
-    from: Option<PathBuf>,
     /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
     /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder
     /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
-    /// More training text, and how many of its sentence pairs are drawn for each one of --train: mine.de mine.en 2.5;
-    /// may be repeated
-    #[arg(long, num_args = 3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
-    mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
@@ -81,11 +72,6 @@ impl Args {
         if self.resume { RunMode::Resume } else { RunMode::New }
     }
 
-    /// The folder of the run that goes on.
-    fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
-        (self.mode() == RunMode::Resume).then_some(folder)
-    }
-
     fn verbosity(&self) -> Verbosity {
         if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
     }
@@ -98,11 +84,10 @@ const TYPICAL: usize = 12;
 pub fn run(args: Args) -> Result<()> {
     let folder = run_folder(&args)?;
     let file = configuration_file(&args, &folder);
-    let mut config = configuration(&args, file.as_deref(), &folder)?;
+    let mut config = configuration(&args, file.as_deref())?;
     let unnamed = Unnamed::take(&mut config.data)?;
-    let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
     if args.dry_run {
-        return dry_run(&config, start.as_ref());
+        return dry_run(&config);
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let (mode, verbosity) = (args.mode(), args.verbosity());
@@ -113,20 +98,13 @@ pub fn run(args: Args) -> Result<()> {
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let texts = read.locate(&config.data, beside, &cache)?;
     texts.check(&folder, mode)?;
-    let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
+    let corpora = Corpora::prepare(&config, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if verbosity == Verbosity::Normal {
-        let cached = if corpora.reused { " (from the cache)" } else { "" };
-        say(format_args!("{}{cached}", corpora.report));
-        say(format_args!("run: {}", folder.display()));
+        announce(&corpora, &folder);
     }
-    let advice = format!(
-        "--resume goes on from the last checkpoint, if there is one; if its memory was full, start anew with \
-         --set training.budget={} and twice the training.accumulate, whose updates are alike",
-        config.training.budget / 2
-    );
     let outcome = signals.patiently(|interrupted| {
-        guarded(&advice, || {
+        guarded(&advice(&config), || {
             let config = config.clone();
             let learner = Learner::new(config, &corpora, &folder, mode, verbosity, &devices)?;
             // The run has its own copy now.
@@ -142,6 +120,22 @@ pub fn run(args: Args) -> Result<()> {
         test(&config, &texts.test, &folder.join("best"), &devices[0])?;
     }
     Ok(())
+}
+
+/// Prints what cleaning dropped of the training text, and the run's folder.
+fn announce(corpora: &Corpora, folder: &Path) {
+    let cached = if corpora.reused { " (from the cache)" } else { "" };
+    say(format_args!("{}{cached}", corpora.report));
+    say(format_args!("run: {}", folder.display()));
+}
+
+/// What to do if the device fails during training.
+fn advice(config: &TrainConfig) -> String {
+    format!(
+        "--resume continues from the last checkpoint, if there is one; if the memory of the device was full, start \
+         a new run with --set training.budget={} and twice the training.accumulate, whose updates are of the same size",
+        config.training.budget / 2
+    )
 }
 
 /// The folder that `--out` names, otherwise a folder under `runs` with the name of the preset or the configuration
@@ -164,46 +158,23 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
 }
 
 /// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.
-fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
+fn configuration(args: &Args, file: Option<&Path>) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
-    // A string of JSON is one of TOML too.
-    let text = |dir: &PathBuf| serde_json::to_string(&dir.display().to_string());
-    let from = args.from.as_ref().map(text).transpose()?.map(|dir| format!("training.from={dir}"));
-    let settings: Vec<String> = args.set.iter().cloned().chain(memory).chain(from).collect();
-    let run = args.run_to_go_on(folder);
-    let mut config = TrainConfig::resolve_in(args.preset.as_deref(), file, &settings, run)?;
+    let settings: Vec<String> = args.set.iter().cloned().chain(memory).collect();
+    let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &settings)?;
     let given = [&args.train, &args.valid, &args.test];
     for ((_, names), given) in config.data.texts_mut().into_iter().zip(given) {
         if !given.is_empty() {
             names.clone_from(given);
         }
     }
-    if !args.mix.is_empty() {
-        config.data.mix = args.mix.chunks(3).map(mixed_text).collect::<Result<_>>()?;
-    }
     embedded::fill(&mut config.data);
     Ok(config)
 }
 
-/// The three values of `--mix`.
-fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
-    let [source, target, weight] = values else {
-        bail!("--mix takes a source, a target and a weight")
-    };
-    let number = weight.to_str().and_then(|text| text.parse().ok());
-    let weight =
-        number.filter(|weight: &f64| weight.is_finite() && *weight > 0.0).with_context(|| {
-            format!("--mix … {}: the weight must be a number above 0, such as 2", weight.display())
-        })?;
-    Ok(MixedText { train: vec![source.clone(), target.clone()], weight })
-}
-
-fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
+fn dry_run(config: &TrainConfig) -> Result<()> {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape = match start {
-        Some(start) => start.shape(&config.model),
-        None => config.model.over([vocab; 2], SpecialIds::OURS),
-    };
+    let shape = config.model.over(vocab, vocab);
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let training = &config.training;

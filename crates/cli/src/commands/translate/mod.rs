@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
-use burnformer_core::ComputeType;
 use burnformer_infer::{
     Batching, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions, Translator,
 };
@@ -14,8 +13,7 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{at_least, between, compute_type};
-use crate::device::DeviceName;
+use super::{Computing, at_least, between};
 use crate::output::{Output, wrong_usage};
 use crate::signals;
 
@@ -25,7 +23,7 @@ pub struct Args {
     /// The model directory; several model directories form an ensemble
     #[arg(long, short, required = true)]
     model: Vec<PathBuf>,
-    /// Text to translate, one sentence per line; plain, .gz or .zst [default: standard input]
+    /// Text to translate, one sentence per line; plain, .gz or .zst; `-` is standard input
     #[arg(long, short, default_value = "-")]
     input: PathBuf,
     /// File for the translations, one per line [default: standard output]
@@ -61,10 +59,10 @@ pub struct Args {
     #[arg(long, default_value_t = 1.0, requires = "sample")]
     temperature: f64,
     /// With --sample: draw from the K most probable tokens; 0 draws from all
-    #[arg(long, default_value_t = 0, requires = "sample")]
+    #[arg(long, value_name = "K", default_value_t = 0, requires = "sample")]
     top_k: usize,
     /// With --sample: draw from the most probable tokens whose probabilities add up to P
-    #[arg(long, default_value_t = 1.0, requires = "sample")]
+    #[arg(long, value_name = "P", default_value_t = 1.0, requires = "sample")]
     top_p: f64,
     /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
@@ -89,13 +87,8 @@ pub struct Args {
     /// `n_best`, a list of N such objects
     #[arg(long)]
     json: bool,
-    /// Type of the numbers in matrix products: float32, or int8, which is faster on a CPU and changes translations a
-    /// little [default: that of the model; see `quantize`]
-    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
-    compute: Option<ComputeType>,
-    /// Device on which to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
+    #[command(flatten)]
+    computing: Computing,
 }
 
 /// Length penalties without a parameter.
@@ -108,7 +101,7 @@ enum PenaltyName {
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something fails (a damaged
 /// archive, a word that is not an id), the lines before it are translated and written first.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load_as(&args.model, &args.device.open()?, args.compute)?;
+    let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator);
     options.search.validate().map_err(wrong_usage)?;
     let mut input = Input::open(&args)?;

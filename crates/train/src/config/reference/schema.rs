@@ -80,7 +80,6 @@ fn description(schema: &Value) -> String {
 fn kind(schema: &Value) -> String {
     let named = |name: &str| match name {
         "array" => format!("list of {}s", kind(&schema["items"])),
-        "object" => "table".into(),
         name => name.to_string(),
     };
     match &schema["type"] {
