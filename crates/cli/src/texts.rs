@@ -37,8 +37,12 @@ impl Unnamed {
             return Err(DataError::PipeTwice { path: path.into() }.into());
         }
         let mut unnamed = Vec::new();
-        for (key, paths) in data.texts_mut() {
-            let part = key.rsplit('.').next().unwrap_or(key);
+        for (place, (key, paths)) in data.texts_mut().into_iter().enumerate() {
+            let part = match key.rsplit('.').next().unwrap_or(key) {
+                // Of these there may be several.
+                "mix" => format!("mix-{}", place - 2),
+                part => part.to_string(),
+            };
             let sides: &[&str] = if paths.len() == 1 { &["tsv"] } else { &["source", "target"] };
             for (path, side) in paths.iter_mut().zip(sides) {
                 let is_named = matches!(TextName::parse(key, path)?, TextName::File(_));

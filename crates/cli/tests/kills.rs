@@ -50,14 +50,15 @@ enum Moment {
 struct Place {
     folder: tempfile::TempDir,
     corpus: Corpus,
-    settings: Vec<&'static str>,
+    settings: Vec<String>,
 }
 
 impl Place {
     fn new(more: &[&'static str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let corpus = Corpus::write(folder.path());
-        Self { folder, corpus, settings: [&SETTINGS, more].concat() }
+        let settings = SETTINGS.iter().chain(more).map(ToString::to_string).collect();
+        Self { folder, corpus, settings }
     }
 
     fn run_dir(&self, out: &str) -> PathBuf {
@@ -69,7 +70,7 @@ impl Place {
         arguments.retain(|argument| argument != "--test");
         let test = self.corpus.test.each_ref().map(|path| path.display().to_string());
         arguments.retain(|argument| !test.contains(argument));
-        arguments.extend(self.settings.iter().flat_map(|s| ["--set".to_string(), s.to_string()]));
+        arguments.extend(self.settings.iter().flat_map(|s| ["--set".to_string(), s.clone()]));
         if self.run_dir(out).join("config.toml").exists() {
             arguments.push("--resume".into());
         }
@@ -223,9 +224,12 @@ fn assert_same(whole: &Path, parts: &Path, case: &str) {
 
 /// Kills `kills` processes, one, two or three per run, and compares the end of each run.
 fn harness(kills: usize, seed: u64, more: &[&'static str]) {
+    harness_in(&Place::new(more), kills, seed);
+}
+
+fn harness_in(place: &Place, kills: usize, seed: u64) {
     println!("seed {seed}");
     let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let place = Place::new(more);
     place.finish("warm");
     let whole = Duration::max(place.finish("whole"), Duration::from_millis(500));
     assert_same(&place.run_dir("warm"), &place.run_dir("whole"), "two whole runs");
@@ -267,7 +271,16 @@ fn five_kills_leave_no_trace() {
     harness(5, now(), &[]);
 }
 
-/// The first update throws the parameters so far that every later loss is NaN; going back lowers
+#[test]
+fn kills_of_a_fine_tuning_leave_no_trace() {
+    let mut place = Place::new(&["training.freeze=[\"encoder\"]"]);
+    place.finish("base");
+    let base = place.run_dir("base/best").display().to_string();
+    place.settings.extend([format!("training.from={base:?}"), "schedule.peak=1e-4".into()]);
+    harness_in(&place, 3, now());
+}
+
+/// The first update throws the parameters so far that every later one is no number; going back lowers
 /// the rate to what it should be.
 const DIVERGING: [&str; 3] =
     ["schedule.factor=1e25", "recovery.rate=1e-25", "training.max_updates=150"];
@@ -289,7 +302,7 @@ fn a_run_that_goes_on_after_its_end_can_be_killed_too() {
         place.finish(out);
     }
     assert_same(&place.run_dir("whole"), &place.run_dir("killed"), "before they go on");
-    place.settings.push("training.max_updates=200");
+    place.settings.push("training.max_updates=200".into());
     let whole = Duration::max(place.finish("whole"), Duration::from_millis(300));
     for moment in [Moment::AnyTime, Moment::WhileWriting, Moment::AnyTime] {
         place.kill("killed", moment, &mut draw, whole);

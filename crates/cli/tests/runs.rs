@@ -325,3 +325,27 @@ fn the_length_penalty_with_the_best_validation_bleu_is_that_of_the_best_model() 
     assert_eq!(search["beam_size"], 3);
     stdout(&run(&["inspect", best.to_str().unwrap()]));
 }
+
+#[test]
+fn a_model_is_fine_tuned_on_a_mixture_named_on_the_command_line() {
+    let toy = Toy::new();
+    let path = |name: &str| toy.folder.path().join(name).display().to_string();
+    let short = ["--set", "training.max_updates=40"];
+    stdout(&toy.train("base", &short));
+    let [source, target] = toy.corpus.valid.each_ref().map(|path| path.display().to_string());
+    let from = path("base/last");
+    let mix = ["--from", &from, "--mix", &source, &target, "3", "--mix", &target, &source, "0.5"];
+    let said = stderr(&toy.train("tuned", &[&short[..], &mix].concat()));
+    assert!(said.contains("weights and tokenisers: those of") && said.contains("start/"), "{said}");
+    assert!(toy.weights("tuned", 40) != toy.weights("base", 40));
+    let config = fs::read_to_string(path("tuned/config.toml")).unwrap();
+    assert!(config.contains(&from) && config.contains("weight = 3.0"), "{config}");
+    let tokenizer = |run: &str| fs::read(path(&format!("{run}/best/tokenizer.json"))).unwrap();
+    assert!(tokenizer("tuned") == tokenizer("base"));
+    let dry = stdout(&toy.train("dry", &["--from", &from, "--dry-run"]));
+    assert!(dry.contains("training") && dry.contains("# parameters"), "{dry}");
+    let refused = stderr(&toy.train("none", &["--from", &from, "--mix", &source, &target, "much"]));
+    assert!(refused.contains("--mix") && refused.contains("much"), "{refused}");
+    let other = stderr(&toy.train("none", &["--from", &from, "--set", "model.d_model=32"]));
+    assert!(other.contains("model.d_model is 32") && other.contains("has 64"), "{other}");
+}

@@ -93,7 +93,8 @@ pub use memory::Memory;
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{
-    LoadError, data_now, named_gradients, named_parameters, parameter_sizes, with_parameters,
+    LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,
+    trained_parameter_sizes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
 pub use precision::Precision;

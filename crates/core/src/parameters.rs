@@ -111,8 +111,16 @@ pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
 
 /// Name and number of elements of every parameter, in the order of the fields.
 pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
-    #[derive(Default)]
-    struct Sizes(Path, Vec<(String, usize)>);
+    sizes(module, false)
+}
+
+/// Those of [`parameter_sizes`] that are trained: all but the [frozen](freeze_parameters) ones, on a device with autodiff.
+pub fn trained_parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
+    sizes(module, true)
+}
+
+fn sizes<M: Module>(module: &M, only_trained: bool) -> Vec<(String, usize)> {
+    struct Sizes(Path, Vec<(String, usize)>, bool);
     impl ModuleVisitor for Sizes {
         fn enter_module(&mut self, name: &str, container: &str) {
             self.0.enter(name, container);
@@ -121,12 +129,35 @@ pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
             self.0.exit();
         }
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.1.push((self.0.name(), param.val().shape().num_elements()));
+            let value = param.val();
+            if !self.2 || value.is_require_grad() {
+                self.1.push((self.0.name(), value.shape().num_elements()));
+            }
         }
     }
-    let mut sizes = Sizes::default();
+    let mut sizes = Sizes(Path::default(), Vec::new(), only_trained);
     module.visit(&mut sizes);
     sizes.1
+}
+
+/// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for it.
+pub fn freeze_parameters<M: Module>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
+    struct Freezer<F>(Path, F);
+    impl<F: Fn(&str) -> bool> ModuleMapper for Freezer<F> {
+        fn enter_module(&mut self, name: &str, container: &str) {
+            self.0.enter(name, container);
+        }
+        fn exit_module(&mut self, _name: &str, _container: &str) {
+            self.0.exit();
+        }
+        fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            match (self.1)(&self.0.name()) {
+                true => param.set_require_grad(false),
+                false => param,
+            }
+        }
+    }
+    module.map(&mut Freezer(Path::default(), is_frozen))
 }
 
 /// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss has no entry.

@@ -1,6 +1,6 @@
 //! A padded batch of sentence pairs as plain arrays.
 
-use crate::special::{BOS, EOS, PAD};
+use crate::tokenizer::SpecialIds;
 
 /// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are row-major.
 ///
@@ -14,11 +14,13 @@ pub struct Batch {
     /// Number of columns of `target_input` and `target_output`: at least the length of the longest target sentence
     /// plus one.
     pub target_len: usize,
-    /// Source ids ending in `</s>`, padded with 0: `[batch, source_len]`.
+    /// The ids of padding and of a sentence's ends.
+    pub special: SpecialIds,
+    /// Source ids ending in `</s>`, padded: `[batch, source_len]`.
     pub source: Vec<u32>,
-    /// Input of the decoder, starting with `<s>`, padded with 0: `[batch, target_len]`.
+    /// Input of the decoder, starting with the token that opens a target, padded: `[batch, target_len]`.
     pub target_input: Vec<u32>,
-    /// Tokens that the decoder has to predict, ending in `</s>`, padded with 0: `[batch, target_len]`.
+    /// Tokens that the decoder has to predict, ending in `</s>`, padded: `[batch, target_len]`.
     pub target_output: Vec<u32>,
     /// Number of real tokens in each source row, `</s>` included: `[batch]`.
     pub source_lengths: Vec<u32>,
@@ -33,23 +35,27 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes a batch of `(source, target)` ids without special tokens; `pairs` are their indices in the corpus.
+    /// Makes a batch of `(source, target)` ids without special tokens, which it takes from [`SpecialIds::OURS`]; `pairs`
+    /// are their indices in the corpus.
     ///
     /// # Panics
     /// If there are not as many indices as pairs.
     pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
-        Self::with_multiple(pairs, rows, 1)
+        Self::with_special_ids(pairs, rows, 1, SpecialIds::OURS)
     }
 
-    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple` columns.
+    /// Makes a batch like [`new`](Self::new), with both sides padded to a multiple of `multiple` columns, with these
+    /// special ids.
     ///
     /// # Panics
     /// If there are not as many indices as pairs, or `multiple` is 0.
-    pub fn with_multiple<S: AsRef<[u32]>, T: AsRef<[u32]>>(
+    pub fn with_special_ids<S: AsRef<[u32]>, T: AsRef<[u32]>>(
         pairs: Vec<u32>,
         rows: &[(S, T)],
         multiple: usize,
+        special: SpecialIds,
     ) -> Self {
+        let SpecialIds { bos, eos, .. } = special;
         assert_eq!(pairs.len(), rows.len(), "a batch needs one index per pair");
         let source_lengths: Vec<u32> =
             rows.iter().map(|row| row.0.as_ref().len() as u32 + 1).collect();
@@ -64,20 +70,24 @@ impl Batch {
             batch: rows.len(),
             source_len,
             target_len,
+            special,
             source: padded(
-                rows.iter().map(|row| (None, row.0.as_ref(), Some(EOS))),
+                rows.iter().map(|row| (None, row.0.as_ref(), Some(eos))),
                 rows.len(),
                 source_len,
+                special.pad,
             ),
             target_input: padded(
-                rows.iter().map(|row| (Some(BOS), row.1.as_ref(), None)),
+                rows.iter().map(|row| (Some(bos), row.1.as_ref(), None)),
                 rows.len(),
                 target_len,
+                special.pad,
             ),
             target_output: padded(
-                rows.iter().map(|row| (None, row.1.as_ref(), Some(EOS))),
+                rows.iter().map(|row| (None, row.1.as_ref(), Some(eos))),
                 rows.len(),
                 target_len,
+                special.pad,
             ),
             source_tokens: total(&source_lengths),
             target_tokens: total(&target_lengths),
@@ -118,11 +128,12 @@ fn padded<'a>(
     rows: impl Iterator<Item = (Option<u32>, &'a [u32], Option<u32>)>,
     count: usize,
     columns: usize,
+    pad: u32,
 ) -> Vec<u32> {
     let mut out = Vec::with_capacity(count * columns);
     for (row, (first, ids, last)) in rows.enumerate() {
         out.extend(first.into_iter().chain(ids.iter().copied()).chain(last));
-        out.resize((row + 1) * columns, PAD);
+        out.resize((row + 1) * columns, pad);
     }
     out
 }

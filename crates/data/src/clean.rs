@@ -129,6 +129,22 @@ impl CleaningReport {
         self.read - self.kept
     }
 
+    /// The counts of both.
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            read: self.read + other.read,
+            kept: self.kept + other.kept,
+            invalid_utf8: self.invalid_utf8 + other.invalid_utf8,
+            empty: self.empty + other.empty,
+            source_too_long: self.source_too_long + other.source_too_long,
+            target_too_long: self.target_too_long + other.target_too_long,
+            over_budget: self.over_budget + other.over_budget,
+            length_ratio: self.length_ratio + other.length_ratio,
+            duplicate: self.duplicate + other.duplicate,
+        }
+    }
+
     fn count(&mut self, fate: Fate) {
         self.read += 1;
         *match fate {

@@ -196,6 +196,19 @@ pub enum DataError {
         /// The id it has; `None` if it is missing.
         found: Option<u32>,
     },
+    /// The tokenisers of both sides give a special token different ids.
+    #[error(
+        "{token} is {source_id} in the source's vocabulary and {target_id} in the target's, but a model has one id for \
+         both; give it the same id in both vocabularies"
+    )]
+    SpecialIdsDiffer {
+        /// The token.
+        token: &'static str,
+        /// Its id on the source side.
+        source_id: u32,
+        /// Its id on the target side.
+        target_id: u32,
+    },
     /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it would panic, never
     /// end or fill the memory.
     #[error(

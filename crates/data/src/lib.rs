@@ -42,7 +42,7 @@ pub mod special;
 pub mod tokenizer;
 
 pub use batch::Batch;
-pub use cache::TokenizedCorpus;
+pub use cache::{MixedPart, TokenizedCorpus};
 pub use clean::{CleaningReport, CleaningSettings};
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
@@ -52,7 +52,8 @@ pub use sampler::{
     BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
 pub use tokenizer::{
-    Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds, Tokenizers,
+    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
+    Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -94,7 +94,7 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     make_folder(&settings.cache_dir)?;
     let text = text_key(&settings.corpus)?;
     let (tokenizers, tokenizer_reused) = tokenizers(settings, &text, progress)?;
-    tokenizers.check_for_training()?;
+    tokenizers.special_ids()?;
     let (corpus, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
     Ok(Prepared { tokenizers, corpus, report, tokenizer_reused, corpus_reused })

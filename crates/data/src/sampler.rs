@@ -3,7 +3,10 @@
 //! Pairs are shuffled, sorted by length (keeping the shuffled order among equal lengths), and divided into batches
 //! that are as large as the budget allows; then the batches are shuffled. All of this is a pure function of the
 //! corpus, the settings, the seed and the epoch. Pairs of equal length meet different neighbours in each epoch. A run
-//! resumes from a [`SamplerState`] of three integers. The plan of an epoch needs about 20 bytes of memory per pair;
+//! resumes from a [`SamplerState`] of three integers.
+//! From a [mixture](TokenizedCorpus::mixed), an epoch takes as many pairs as there are, from each corpus the share that its
+//! weight says; each corpus is gone through in an order of its own, again and again, over the epochs.
+//! The plan of an epoch needs about 20 bytes of memory per pair;
 //! the text stays on the disk.
 
 use std::collections::VecDeque;
@@ -13,9 +16,10 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
-use crate::cache::TokenizedCorpus;
+use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::random::generator;
+use crate::tokenizer::SpecialIds;
 
 /// How large a batch may be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +34,13 @@ pub struct SamplerSettings {
     pub multiple: usize,
     /// The seed of the order of batches; the order also depends on the epoch.
     pub seed: u64,
+    /// The special ids of the batches.
+    pub special: SpecialIds,
 }
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        Self { budget: 4096, max_sentences: None, multiple: 1, seed: 1 }
+        Self { budget: 4096, max_sentences: None, multiple: 1, seed: 1, special: SpecialIds::OURS }
     }
 }
 
@@ -139,11 +145,27 @@ impl BatchSampler {
 
     /// The plan of an epoch: a pure function of the corpus, the limits, `seed` and `epoch`.
     pub fn plan(&self, seed: u64, epoch: u64) -> EpochPlan {
-        let mut order = self.fitting.to_vec();
+        let mut order = self.drawn(seed, epoch);
         order.shuffle(&mut generator("pairs", seed, epoch));
         let mut plan = self.cut(order);
         plan.batches.shuffle(&mut generator("batches", seed, epoch));
         plan
+    }
+
+    /// The pairs of an epoch: all of them, or of a mixture those that the weights draw.
+    fn drawn(&self, seed: u64, epoch: u64) -> Vec<u32> {
+        let parts = self.corpus.parts();
+        if parts.is_empty() {
+            return self.fitting.to_vec();
+        }
+        let all: f64 = parts.iter().map(|part| part.weight).sum();
+        let share = |weight: f64| (self.fitting.len() as f64 * weight / all).round().max(1.0);
+        let draw = |(number, part): (usize, &MixedPart)| {
+            let place = |pair| self.fitting.partition_point(|&fitting| fitting < pair);
+            let pairs = &self.fitting[place(part.pairs.start)..place(part.pairs.end)];
+            draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
+        };
+        parts.iter().enumerate().flat_map(draw).collect()
     }
 
     /// The batches of an epoch with the sampler's own seed.
@@ -166,7 +188,8 @@ impl BatchSampler {
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
         let rows: Vec<_> =
             pairs.iter().map(|&i| self.corpus.pair(i as usize)).collect::<Result<_>>()?;
-        Ok(Batch::with_multiple(pairs.to_vec(), &rows, self.settings.multiple))
+        let SamplerSettings { multiple, special, .. } = self.settings;
+        Ok(Batch::with_special_ids(pairs.to_vec(), &rows, multiple, special))
     }
 
     /// Gives the batches from `state` on, without end: one epoch follows another.
@@ -230,6 +253,24 @@ impl BatchSampler {
         }
         plan.batches.push(rows);
     }
+}
+
+/// The `count` pairs of an epoch from the endless row of `pairs` shuffled, shuffled anew, and so on, of which each epoch
+/// takes as many. `place` names the row.
+fn draw(pairs: &[u32], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<u32> {
+    let all = pairs.len() as u64;
+    if all == 0 {
+        return Vec::new();
+    }
+    let (mut drawn, mut next) = (Vec::with_capacity(count as usize), epoch * count);
+    while (drawn.len() as u64) < count {
+        let mut order = pairs.to_vec();
+        order.shuffle(&mut generator(place, seed, next / all));
+        let left = count as usize - drawn.len();
+        drawn.extend(order.into_iter().skip((next % all) as usize).take(left));
+        next = epoch * count + drawn.len() as u64;
+    }
+    drawn
 }
 
 /// Number of source and target columns of a pair, `</s>` included, padded to `multiple`.

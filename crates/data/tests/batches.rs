@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, Prefetch, SamplerSettings, SamplerState, TokenizedCorpus,
+    Batch, BatchSampler, Prefetch, SamplerSettings, SamplerState, SpecialIds, TokenizedCorpus,
 };
 use proptest::prelude::*;
 
@@ -34,6 +34,22 @@ fn the_target_is_shifted_once_and_rows_end_in_padding() {
     assert_eq!(batch.pairs, [8, 9]);
 }
 
+/// `</s>` is 0, as in models that come from Marian, whose padding, the last id, opens targets.
+#[test]
+fn special_ids_are_those_of_the_model() {
+    let special = SpecialIds { pad: 9, bos: 9, eos: 0 };
+    let rows = [(vec![5, 6], vec![7]), (vec![5], vec![1, 2])];
+    let batch = Batch::with_special_ids(vec![0, 1], &rows, 1, special);
+    assert_eq!(batch.source, [5, 6, 0, 5, 0, 9]);
+    assert_eq!(batch.target_input, [9, 7, 9, 9, 1, 2]);
+    assert_eq!(batch.target_output, [7, 0, 9, 1, 2, 0]);
+    assert_eq!(batch.target_padding(), [false, false, true, false, false, false]);
+    let settings = SamplerSettings { special, ..Default::default() };
+    let corpus = Arc::new(TokenizedCorpus::from_pairs(&rows));
+    let planned = BatchSampler::new(corpus, settings).unwrap().batch(&[0, 1]).unwrap();
+    assert_eq!(planned, batch);
+}
+
 #[test]
 fn masks_are_true_where_padding_hides() {
     let batch = Batch::new(vec![0, 1], &[(vec![5, 6], vec![5]), (vec![5], vec![6, 7])]);
@@ -60,7 +76,7 @@ proptest! {
         multiple in 1usize..9,
         epoch in 0u64..4,
     ) {
-        let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3 };
+        let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3, ..Default::default() };
         let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
         let mut seen: Vec<u32> = Vec::new();
         for pairs in sampler.batches(epoch) {
@@ -168,4 +184,55 @@ fn prefetching_changes_nothing_but_the_time() {
     let direct = sampler.stream(sampler.start()).unwrap().take(100).map(Result::unwrap);
     let ahead = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 4);
     assert!(direct.eq(ahead.take(100).map(Result::unwrap)));
+}
+
+/// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2 and 1.
+fn mixture() -> BatchSampler {
+    let part = |count: usize, id: u32| {
+        let pairs: Vec<_> =
+            (0..count).map(|i| (vec![id; 1 + i % 7], vec![id; 1 + i % 5])).collect();
+        TokenizedCorpus::from_pairs(&pairs)
+    };
+    let parts = [(60, 4, 1.0), (30, 5, 2.0), (10, 6, 1.0)];
+    let parts = parts.map(|(count, id, weight)| (part(count, id), weight));
+    let corpus = Arc::new(TokenizedCorpus::mixed(parts.into()));
+    BatchSampler::new(corpus, SamplerSettings { budget: 64, ..Default::default() }).unwrap()
+}
+
+#[test]
+fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
+    let sampler = mixture();
+    let mut times = vec![0; sampler.corpus().len()];
+    for epoch in 0..6 {
+        let mut counts = [0; 3];
+        for pairs in sampler.batches(epoch) {
+            let batch = sampler.batch(&pairs).unwrap();
+            for (row, pair) in batch.pairs.iter().enumerate() {
+                counts[batch.source[row * batch.source_len] as usize - 4] += 1;
+                times[*pair as usize] += 1;
+            }
+        }
+        assert_eq!(counts, [25, 50, 25], "epoch {epoch}");
+    }
+    // 150 of 60 pairs, 300 of 30 and 150 of 10: no pair comes again before all others of its corpus came.
+    assert!(times[..60].iter().all(|&count| count == 2 || count == 3), "{times:?}");
+    assert!(times[60..90].iter().all(|&count| count == 10), "{times:?}");
+    assert!(times[90..].iter().all(|&count| count == 15), "{times:?}");
+}
+
+#[test]
+fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
+    let sampler = mixture();
+    let batches: Vec<_> =
+        sampler.stream(sampler.start()).unwrap().take(40).map(Result::unwrap).collect();
+    for from in [0, 3, 17, 38] {
+        let rest = sampler.stream(batches[from].next).unwrap().take(39 - from).map(Result::unwrap);
+        assert!(rest.eq(batches[from + 1..].iter().cloned()), "from batch {from}");
+    }
+    let corpus = |weight| {
+        let part = || TokenizedCorpus::from_pairs(&[(vec![4], vec![5])]);
+        TokenizedCorpus::mixed(vec![(part(), 1.0), (part(), weight)]).hash()
+    };
+    assert_eq!(corpus(2.0), corpus(2.0));
+    assert_ne!(corpus(2.0), corpus(1.0));
 }

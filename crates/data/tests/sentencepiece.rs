@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, DataError, PrepareSettings, Tokenizer, TokenizerFiles,
-    TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
+    CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared, SpecialIds, Tokenizer,
+    TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
 };
 
 const MODEL: &[u8] = include_bytes!("fixtures/ten.spm");
@@ -130,28 +130,39 @@ fn a_damaged_model_is_named() {
     assert!(alone.unwrap_err().to_string().contains("no token <pad>"));
 }
 
-#[test]
-fn training_asks_for_its_own_special_ids() {
+/// A corpus prepared with these tokenisers.
+fn prepared(tokenizers: Tokenizers) -> Result<Prepared, DataError> {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("pairs.tsv");
     std::fs::write(&corpus, "the house\tthe house\n".repeat(9)).unwrap();
-    let prepared = |tokenizer: Tokenizer| {
-        let settings = PrepareSettings {
-            corpus: CorpusPaths::tsv(&corpus),
-            tokenizer: TokenizerSource::Given(Tokenizers::joint(tokenizer)),
-            cleaning: CleaningSettings::default(),
-            cache_dir: folder.path().join("cache"),
-        };
-        prepare(&settings, &mut |_| {})
+    let settings = PrepareSettings {
+        corpus: CorpusPaths::tsv(&corpus),
+        tokenizer: TokenizerSource::Given(tokenizers),
+        cleaning: CleaningSettings::default(),
+        cache_dir: folder.path().join("cache"),
     };
-    let error = prepared(tokenizer()).err().unwrap();
+    prepare(&settings, &mut |_| {})
+}
+
+#[test]
+fn training_takes_the_special_ids_of_the_vocabulary() {
+    let prepared = prepared(Tokenizers::joint(tokenizer())).unwrap();
+    assert_eq!((prepared.corpus.len(), prepared.corpus.pair(0).unwrap().0), (9, vec![2, 3]));
+    // Nothing in the vocabulary opens a target: padding does.
+    let expected = SpecialIds { pad: 10, bos: 10, eos: 0 };
+    assert_eq!(prepared.tokenizers.special_ids().unwrap(), expected);
+    let ours = r#"{"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "▁the": 4, "▁house": 5}"#;
+    let ours = Tokenizers::joint(with_vocabulary(ours).unwrap());
+    assert_eq!(ours.special_ids().unwrap(), SpecialIds::OURS);
+}
+
+#[test]
+fn sides_with_other_special_ids_are_refused() {
+    let other = r#"{"</s>": 2, "<unk>": 1, "<pad>": 10, "▁the": 3, "s": 4, "e": 0}"#;
+    let other = with_vocabulary(&other.replace('}', r#", "a": 5, "b": 6}"#)).unwrap();
+    let error = prepared(Tokenizers::separate(tokenizer(), other)).err().unwrap();
     assert!(
-        matches!(
-            &error,
-            DataError::TokenizerSpecialToken { token: "<pad>", expected: 0, found: Some(10), .. }
-        ),
+        matches!(&error, DataError::SpecialIdsDiffer { token: "</s>", source_id: 0, target_id: 2 }),
         "{error}"
     );
-    let ours = r#"{"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "▁the": 4, "▁house": 5}"#;
-    assert_eq!(prepared(with_vocabulary(ours).unwrap()).unwrap().corpus.len(), 9);
 }

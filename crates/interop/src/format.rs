@@ -79,11 +79,7 @@ impl Format {
             Self::HuggingFace => hugging_face::write(package, path),
             Self::CTranslate2 => ctranslate2::write(package, path, Quantisation::Float32),
             Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
-            Self::Marian => Err(InteropError::CannotExport {
-                format: "Marian",
-                what: "what this program writes".into(),
-                remedy: "export to hugging-face or ctranslate2",
-            }),
+            Self::Marian => marian::write(package, path),
         }
     }
 }

@@ -141,12 +141,20 @@ pub(crate) fn activation_in<T: Copy>(
 /// # Errors
 /// [`InteropError::CannotExport`].
 pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, conventions, .. } = config;
+    check_widths(config, format)?;
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")
+}
+
+/// Refuses what no other system has: heads of other widths, restricted self-attention.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn check_widths(config: &TransformerConfig, format: &'static str) -> Result<()> {
+    let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
     let widths = "heads of another width than d_model / heads";
     refuse(format, !even, widths, "train with d_k = d_v = 0")?;
-    let ssru = conventions.target_history == TargetHistory::Ssru;
-    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")?;
     let window = attention_window.is_some();
     refuse(format, window, "restricted self-attention", "train with attention_window = 0")
 }

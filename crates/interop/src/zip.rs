@@ -35,6 +35,48 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, St
     Ok(found)
 }
 
+/// Largest archive that is written: its places have 32 bits, which every program reads.
+pub(crate) const LARGEST: usize = u32::MAX as usize;
+
+/// An archive of `files`, stored as they are, each with its name.
+///
+/// # Panics
+/// If the archive is larger than [`LARGEST`].
+pub(crate) fn write(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let (mut out, mut directory) = (Vec::new(), Vec::new());
+    for (name, bytes) in files {
+        let place = word(out.len());
+        let head = head(bytes, name);
+        out.extend([LOCAL, &head, name.as_bytes(), bytes].concat());
+        // The version that wrote it; behind the head no comment, the first disk, no attributes.
+        let entry = [ENTRY, &VERSION, &head, &[0; 10], &place, name.as_bytes()];
+        directory.extend(entry.concat());
+    }
+    let (place, size) = (word(out.len()), word(directory.len()));
+    let count = (files.len() as u16).to_le_bytes();
+    out.extend(directory);
+    out.extend([END, &[0; 4], &count, &count, &size, &place, &[0; 2]].concat());
+    out
+}
+
+/// The version of the format that has all that is used here: 2.0.
+const VERSION: [u8; 2] = [20, 0];
+
+/// What an entry of the directory and the head of a file have in common: version, flags, method, date, checksum, sizes, and
+/// the lengths of name and extension.
+fn head(bytes: &[u8], name: &str) -> Vec<u8> {
+    // The first day that the format knows, 1980-01-01, so that equal models are equal bytes.
+    let date = [0, 0, 0x21, 0];
+    let (crc, size) = (crc32fast::hash(bytes).to_le_bytes(), word(bytes.len()));
+    let name = (name.len() as u16).to_le_bytes();
+    [&VERSION[..], &[0; 4], &date, &crc, &size, &size, &name, &[0; 2]].concat()
+}
+
+/// A size or a place.
+fn word(number: usize) -> [u8; 4] {
+    u32::try_from(number).expect("an archive of less than 4 GiB").to_le_bytes()
+}
+
 fn cut() -> String {
     "the archive is cut short".into()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::{data_now, parameter_sizes};
+use burnformer_core::{data_now, trained_parameter_sizes};
 use burnformer_kernels::{AdamStep, Moving, adam_step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,7 @@ impl Default for AdamSettings {
     }
 }
 
-/// Adam over the parameters of one module (paper §5.3). Its moments are flat and in the order in which the module
-/// visits its parameters.
+/// Adam over the trained parameters of one module, its moments flat and in visiting order. Frozen parameters have none.
 #[derive(Clone, Debug)]
 pub struct Adam {
     settings: AdamSettings,
@@ -50,7 +49,7 @@ pub struct Adam {
 impl Adam {
     /// An optimiser for `module` before its first step.
     pub fn new<M: Module>(settings: AdamSettings, module: &M) -> Self {
-        let (names, sizes): (Vec<_>, Vec<_>) = parameter_sizes(module).into_iter().unzip();
+        let (names, sizes): (Vec<_>, Vec<_>) = trained_parameter_sizes(module).into_iter().unzip();
         let device = module.devices().into_iter().next().unwrap_or_default();
         let zeros = |sizes: &[usize]| {
             sizes.iter().map(|&size| Tensor::<1>::zeros([size], &device).inner()).collect()
@@ -151,9 +150,12 @@ struct StepMapper<F> {
 
 impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !param.val().is_require_grad() {
+            return param;
+        }
         let (gradient, first, second) =
             (self.gradients.next(), self.first.next(), self.second.next());
-        let expected = "a gradient and two moments for each parameter";
+        let expected = "a gradient and two moments for each trained parameter";
         param.map(|old| {
             let shape = old.dims();
             let moving = Moving {

@@ -24,6 +24,7 @@ use crate::config::TrainConfig;
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::error::TrainError;
 use crate::folder::write_folder;
+use crate::freeze::freeze;
 use crate::origin::{Origin, compare};
 use crate::run_dir::RunDir;
 pub use crate::run_state::{RunState, ValidationState};
@@ -198,6 +199,7 @@ pub fn load(
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
     let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
+    let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let adam = Adam::new(config.optimizer, &model);
     let adam = adam.restore(state.optimizer_steps, moments, device);

@@ -7,8 +7,9 @@ use burnformer_data::{
 };
 use burnformer_infer::LONGEST_SENTENCE;
 
-use crate::config::{ConfigFileError, TrainConfig, corpus_paths};
+use crate::config::{ConfigFileError, MIX, TrainConfig, corpus_paths};
 use crate::error::TrainError;
+use crate::start_model::StartModel;
 use crate::texts::Texts;
 
 /// The tokenised corpora of a run, and the tokenisers.
@@ -30,6 +31,8 @@ pub struct Corpora {
     pub longest_validated: usize,
     /// Where the texts were read.
     pub texts: Texts,
+    /// The model that the run starts from, if it does not start from random weights.
+    pub start: Option<StartModel>,
 }
 
 impl Corpora {
@@ -42,13 +45,28 @@ impl Corpora {
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TrainError> {
-        let tokenizer = match config.tokenizer.files.as_slice() {
-            [] => TokenizerSource::Train(config.tokenizer.train.clone()),
-            [both] => TokenizerSource::Load { source: both.clone(), target: None },
-            [source, target] => {
+        Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
+    }
+
+    /// [`prepare`](Self::prepare) for a run that starts from `start`, whose tokenisers it keeps, and not from
+    /// `training.from`: from what a run that goes on has of it.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare).
+    pub fn prepare_for(
+        config: &TrainConfig,
+        start: Option<StartModel>,
+        texts: Texts,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TrainError> {
+        let tokenizer = match (&start, config.tokenizer.files.as_slice()) {
+            (Some(start), _) => TokenizerSource::Given(start.tokenizers().clone()),
+            (None, []) => TokenizerSource::Train(config.tokenizer.train.clone()),
+            (None, [both]) => TokenizerSource::Load { source: both.clone(), target: None },
+            (None, [source, target]) => {
                 TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
             }
-            more => {
+            (None, more) => {
                 return Err(
                     ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
                 );
@@ -61,15 +79,27 @@ impl Corpora {
             cache_dir: cache_folder(config),
         };
         let train = prepare(&settings, progress)?;
+        let mut reused = train.tokenizer_reused && train.corpus_reused;
+        let mut parts = vec![(train.corpus, 1.0)];
+        for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
+            let corpus = corpus_paths(MIX, paths)?;
+            let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
+            let mixed_in =
+                prepare(&PrepareSettings { corpus, tokenizer, ..settings.clone() }, progress)?;
+            reused &= mixed_in.corpus_reused;
+            parts.push((mixed_in.corpus, mixed.weight));
+        }
+        let corpus = mixture(parts);
         let mut corpora = Self {
             tokenizers: train.tokenizers,
-            train: Arc::new(train.corpus),
-            report: train.report,
-            reused: train.tokenizer_reused && train.corpus_reused,
+            report: corpus.report().clone(),
+            train: Arc::new(corpus),
+            reused,
             valid: None,
             valid_text: None,
             longest_validated: longest_validated(config),
             texts,
+            start,
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)
@@ -128,6 +158,14 @@ impl Corpora {
             .filter(|(_, longest)| *longest <= self.longest_validated)
             .map(|(pair, _)| pair)
             .unzip()
+    }
+}
+
+/// The corpora mixed by their weights; one alone as it is.
+fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
+    match parts.len() {
+        1 => parts.remove(0).0,
+        _ => TokenizedCorpus::mixed(parts),
     }
 }
 

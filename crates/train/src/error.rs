@@ -125,7 +125,22 @@ pub enum TrainError {
         /// Which setting to lower.
         advice: String,
     },
-    /// A device cannot compute in the configured type.
+    /// A model directory whose vocabularies are not those of its tokenisers.
+    #[error(
+        "{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the model's own tokenisers",
+        dir.display()
+    )]
+    StartModel {
+        /// The model directory.
+        dir: PathBuf,
+        /// The side.
+        side: &'static str,
+        /// Tokens of the tokeniser.
+        tokens: usize,
+        /// Tokens that the model knows.
+        rows: usize,
+    },
+    /// A device that does not compute in the configured type.
     #[error(
         "training.precision is \"{precision}\", in which {device} does not compute; set it to \"float32\", or \
          choose another --device"

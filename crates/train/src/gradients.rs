@@ -2,17 +2,20 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use burnformer_kernels::{global_norm, sum_of_squares};
 
-/// The gradients of a module's parameters, each flat, in the order in which the module visits its parameters.
+/// The gradients of a module's trained parameters, flat, in the order in which the module is visited.
 #[derive(Clone, Debug)]
 pub struct FlatGradients(Vec<Tensor<1>>);
 
 impl FlatGradients {
-    /// Takes the gradient of every parameter out of `gradients`; zeros for a parameter that took no part.
+    /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no part.
     pub fn take<M: Module>(module: &M, gradients: &mut Gradients) -> Self {
         struct Take<'a>(Vec<Tensor<1>>, &'a mut Gradients);
         impl ModuleVisitor for Take<'_> {
             fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
                 let value = param.val();
+                if !value.is_require_grad() {
+                    return;
+                }
                 let count = value.shape().num_elements();
                 let gradient = match value.grad_remove(self.1) {
                     Some(gradient) => gradient.reshape([count]),

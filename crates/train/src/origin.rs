@@ -30,10 +30,12 @@ impl Origin {
     }
 }
 
-/// Settings, or whole sections, on which the state of a run depends: with other values the position in the corpus, the
-/// random state or the best validation so far would have no meaning.
-const FIXED: [&str; 11] = [
+/// Settings, or whole sections, that the state of a run belongs to: under others the position in the
+/// corpus, the random state or the best validation so far would mean nothing.
+const FIXED: [&str; 13] = [
     "model.",
+    "training.from",
+    "training.freeze",
     "training.seed",
     "training.budget",
     "training.max_sentences",

@@ -11,7 +11,9 @@ use crate::report::{LOG_FILE, METRICS_FILE};
 use crate::run_lock::lock;
 
 /// The model directories of a run.
-const MODELS: [&str; 3] = ["best", "last", "average"];
+const MODELS: [&str; 4] = ["best", "last", "average", START];
+/// The copy of the model that the run started from.
+const START: &str = "start";
 const FINISHED: &str = "finished.json";
 
 /// The folder of a run, held by one process at a time.
@@ -22,6 +24,7 @@ const FINISHED: &str = "finished.json";
 /// | `corpus/` | text that came through a pipe |
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
+/// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
@@ -178,6 +181,17 @@ impl RunDir {
     /// The path of the model directory `best`, `last` or `average`.
     pub fn model(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The copy of the model that the run started from.
+    pub fn start_model(&self) -> PathBuf {
+        self.model(START)
+    }
+
+    /// The copy of the model that the run in the folder `run` started from, if there is one.
+    pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
+        let own = run.join(START);
+        (own.is_dir() && run.join("config.toml").exists()).then_some(own)
     }
 
     fn hypotheses_folder(&self) -> PathBuf {

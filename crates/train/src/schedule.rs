@@ -16,12 +16,15 @@ pub enum ScheduleShape {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScheduleSettings {
+    /// The highest learning rate of the run, such as 1e-4 to fine-tune a model; 0 takes the paper's, which is
+    /// `factor` · d_model^−½ · warmup^−½. Where it is set, `factor` has no effect.
+    pub peak: f64,
     /// The factor by which the whole curve d_model^−½ · min(t^−½, t · warmup^−3/2) is multiplied; above 0. The
     /// paper has 1. Lower it when training diverges, raise it for small models in short runs.
     pub factor: f64,
     /// The number of updates over which the learning rate rises linearly to its peak, before it falls with the
-    /// square root of the update's number; at least 1. The paper has 4,000; short runs need fewer, about a tenth
-    /// of their updates.
+    /// square root of the update's number; at least 1, which is no warm-up. The paper has 4,000; short runs need fewer,
+    /// about a tenth of their updates.
     pub warmup: u64,
     /// How the learning rate moves after the warm-up.
     pub shape: ScheduleShape,
@@ -35,7 +38,13 @@ pub struct ScheduleSettings {
 
 impl Default for ScheduleSettings {
     fn default() -> Self {
-        Self { factor: 1.0, warmup: 4000, shape: ScheduleShape::default(), cooldown: 0.0 }
+        Self {
+            peak: 0.0,
+            factor: 1.0,
+            warmup: 4000,
+            shape: ScheduleShape::default(),
+            cooldown: 0.0,
+        }
     }
 }
 
@@ -47,7 +56,14 @@ impl ScheduleSettings {
             ScheduleShape::InverseSqrt => step,
             ScheduleShape::Constant => step.min(self.warmup),
         };
-        self.factor * noam(step, d_model, self.warmup) * cooldown(progress, self.cooldown)
+        let curve = match self.peak > 0.0 {
+            true => {
+                self.peak * noam(step, d_model, self.warmup)
+                    / noam(self.warmup, d_model, self.warmup)
+            }
+            false => self.factor * noam(step, d_model, self.warmup),
+        };
+        curve * cooldown(progress, self.cooldown)
     }
 }
 
@@ -79,6 +95,19 @@ mod tests {
     fn the_papers_base_model_peaks_at_7e_4() {
         // 512^−½ · 4000^−½ = 6.987e-4.
         assert!((noam(4000, 512, 4000) - 6.987_712e-4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_peak_is_the_highest_rate_whatever_the_width_and_the_warm_up() {
+        for (d_model, warmup) in [(64, 1), (512, 1), (512, 40)] {
+            let settings = ScheduleSettings { peak: 1e-4, warmup, ..ScheduleSettings::default() };
+            let rate = |step| settings.rate(step, d_model, 0.0);
+            assert!((rate(warmup) - 1e-4).abs() < 1e-12);
+            assert!((rate(4 * warmup) - 5e-5).abs() < 1e-12);
+            assert!((1..200).all(|step| rate(step) <= rate(warmup)));
+            let constant = ScheduleSettings { shape: ScheduleShape::Constant, ..settings };
+            assert!((constant.rate(1000, d_model, 0.0) - 1e-4).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where the texts of a run are read, and which of them its folder keeps.
 //!
-//! `data.train`, `data.valid` and `data.test` name texts in one of three ways:
+//! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
 //!
 //! | name | text |
 //! |---|---|
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::{ConfigFileError, DataSettings};
+use crate::config::{ConfigFileError, DataSettings, MIX};
 use crate::error::TrainError;
 use crate::run_dir::RunMode;
 
@@ -72,6 +72,8 @@ pub struct Texts {
     pub valid: Vec<PathBuf>,
     /// The test text.
     pub test: Vec<PathBuf>,
+    /// The further training texts of `data.mix`.
+    pub mix: Vec<Vec<PathBuf>>,
     /// The texts that belong to the run: where each is read, and its path in the run's folder.
     kept: Vec<(PathBuf, PathBuf)>,
 }
@@ -87,6 +89,9 @@ impl Texts {
     ) -> Result<Self, E> {
         let mut texts = Self::default();
         for (key, names) in data.texts() {
+            if key == MIX {
+                texts.mix.push(Vec::new());
+            }
             for name in names {
                 let name = TextName::parse(key, name)?;
                 let path = find(key, &name)?;
@@ -101,14 +106,16 @@ impl Texts {
 
     /// The texts of `data`, all of which are files.
     pub fn files(data: &DataSettings) -> Self {
-        let DataSettings { train, valid, test, .. } = data.clone();
-        Self { train, valid, test, kept: Vec::new() }
+        let DataSettings { train, valid, test, mix, .. } = data.clone();
+        let mix = mix.into_iter().map(|text| text.train).collect();
+        Self { train, valid, test, mix, kept: Vec::new() }
     }
 
     fn of_key(&mut self, key: &str) -> &mut Vec<PathBuf> {
         match key {
             "data.train" => &mut self.train,
             "data.valid" => &mut self.valid,
+            MIX => self.mix.last_mut().expect("each text of the mixture has its list"),
             _ => &mut self.test,
         }
     }

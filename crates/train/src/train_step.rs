@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
-use burnformer_data::{Batch, special};
+use burnformer_data::Batch;
 use burnformer_models::Model;
 
 use crate::gradients::FlatGradients;
@@ -95,5 +95,5 @@ pub(crate) fn batch_loss(
     let input = token_ids(&batch.target_input, target, target_vocab, device);
     let output = token_ids(&batch.target_output, target, target_vocab, device);
     let logits = model.forward(source, input, mode);
-    label_smoothed_cross_entropy(logits, output, special::PAD, label_smoothing)
+    label_smoothed_cross_entropy(logits, output, batch.special.pad, label_smoothing)
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Precision, Seq2Seq};
-use burnformer_data::{BatchSampler, SamplerSettings, TokenizedCorpus, Tokenizers};
+use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, Score, as_strs};
 use burnformer_models::{Model, ModelConfig};
@@ -45,14 +45,20 @@ pub struct Validator {
     longest: usize,
     source: Vec<String>,
     references: Vec<String>,
+    /// How the model that the run started from is meant to be searched; the defaults for random weights.
+    search: SearchSettings,
 }
 
 impl Validator {
-    /// A validator over the validation text of `corpora`; `None` if there is none.
+    /// A validator over the validation text of `corpora`, for models with these special ids; `None` if there is none.
     ///
     /// # Errors
     /// [`TrainError::Data`] if there is no pair in it.
-    pub fn new(config: &TrainConfig, corpora: &Corpora) -> Result<Option<Self>, TrainError> {
+    pub fn new(
+        config: &TrainConfig,
+        corpora: &Corpora,
+        special: SpecialIds,
+    ) -> Result<Option<Self>, TrainError> {
         let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
             return Ok(None);
         };
@@ -64,10 +70,11 @@ impl Validator {
             settings: config.validation.clone(),
             label_smoothing: config.training.label_smoothing,
             tokenizers: corpora.tokenizers.clone(),
-            sampler: sampler(corpus, config.training.budget)?,
+            sampler: sampler(corpus, config.training.budget, special)?,
             longest: corpora.longest_validated + 1,
             source: source[..decoded].to_vec(),
             references: target[..decoded].to_vec(),
+            search: corpora.start.as_ref().map(|start| start.search().clone()).unwrap_or_default(),
         }))
     }
 
@@ -114,7 +121,7 @@ impl Validator {
         validation: &mut Validation,
     ) -> Result<(), TrainError> {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
-        let search = search(self.settings.beam, self.settings.alpha);
+        let search = self.search(self.settings.beam, self.settings.alpha);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
         let (score, texts) = self.score(&translator, search)?;
         validation.bleu = Some(score.value);
@@ -135,7 +142,7 @@ impl Validator {
         alphas: &[f64],
     ) -> Result<Vec<(f64, f64)>, TrainError> {
         let score = |&alpha: &f64| {
-            let (score, _) = self.score(translator, search(beam, alpha))?;
+            let (score, _) = self.score(translator, self.search(beam, alpha))?;
             Ok((alpha, score.value))
         };
         alphas.iter().map(score).collect()
@@ -153,18 +160,22 @@ impl Validator {
         let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;
         Ok((score, texts))
     }
+
+    fn search(&self, beam_size: usize, alpha: f64) -> SearchSettings {
+        let length_penalty = LengthPenalty::Gnmt(alpha);
+        SearchSettings { beam_size, length_penalty, ..self.search.clone() }
+    }
 }
 
-fn search(beam_size: usize, alpha: f64) -> SearchSettings {
-    let length_penalty = LengthPenalty::Gnmt(alpha);
-    SearchSettings { beam_size, length_penalty, ..SearchSettings::default() }
-}
-
-/// Batches of all pairs, with the `budget` of training, or for a pair that exceeds the budget a batch of its own.
-fn sampler(corpus: &Arc<TokenizedCorpus>, budget: usize) -> Result<BatchSampler, TrainError> {
+/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.
+fn sampler(
+    corpus: &Arc<TokenizedCorpus>,
+    budget: usize,
+    special: SpecialIds,
+) -> Result<BatchSampler, TrainError> {
     let longest = |i| corpus.source_len(i).max(corpus.target_len(i)) + 1;
     let budget = (0..corpus.len()).map(longest).max().unwrap_or(0).max(budget);
-    let settings = SamplerSettings { budget, max_sentences: None, multiple: 1, seed: 0 };
+    let settings = SamplerSettings { budget, seed: 0, special, ..SamplerSettings::default() };
     Ok(BatchSampler::new(corpus.clone(), settings)?)
 }
 
@@ -237,10 +248,10 @@ mod tests {
             source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
         assert_eq!(text, TEXT);
         let vocab = corpora.tokenizers.target.vocab_size();
-        let shape = config.model.over(vocab, vocab);
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let device = Device::default();
         let model = shape.init(1, &device).unwrap();
-        let validator = Validator::new(&config, &corpora).unwrap().unwrap();
+        let validator = Validator::new(&config, &corpora, SpecialIds::OURS).unwrap().unwrap();
         let measured = validator.validate(&shape, &model, &device).unwrap();
         assert_eq!(measured.hypotheses.len(), TEXT.len());
         let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);

@@ -8,7 +8,7 @@ use std::fs;
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_core::model_dir::seal;
-use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
+use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
 use burnformer_train::{Adam, Origin, TrainConfig, worst_batch_bytes};
@@ -21,7 +21,7 @@ static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 /// What resolves is a model whose size is a number, and survives being written and read.
 fn check(config: &TrainConfig) {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape = config.model.over(vocab, vocab);
+    let shape = config.model.over([vocab; 2], SpecialIds::OURS);
     shape.validate().unwrap();
     let training = &config.training;
     let longest = config.data.max_source_len;
@@ -100,7 +100,7 @@ impl Checkpoint {
         let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &training);
         let tokenizers = Tokenizers::joint(tokenizer.unwrap());
         let vocab = tokenizers.source.vocab_size();
-        let shape = config.model.over(vocab, vocab);
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
         let model = shape.init(1, &Device::default().autodiff()).unwrap();
         let search = SearchSettings::default();
         let saved =

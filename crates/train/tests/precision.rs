@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::{DType, Device};
 use burnformer_core::model_dir::read_tensors;
+use burnformer_data::SpecialIds;
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, Loaded, RunState, Saved, TrainerState};
 use burnformer_train::report::{Record, Verbosity, read_metrics};
@@ -81,7 +82,8 @@ impl Toy {
         let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
         state.loss_scale = Some(serde_json::from_value(scale).unwrap());
         let vocab = tokenizers.target.vocab_size();
-        let (shape, search) = (config.model.over(vocab, vocab), SearchSettings::default());
+        let (shape, search) =
+            (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
         let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
         let kind = CheckpointKind::Scheduled;
         let trainer =

@@ -25,4 +25,4 @@ mod tokenized;
 
 pub(crate) use build::build;
 pub(crate) use file::{make_folder, write_atomically};
-pub use tokenized::TokenizedCorpus;
+pub use tokenized::{MixedPart, TokenizedCorpus};

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -25,12 +26,23 @@ pub struct TokenizedCorpus {
     places: Places,
     hash: String,
     report: CleaningReport,
+    parts: Vec<MixedPart>,
 }
 
 #[derive(Debug)]
 enum Tokens {
     File(TokenFile),
     Memory(Vec<u32>),
+    Mixed(Vec<TokenizedCorpus>),
+}
+
+/// One of the corpora of a mixture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixedPart {
+    /// Its pairs in the mixture.
+    pub pairs: Range<u32>,
+    /// How many pairs are drawn from it, relative to the other parts.
+    pub weight: f64,
 }
 
 /// An open cache file whose content was verified.
@@ -58,7 +70,13 @@ impl TokenizedCorpus {
         })?;
         let Verified { header, highest, places, report } = verified;
         let tokens = TokenFile { file, path: path.into(), width: header.width, highest };
-        Ok(Self { tokens: Tokens::File(tokens), places, hash: hex(&header.body_hash), report })
+        Ok(Self {
+            tokens: Tokens::File(tokens),
+            places,
+            hash: hex(&header.body_hash),
+            report,
+            parts: vec![],
+        })
     }
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
@@ -75,7 +93,34 @@ impl TokenizedCorpus {
         let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(places.lengths())];
         let hash = hex(&key_of(&[&content, &lengths]));
-        Self { tokens: Tokens::Memory(ids), places, hash, report }
+        Self { tokens: Tokens::Memory(ids), places, hash, report, parts: vec![] }
+    }
+
+    /// Mixes corpora: the pairs of all, one corpus after the other, each with the weight by which
+    /// [`BatchSampler`](crate::BatchSampler) draws from it.
+    ///
+    /// # Panics
+    /// Without a corpus, or with a weight that is not above 0.
+    pub fn mixed(corpora: Vec<(Self, f64)>) -> Self {
+        assert!(corpora.iter().all(|(_, weight)| *weight > 0.0), "a weight is not above 0");
+        let (mut places, mut parts, mut hashes) = (Places::default(), Vec::new(), Vec::new());
+        let mut report = CleaningReport::default();
+        for (corpus, weight) in &corpora {
+            let from = places.sentences() / 2;
+            corpus.places.lengths().iter().for_each(|&length| places.push(length));
+            let pairs = from as u32..(places.sentences() / 2) as u32;
+            parts.push(MixedPart { pairs, weight: *weight });
+            report = report.plus(&corpus.report);
+            hashes.extend(corpus.hash.bytes().chain(weight.to_bits().to_le_bytes()));
+        }
+        assert!(!parts.is_empty(), "a mixture of nothing");
+        let tokens = Tokens::Mixed(corpora.into_iter().map(|(corpus, _)| corpus).collect());
+        Self { tokens, places, hash: hex(&key_of(&[b"mixture", &hashes])), report, parts }
+    }
+
+    /// The corpora of a mixture; empty for a corpus of its own.
+    pub fn parts(&self) -> &[MixedPart] {
+        &self.parts
     }
 
     /// Number of pairs.
@@ -97,11 +142,16 @@ impl TokenizedCorpus {
     /// # Panics
     /// If `i` is not below [`TokenizedCorpus::len`].
     pub fn pair(&self, i: usize) -> Result<(Vec<u32>, Vec<u32>)> {
+        if let Tokens::Mixed(corpora) = &self.tokens {
+            let part = self.parts.partition_point(|part| part.pairs.end as usize <= i);
+            return corpora[part].pair(i - self.parts[part].pairs.start as usize);
+        }
         let (start, source) = (self.places.start(2 * i), self.source_len(i));
         let count = source + self.target_len(i);
         let mut ids = match &self.tokens {
             Tokens::File(file) => file.read(start, count)?,
             Tokens::Memory(ids) => ids[start as usize..start as usize + count].to_vec(),
+            Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
         };
         let target = ids.split_off(source);
         Ok((ids, target))

@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use tokenizers::models::ModelWrapper;
 
 pub use settings::{TokenizerKind, TokenizerSettings};
-pub use special_ids::TokenizerSpecialIds;
+pub use special_ids::{SpecialIds, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
 
 use crate::error::{DataError, Result};
@@ -252,12 +252,27 @@ impl Tokenizers {
         Self { source: Arc::new(source), target: Arc::new(target) }
     }
 
-    /// Checks that both have the special tokens of [`special`], which batches are built with.
-    pub(crate) fn check_for_training(&self) -> Result<()> {
-        [&self.source, &self.target].into_iter().try_for_each(|side| match &side.kind {
-            Kind::HuggingFace(_) => Ok(()),
-            Kind::SentencePiece(inner) => inner.check_for_training(),
-        })
+    /// The special ids that a new model over these vocabularies has. Where the files name no token that opens a target,
+    /// it is the target's `<s>`, or else padding, as in Marian.
+    ///
+    /// # Errors
+    /// [`DataError::SpecialIdsDiffer`] if padding or the closing token has another id on each side: batches and models
+    /// have one of each.
+    pub fn special_ids(&self) -> Result<SpecialIds> {
+        let (source, target) = (self.source.special_ids(), self.target.special_ids());
+        let pairs = [
+            (special::PAD_TOKEN, source.pad, target.pad),
+            (special::EOS_TOKEN, source.eos, target.eos),
+        ];
+        if let Some((token, source, target)) = pairs.into_iter().find(|(_, a, b)| a != b) {
+            return Err(DataError::SpecialIdsDiffer {
+                token,
+                source_id: source,
+                target_id: target,
+            });
+        }
+        let bos = target.bos.or_else(|| self.target.id(special::BOS_TOKEN)).unwrap_or(target.pad);
+        Ok(SpecialIds { pad: target.pad, bos, eos: target.eos })
     }
 
     /// Whether both sides share one vocabulary.

@@ -1,13 +1,13 @@
 //! SentencePiece models with the ids that a vocabulary gives their pieces.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burnformer_sentencepiece::SentencePiece;
 
 use super::{TokenizerFiles, TokenizerSpecialIds};
 use crate::error::{DataError, Result};
-use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, TOKENS, UNK_TOKEN};
+use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, UNK_TOKEN};
 
 /// What other systems call padding.
 const BLANK_TOKEN: &str = "<blank>";
@@ -17,7 +17,6 @@ const SPACE: &str = "\u{2581}";
 /// A model, and what its pieces are numbered.
 #[derive(Clone)]
 pub(super) struct SentencePieceTokenizer {
-    name: PathBuf,
     model: SentencePiece,
     model_bytes: Vec<u8>,
     vocab_bytes: Vec<u8>,
@@ -40,8 +39,7 @@ impl SentencePieceTokenizer {
             serde_json::from_slice(&vocab_bytes).map_err(|error| invalid(error.to_string()))?;
         let tokens = by_id(&ids).map_err(invalid)?;
         let special = special_ids(&ids, &parsed).map_err(invalid)?;
-        let name = name.into();
-        Ok(Self { name, model: parsed, model_bytes: model, vocab_bytes, ids, tokens, special })
+        Ok(Self { model: parsed, model_bytes: model, vocab_bytes, ids, tokens, special })
     }
 
     pub fn files(&self) -> TokenizerFiles {
@@ -94,16 +92,6 @@ impl SentencePieceTokenizer {
         let ordinary = ids.iter().filter(|&&id| !self.is_special(id));
         let tokens: Vec<&str> = ordinary.filter_map(|&id| self.token(id)).collect();
         self.model.decode_pieces(&tokens).replace(SPACE, " ")
-    }
-
-    /// Checks that the special tokens are those of [`special`](crate::special), which training builds its batches with.
-    pub fn check_for_training(&self) -> Result<()> {
-        let found = TOKENS.map(|token| self.id(token));
-        let wrong = (0..).zip(TOKENS).zip(found).find(|((id, _), found)| *found != Some(*id));
-        wrong.map_or(Ok(()), |((expected, token), found)| {
-            let path = self.name.clone();
-            Err(DataError::TokenizerSpecialToken { path, token, expected, found })
-        })
     }
 }
 

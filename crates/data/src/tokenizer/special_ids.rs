@@ -1,4 +1,28 @@
+use serde::{Deserialize, Serialize};
+
 use crate::special;
+
+/// The ids that structure a sentence: what a model and its tokenisers agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SpecialIds {
+    /// Fills the short rows of a batch; never read as a source token and never predicted.
+    pub pad: u32,
+    /// The decoder's first input. It may be `pad`, as in models that come from Marian.
+    pub bos: u32,
+    /// Closes every source and every target.
+    pub eos: u32,
+}
+
+impl SpecialIds {
+    /// Those of [`special`], which every tokeniser that is trained here has.
+    pub const OURS: Self = Self { pad: special::PAD, bos: special::BOS, eos: special::EOS };
+}
+
+impl Default for SpecialIds {
+    fn default() -> Self {
+        Self::OURS
+    }
+}
 
 /// The ids of tokens that no text holds, as a tokeniser's files have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +38,7 @@ pub struct TokenizerSpecialIds {
 }
 
 impl TokenizerSpecialIds {
-    /// The ids of [`special`], which every `tokenizer.json` has and training asks for.
+    /// Those of [`special`], which every `tokenizer.json` has.
     pub const OURS: Self =
         Self { pad: special::PAD, bos: Some(special::BOS), eos: special::EOS, unk: special::UNK };
 }

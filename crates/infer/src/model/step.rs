@@ -1,19 +1,9 @@
 //! The traits that search needs of a model.
 
+pub use burnformer_data::SpecialIds;
 use burnformer_kernels::log_sum_exp;
 
 use crate::attention::AttentionWeights;
-
-/// The ids of the tokens that mark the beginning and the end of a sentence, and padding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpecialIds {
-    /// Padding, which fills the short rows of a batch.
-    pub pad: u32,
-    /// The first input of the decoder, `<s>`.
-    pub bos: u32,
-    /// The end of every source and every target, `</s>`.
-    pub eos: u32,
-}
 
 /// A model that predicts a target one token at a time.
 ///

@@ -16,7 +16,7 @@ use crate::{padding, vocabulary};
 /// The beginning of the names of the decoder's options.
 const DECODER: [&str; 2] = ["decoder", "config"];
 /// The unknown token of Marian's vocabularies.
-const UNKNOWN: u32 = 1;
+pub(super) const UNKNOWN: u32 = 1;
 
 /// The paths of the files.
 pub(super) struct Folder {

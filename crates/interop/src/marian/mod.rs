@@ -6,6 +6,7 @@ mod layers;
 mod npz;
 mod options;
 mod sentencepiece;
+mod write;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::package::Package;
 use crate::padding;
 use crate::tensors::{Taken, Tensor, Tensors};
 use files::Folder;
+pub(crate) use write::write;
 use yaml::Options;
 
 /// The name of the options within the file of a model.

@@ -12,7 +12,7 @@ use crate::error::{InteropError, Result};
 use crate::tensors::Taken;
 
 /// The number that Marian's layer normalisation adds to the variance.
-const EPSILON: f64 = 1e-6;
+pub(super) const EPSILON: f64 = 1e-6;
 /// Options that must be off or missing.
 const OFF: [&str; 9] = [
     "transformer-no-projection",

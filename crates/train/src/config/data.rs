@@ -42,7 +42,26 @@ pub struct DataSettings {
     pub drop_duplicates: bool,
     /// What to do with a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
+    /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named like `data.train`, and a
+    /// `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are drawn in the proportions of the weights,
+    /// whatever the sizes of the texts; that of `data.train` is 1. An epoch is as many pairs as all texts
+    /// together have, so that a text of little weight is gone through over several epochs and one of much weight several
+    /// times in one. A tokeniser that is trained learns from `data.train` alone. `--mix` sets it on the command line.
+    pub mix: Vec<MixedText>,
 }
+
+/// A text to learn from beside `data.train`.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixedText {
+    /// The text, named like `data.train`.
+    pub train: Vec<PathBuf>,
+    /// How many sentence pairs are drawn from it for each one of `data.train`; above 0.
+    pub weight: f64,
+}
+
+/// The key of the texts beside `data.train`.
+pub(crate) const MIX: &str = "data.mix";
 
 impl Default for DataSettings {
     fn default() -> Self {
@@ -57,20 +76,24 @@ impl Default for DataSettings {
             max_length_ratio: cleaning.max_length_ratio.unwrap_or(0.0),
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
+            mix: vec![],
         }
     }
 }
 
 impl DataSettings {
-    /// The keys that name texts, with the texts that they name.
-    pub fn texts(&self) -> [(&'static str, &Vec<PathBuf>); 3] {
-        [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)]
+    /// The keys that name texts, and what they name.
+    pub fn texts(&self) -> Vec<(&'static str, &Vec<PathBuf>)> {
+        let named =
+            [("data.train", &self.train), ("data.valid", &self.valid), ("data.test", &self.test)];
+        named.into_iter().chain(self.mix.iter().map(|text| (MIX, &text.train))).collect()
     }
 
-    /// The keys that name texts, with the texts that they name, to be changed.
-    pub fn texts_mut(&mut self) -> [(&'static str, &mut Vec<PathBuf>); 3] {
-        let Self { train, valid, test, .. } = self;
-        [("data.train", train), ("data.valid", valid), ("data.test", test)]
+    /// The keys that name texts, and what they name, to be changed.
+    pub fn texts_mut(&mut self) -> Vec<(&'static str, &mut Vec<PathBuf>)> {
+        let Self { train, valid, test, mix, .. } = self;
+        let named = [("data.train", train), ("data.valid", valid), ("data.test", test)];
+        named.into_iter().chain(mix.iter_mut().map(|text| (MIX, &mut text.train))).collect()
     }
 
     /// The rules by which training text is cleaned under a token budget.

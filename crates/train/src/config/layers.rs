@@ -1,11 +1,13 @@
 use std::path::{Path, PathBuf};
 
 use burnformer_core::ConfigError;
+use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_data::DataError;
+use burnformer_models::ModelConfig;
 use toml::{Table, Value};
 
-use super::TrainConfig;
 use super::document::{self, Document, one_line};
+use super::{ModelSettings, TrainConfig};
 
 /// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
 const PRESETS: [(&str, &str); 6] = [
@@ -108,6 +110,40 @@ pub enum ConfigFileError {
         /// The architecture.
         architecture: &'static str,
     },
+    /// The model directory of `training.from` cannot be read.
+    #[error("training.from (--from): {source}")]
+    From {
+        /// What is wrong.
+        source: ModelDirError,
+    },
+    /// A setting that contradicts the model that the run starts from.
+    #[error(
+        "{key} is {value}, but the model in {} has {found}; leave the key out: the section [model] comes from \
+         training.from (--from)",
+        dir.display()
+    )]
+    OtherModel {
+        /// The key, dotted.
+        key: String,
+        /// Its value.
+        value: String,
+        /// The model directory.
+        dir: PathBuf,
+        /// What its model has.
+        found: String,
+    },
+    /// A pattern that names no parameter.
+    #[error(
+        "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; `burnformer inspect` lists the \
+         parameters of a model directory",
+        suggestion(nearest)
+    )]
+    Freeze {
+        /// The pattern.
+        pattern: String,
+        /// The nearest name, or beginning of one, if one is near.
+        nearest: Option<String>,
+    },
     /// A corpus of neither one nor two files.
     #[error("{key} names {found} files; give two (source, target) or one TSV")]
     Paths {
@@ -131,6 +167,7 @@ pub(super) fn resolve(
     preset: Option<&str>,
     file: Option<&Path>,
     settings: &[String],
+    start: Option<&Path>,
 ) -> Result<TrainConfig, ConfigFileError> {
     let (named, user) = match file.map(document::read).transpose()? {
         Some(Document { preset, table }) => (preset, table),
@@ -139,13 +176,27 @@ pub(super) fn resolve(
     // A whole configuration, such as a run's config.toml, replaces every key of the preset under it.
     let named = preset.or(named.as_deref());
     let mut merged = preset_table(named.unwrap_or(DEFAULT_PRESET))?;
-    merge(&mut merged, user);
+    let mut given = user;
     for setting in settings {
         let table = setting_table(setting)?;
         typed(&format!("--set {setting}"), &table)?;
-        merge(&mut merged, table);
+        merge(&mut given, table);
     }
-    typed("configuration", &merged)
+    merge(&mut merged, given.clone());
+    let config = typed("configuration", &merged)?;
+    if config.training.from.as_os_str().is_empty() {
+        return Ok(config);
+    }
+    let dir = start.unwrap_or(&config.training.from);
+    let model = model_of(dir, given.get("model").and_then(Value::as_table))?;
+    Ok(TrainConfig { model, ..config })
+}
+
+/// The section `[model]` of a run that starts from the model directory `dir`, where the user gives the keys `given`.
+fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
+    let shape = model_dir::load_config::<ModelConfig>(dir);
+    let shape = shape.map_err(|source| ConfigFileError::From { source })?;
+    ModelSettings::of(&shape).with(given.unwrap_or(&Table::new()), dir)
 }
 
 fn preset_table(name: &str) -> Result<Table, ConfigFileError> {
@@ -224,7 +275,7 @@ fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
 }
 
 /// The name most like `name`: a right last part in the wrong section counts as near.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     // Nothing that long is a misspelt key, and the comparison takes time with its square.
     if name.len() > 100 {
         return None;

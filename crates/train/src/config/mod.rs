@@ -14,13 +14,16 @@ use burnformer_data::TokenizerSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use data::{DataSettings, corpus_paths};
+pub(crate) use data::MIX;
+pub use data::{DataSettings, MixedText, corpus_paths};
+pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::ModelSettings;
 
 use crate::adam::AdamSettings;
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::recovery::RecoverySettings;
+use crate::run_dir::RunDir;
 use crate::schedule::ScheduleSettings;
 
 /// Everything that decides a training run.
@@ -67,6 +70,14 @@ pub struct TokenizerSection {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
+    /// The model directory that the run starts from, to fine-tune its model: weights, tokenisers and the section `model`
+    /// come from it, and only the rates of dropout may be set otherwise. A run keeps a copy of the directory (`start/`).
+    /// An empty path starts from random weights. `--from` sets it on the command line.
+    pub from: PathBuf,
+    /// The parameters that stay as they are, by their names in `model.safetensors` or the first parts of these:
+    /// `["encoder", "embedding.weight", "decoder.layers.0"]`; a part `*` stands for any (`*.layers.*.self_attention`).
+    /// They need no memory for gradients and moments.
+    pub freeze: Vec<String>,
     /// The seed of every random choice: initial weights, order of batches, dropout. Two runs with one
     /// configuration and one seed on one kind of device give the same bits; change it to see how much a result
     /// owes to chance.
@@ -116,6 +127,8 @@ pub struct TrainingSettings {
 impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
+            from: PathBuf::new(),
+            freeze: vec![],
             seed: 1,
             max_updates: 100_000,
             max_minutes: 0.0,
@@ -217,7 +230,7 @@ impl CheckpointSettings {
 impl TrainConfig {
     /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over the
     /// one before. Without `preset` the file's own `preset` key is the start; without either,
-    /// [`DEFAULT_PRESET`].
+    /// [`DEFAULT_PRESET`]. Where `training.from` names a model directory, that is read and decides the section `model`.
     ///
     /// # Errors
     /// A [`ConfigFileError`] naming the file or setting, the key, and what would be right.
@@ -226,7 +239,22 @@ impl TrainConfig {
         file: Option<&Path>,
         settings: &[String],
     ) -> Result<Self, ConfigFileError> {
-        let config = layers::resolve(preset, file, settings)?;
+        Self::resolve_in(preset, file, settings, None)
+    }
+
+    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: its own copy of the model that it starts
+    /// from is read in the place of `training.from`, if there is one.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Self::resolve).
+    pub fn resolve_in(
+        preset: Option<&str>,
+        file: Option<&Path>,
+        settings: &[String],
+        run: Option<&Path>,
+    ) -> Result<Self, ConfigFileError> {
+        let kept = run.and_then(RunDir::start_model_in);
+        let config = layers::resolve(preset, file, settings, kept.as_deref())?;
         config.validate()?;
         Ok(config)
     }

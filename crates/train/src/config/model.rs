@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 
 use burnformer_core::{Positions, TransformerConfig};
-use burnformer_data::special;
+use burnformer_data::SpecialIds;
 use burnformer_models::{Architecture, ModelConfig};
 use burnformer_rnn::RnnConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -17,13 +18,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
 
-/// The fields of a configuration that the tokeniser determines, which are not keys of the section.
+use super::ConfigFileError;
+
+/// The fields of a configuration that the tokeniser decides: no keys of the section.
 const OF_TOKENIZER: [&str; 5] = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
 /// The key that chooses the architecture.
 const ARCHITECTURE: &str = "architecture";
 /// The table of what only the recurrent baseline has.
 const RNN: &str = RnnConfig::ARCHITECTURE;
-/// The key whose value 0 stands for no value, because TOML has no null.
+/// The keys that say nothing of the weights.
+const RATES: [&str; 3] = ["dropout", "attention_dropout", "activation_dropout"];
+/// The key whose 0 stands for none, since TOML has no null.
 const WINDOW: &str = "attention_window";
 
 /// The architecture of the model and its sizes, without what the tokeniser decides.
@@ -58,9 +63,13 @@ impl ModelSettings {
         learned.then_some(max_positions)
     }
 
-    /// The configuration over vocabularies of these sizes.
-    pub fn over(&self, source_vocab: usize, target_vocab: usize) -> ModelConfig {
-        let [pad, bos, eos] = [special::PAD, special::BOS, special::EOS];
+    /// The configuration over vocabularies of these sizes, `[source, target]`, with these special ids.
+    pub fn over(
+        &self,
+        [source_vocab, target_vocab]: [usize; 2],
+        special: SpecialIds,
+    ) -> ModelConfig {
+        let SpecialIds { pad, bos, eos } = special;
         let &TransformerConfig { d_model, heads, d_k, d_v, dropout, sharing, .. } =
             &self.transformer;
         let or_head = |d: usize| if d == 0 { d_model / heads.max(1) } else { d };
@@ -89,7 +98,60 @@ impl ModelSettings {
         }
     }
 
-    /// The first key, dotted, that has a value although the architecture has no such part, and that value.
+    /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions of other systems) is
+    /// left out.
+    pub(super) fn of(shape: &ModelConfig) -> Self {
+        let default = Self::default();
+        let TransformerConfig { source_vocab, target_vocab, pad, bos, eos, conventions, .. } =
+            default.transformer;
+        match shape.clone() {
+            ModelConfig::Transformer(own) => Self {
+                architecture: Architecture::Transformer,
+                transformer: TransformerConfig {
+                    source_vocab,
+                    target_vocab,
+                    pad,
+                    bos,
+                    eos,
+                    conventions,
+                    ..own
+                },
+                ..default
+            },
+            ModelConfig::Rnn(own) => Self {
+                architecture: Architecture::Rnn,
+                transformer: TransformerConfig {
+                    d_model: own.d_model,
+                    dropout: own.dropout,
+                    sharing: own.sharing,
+                    ..default.transformer
+                },
+                rnn: RnnConfig { source_vocab, target_vocab, pad, bos, eos, ..own },
+            },
+        }
+    }
+
+    /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
+    ///
+    /// # Errors
+    /// [`ConfigFileError::OtherModel`] for another key that has another value than the model.
+    pub(super) fn with(&self, given: &Table, dir: &Path) -> Result<Self, ConfigFileError> {
+        let mut table = self.table();
+        for (key, value) in given {
+            let own = table.get_mut(key).expect("the keys of a configuration are known");
+            if RATES.contains(&key.as_str()) {
+                own.clone_from(value);
+                continue;
+            }
+            if let Some((key, value, found)) = difference(&format!("model.{key}"), value, own) {
+                return Err(ConfigFileError::OtherModel { key, value, dir: dir.into(), found });
+            }
+        }
+        Ok(Self::from_table(table).expect("the types of a configuration are checked"))
+    }
+
+    /// The first key, dotted, that is set to something, and that something, though the architecture has
+    /// no such part.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
         let (own, default, of_rnn) = (self.table(), Self::default().table(), fields(&self.rnn));
         let idle = |key: &str| match self.architecture {
@@ -126,6 +188,20 @@ impl ModelSettings {
             transformer: overlaid(&default.transformer, table)?,
             rnn: overlaid(&default.rnn, rnn.unwrap_or_default())?,
         })
+    }
+}
+
+/// The first key at or below `key` where `given` is not what the model has: the key, and both values. A `d_k` or `d_v` of
+/// 0 leaves it to the model.
+fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, String)> {
+    match (given, own) {
+        (Value::Table(given), Value::Table(own)) => given
+            .iter()
+            .find_map(|(name, value)| difference(&format!("{key}.{name}"), value, own.get(name)?)),
+        (Value::Integer(0), _) if ["model.d_k", "model.d_v"].contains(&key) => None,
+        (Value::Integer(whole), Value::Float(own)) if *whole as f64 == *own => None,
+        _ if given == own => None,
+        _ => Some((key.into(), given.to_string(), own.to_string())),
     }
 }
 

@@ -1,4 +1,5 @@
 use burnformer_core::Seq2SeqConfig;
+use burnformer_data::SpecialIds;
 
 use super::*;
 
@@ -18,7 +19,7 @@ fn file(text: &str) -> Result<TrainConfig, ConfigFileError> {
 fn every_preset_resolves_to_a_valid_model() {
     for name in preset_names() {
         let config = TrainConfig::resolve(Some(name), None, &[]).unwrap();
-        config.model.over(8000, 8000).validate().unwrap();
+        config.model.over([8000; 2], SpecialIds::OURS).validate().unwrap();
     }
 }
 
@@ -26,7 +27,9 @@ fn every_preset_resolves_to_a_valid_model() {
 fn presets_agree_with_the_cores() {
     use burnformer_core::TransformerConfig;
     use burnformer_rnn::RnnConfig;
-    let preset = |name| TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over(900, 900);
+    let preset = |name| {
+        TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over([900; 2], SpecialIds::OURS)
+    };
     assert_eq!(preset("base"), TransformerConfig::base(900).into());
     assert_eq!(preset("big"), TransformerConfig::big(900).into());
     assert_eq!(preset("small"), TransformerConfig::small(900).into());
@@ -136,10 +139,11 @@ fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documenta
 
 #[test]
 fn a_model_settings_zero_stands_for_none_and_for_the_papers_widths() {
-    let model = |settings: &[&str]| match set(settings).unwrap().model.over(900, 900) {
-        burnformer_models::ModelConfig::Transformer(config) => config,
-        other => panic!("{other:?}"),
-    };
+    let model =
+        |settings: &[&str]| match set(settings).unwrap().model.over([900; 2], SpecialIds::OURS) {
+            burnformer_models::ModelConfig::Transformer(config) => config,
+            other => panic!("{other:?}"),
+        };
     let plain = model(&["model.d_k=0", "model.d_v=0", "model.attention_window=0"]);
     assert_eq!((plain.d_k, plain.d_v, plain.attention_window), (32, 32, None));
     let wide = model(&["model.d_k=8", "model.attention_window=5"]);

@@ -1,8 +1,9 @@
 //! What a configuration must satisfy before anything is read or computed.
 
 use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
+use burnformer_data::SpecialIds;
 
-use super::{ConfigFileError, TrainConfig, corpus_paths};
+use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
 
 /// The largest number of padded tokens per side of a batch that a configuration may have.
 const LARGEST_BUDGET: usize = 1 << 24;
@@ -41,8 +42,12 @@ impl TrainConfig {
 
     fn validate_data(&self) -> Checked {
         let data = &self.data;
+        for text in &data.mix {
+            let good = text.weight.is_finite() && text.weight > 0.0;
+            check(good, "data.mix.weight", text.weight, "above 0, such as 2")?;
+        }
         for (key, paths) in data.texts() {
-            if !paths.is_empty() {
+            if !paths.is_empty() || key == MIX {
                 corpus_paths(key, paths)?;
             }
         }
@@ -60,7 +65,15 @@ impl TrainConfig {
             return Err(ConfigFileError::Paths { key: "tokenizer.files", found: files });
         }
         let two = if files == 0 { !self.tokenizer.train.joint } else { files == 2 };
-        let good = !two || self.model.transformer.sharing != EmbeddingSharing::All;
+        let from = !self.training.from.as_os_str().is_empty();
+        let remedy = "an empty list, since the tokenisers come from training.from (--from)";
+        check(
+            !from || files == 0,
+            "tokenizer.files",
+            format!("{:?}", self.tokenizer.files),
+            remedy,
+        )?;
+        let good = from || !two || self.model.transformer.sharing != EmbeddingSharing::All;
         let remedy = "\"target\" or \"none\" with a vocabulary for each side";
         check(good, "model.sharing", "\"all\"", remedy)?;
         match files {
@@ -84,7 +97,7 @@ impl TrainConfig {
         check(divides, "model.heads", heads, remedy)?;
         // The tokeniser decides the vocabulary later; its size is asked for here.
         let vocab = self.tokenizer.train.vocab_size;
-        let shape = model.over(vocab, vocab);
+        let shape = model.over([vocab; 2], SpecialIds::OURS);
         shape.validate().map_err(|source| ConfigFileError::Model { source })?;
         let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
         let &TransformerConfig { positions, max_positions, .. } = transformer;
@@ -122,6 +135,8 @@ impl TrainConfig {
         check(schedule.warmup > 0, "schedule.warmup", schedule.warmup, "at least 1")?;
         let good = schedule.factor.is_finite() && schedule.factor > 0.0;
         check(good, "schedule.factor", schedule.factor, "above 0")?;
+        let remedy = "above 0, such as 1e-4, or 0 for the paper's";
+        check(not_negative(schedule.peak), "schedule.peak", schedule.peak, remedy)?;
         let good = (0.0..=1.0).contains(&schedule.cooldown);
         check(good, "schedule.cooldown", schedule.cooldown, "a share of the run, from 0 to 1")?;
         for (key, beta) in [("optimizer.beta1", adam.beta1), ("optimizer.beta2", adam.beta2)] {

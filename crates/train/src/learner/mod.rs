@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
+use burnformer_infer::SearchSettings;
 use burnformer_models::{Model, ModelConfig};
 
 use crate::best_model::BestModel;
@@ -26,6 +27,7 @@ use crate::origin::Origin;
 use crate::parallel::Replicas;
 use crate::report::Reporter;
 use crate::run_dir::RunDir;
+use crate::start_model::FirstModel;
 use crate::update::Updater;
 use crate::validate::Validator;
 use updates::Made;
@@ -70,6 +72,9 @@ pub struct Outcome {
 pub struct Learner {
     config: TrainConfig,
     shape: ModelConfig,
+    first: FirstModel,
+    /// How saved models are searched unless they are told otherwise.
+    search: SearchSettings,
     replicas: Replicas,
     run: RunDir,
     reporter: Reporter,

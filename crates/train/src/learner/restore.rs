@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 
 use burn::tensor::Device;
-use burnformer_core::{Precision, Seq2Seq, Seq2SeqConfig};
+use burnformer_core::{Precision, Seq2Seq};
 use burnformer_data::BatchSampler;
-use burnformer_models::{Model, ModelConfig};
+use burnformer_models::Model;
 
 use super::Learner;
 use super::save::kind_of;
@@ -13,9 +13,11 @@ use crate::adam::Adam;
 use crate::checkpoint::{self, CheckpointKind, Loaded, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
+use crate::freeze::freeze;
 use crate::origin::Origin;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run_dir::RunDir;
+use crate::start_model::FirstModel;
 
 /// A model, its optimiser and the state of the run.
 pub(super) struct Start {
@@ -30,11 +32,12 @@ impl Start {
     /// The start of a run.
     pub(super) fn fresh(
         config: &TrainConfig,
-        shape: &ModelConfig,
+        first: &FirstModel,
         sampler: &BatchSampler,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let model = shape.init(config.training.seed, device)?;
+        let model = first.init(config.training.seed, device)?;
+        let model = freeze(model, &config.training.freeze)?;
         let adam = Adam::new(config.optimizer, &model);
         let state = RunState { sampler: sampler.start(), ..RunState::default() };
         let start = Self { model, adam, state, notes: Vec::new() };
@@ -57,7 +60,7 @@ pub(super) fn newest(
     run: &RunDir,
     config: &TrainConfig,
     origin: &Origin,
-    shape: &ModelConfig,
+    first: &FirstModel,
     sampler: &BatchSampler,
     device: &Device,
     wanted: impl Fn(u64) -> bool,
@@ -81,7 +84,7 @@ pub(super) fn newest(
         return Err(TrainError::AllDamaged { path: run.path().into(), damage });
     }
     run.forget_other_end(0)?;
-    let mut start = Start::fresh(config, shape, sampler, device)?;
+    let mut start = Start::fresh(config, first, sampler, device)?;
     start.notes.push("no checkpoint yet: the run starts again from its beginning".into());
     Ok(start)
 }
@@ -140,7 +143,7 @@ impl Learner {
             &self.run,
             &self.config,
             &self.origin,
-            &self.shape,
+            &self.first,
             &self.sampler,
             &device,
             wanted,

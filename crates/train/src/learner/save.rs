@@ -1,5 +1,3 @@
-use std::sync::OnceLock;
-
 use burnformer_core::model_dir;
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 
@@ -11,12 +9,11 @@ use crate::run_dir::{Finished, RunDir};
 
 impl Learner {
     pub(super) fn saved(&self) -> Saved<'_> {
-        static SEARCH: OnceLock<SearchSettings> = OnceLock::new();
         Saved {
             config: &self.shape,
             model: self.model(),
             tokenizers: &self.tokenizers,
-            search: SEARCH.get_or_init(SearchSettings::default),
+            search: &self.search,
         }
     }
 
@@ -93,7 +90,7 @@ impl Learner {
         let search = SearchSettings {
             beam_size: beam,
             length_penalty: LengthPenalty::Gnmt(alpha),
-            ..SearchSettings::default()
+            ..self.search.clone()
         };
         checkpoint::set_search(&best, &search)?;
         Ok(self.reporter.note(&format!(

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{BatchSampler, SamplerSettings};
+use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelConfig};
 
@@ -17,12 +16,13 @@ use crate::memory::{Memory, worst_batch};
 use crate::origin::Origin;
 use crate::parallel::Replicas;
 use crate::run_dir::{RunDir, RunMode};
+use crate::start_model::{FirstModel, special_ids};
 use crate::train_step::Objective;
 use crate::validate::Validator;
 
 /// What a run needs beside the model from which it starts.
 pub(super) struct Setup {
-    pub(super) shape: ModelConfig,
+    pub(super) first: FirstModel,
     pub(super) replicas: Replicas,
     pub(super) sampler: BatchSampler,
     pub(super) validator: Option<Validator>,
@@ -42,21 +42,19 @@ impl Setup {
         mode: RunMode,
         devices: &[Device],
     ) -> Result<Self, TrainError> {
-        let tokenizers = &corpora.tokenizers;
-        let (source, target) = (tokenizers.source.vocab_size(), tokenizers.target.vocab_size());
-        let shape = config.model.over(source, target);
-        shape.validate()?;
-        let sampler = sampler(config, corpora)?;
-        let worst = worst_of(config, &shape, &sampler);
-        let validator = Validator::new(config, corpora)?;
+        let first = FirstModel::new(config, &corpora.tokenizers, corpora.start.clone())?;
+        let special = special_ids(&first.shape);
+        let sampler = sampler(config, corpora, special)?;
+        let worst = worst_of(config, &first.shape, &sampler);
+        let validator = Validator::new(config, corpora, special)?;
         let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
         let run = RunDir::open(folder, mode)?;
         let mut memory = Memory::new(config);
         // What a GPU has free is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
-            memory.check_estimate(&shape, config, worst.1)?;
+            memory.check_estimate(&first.shape, config, worst.1)?;
         }
-        Ok(Self { shape, replicas, sampler, validator, origin, run, memory, worst })
+        Ok(Self { first, replicas, sampler, validator, origin, run, memory, worst })
     }
 
     /// The state from which the run starts.
@@ -65,11 +63,11 @@ impl Setup {
     /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so that what the run
     /// reported at its end stays.
     pub(super) fn start(&self, config: &TrainConfig, mode: RunMode) -> Result<Start, TrainError> {
-        let Self { shape, sampler, origin, run, .. } = self;
+        let Self { first, sampler, origin, run, .. } = self;
         let device = self.replicas.first();
         let start = match mode {
-            RunMode::New => Start::fresh(config, shape, sampler, device)?,
-            RunMode::Resume => newest(run, config, origin, shape, sampler, device, |_| true)?,
+            RunMode::New => Start::fresh(config, first, sampler, device)?,
+            RunMode::Resume => newest(run, config, origin, first, sampler, device, |_| true)?,
         };
         let step = start.state.step;
         match limit_reached(config, &start.state).filter(|_| run.finished(step).is_some()) {
@@ -85,16 +83,21 @@ impl Setup {
         model: &Model,
     ) -> Result<(), TrainError> {
         try_batch(model, config, &self.sampler, &self.worst.0, &self.replicas)?;
-        self.memory.check_process(&self.shape, config, self.worst.1)
+        self.memory.check_process(&self.first.shape, config, self.worst.1)
     }
 }
 
-fn sampler(config: &TrainConfig, corpora: &Corpora) -> Result<BatchSampler, TrainError> {
+fn sampler(
+    config: &TrainConfig,
+    corpora: &Corpora,
+    special: SpecialIds,
+) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
         max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
         multiple: config.training.multiple,
         seed: config.training.seed,
+        special,
     };
     Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
@@ -105,7 +108,11 @@ fn worst_of(
     shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> (Vec<u32>, [usize; 3]) {
-    let plan = sampler.plan(config.training.seed, 0);
+    // An epoch of a mixture need not have the longest pairs.
+    let plan = match sampler.corpus().parts() {
+        [] => sampler.plan(config.training.seed, 0),
+        _ => sampler.ordered(),
+    };
     let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
         .expect("a sampler has at least one batch");
     (pairs.to_vec(), worst)

@@ -51,6 +51,9 @@ impl Learner {
         setup.try_worst_batch(&config, &start.model)?;
         corpora.texts.keep(setup.run.path(), mode)?;
         write_file(&setup.run.config(), config.to_toml().as_bytes())?;
+        if let Some(start) = &mut setup.first.start {
+            start.keep(&setup.run.start_model())?;
+        }
         let resumed = (mode == RunMode::Resume).then_some(&start);
         let reporter = reporter(&config, &setup.run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
@@ -70,14 +73,16 @@ impl Learner {
         start: Start,
         reporter: Reporter,
     ) -> Self {
-        let Setup { shape, replicas, sampler, validator, origin, run, memory, worst } = setup;
+        let Setup { first, replicas, sampler, validator, origin, run, memory, worst } = setup;
         let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
         let Start { model, adam, state, .. } = start;
         Self {
             updater: updater(&config, adam, &state, replicas.first()),
             best_on_disk: best_on_disk(&config, &run, &state),
             config,
-            shape,
+            shape: first.shape.clone(),
+            search: first.search(),
+            first,
             replicas,
             run,
             reporter,
@@ -107,6 +112,12 @@ impl Learner {
             plan.len(),
             100.0 * plan.padding_share(),
         ))?;
+        if self.first.start.is_some() {
+            self.reporter.note(&format!(
+                "weights and tokenisers: those of {}, kept in start/",
+                self.config.training.from.display()
+            ))?;
+        }
         if let Some(bytes) = self.memory.resident() {
             let [rows, source, target] = self.worst;
             self.reporter.note(&format!(

@@ -14,6 +14,7 @@ use crate::error::TrainError;
 use crate::folder::write_file;
 use crate::learner::{Learner, StopReason};
 use crate::run_dir::RunMode;
+use crate::start_model::FirstModel;
 
 /// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,13 +116,12 @@ impl Row {
         let measured = parts.iter().map(|Part { longest, source, target }| {
             Measure::of(&translator, &options, *longest, source, target)
         });
-        let (source, target) = (&corpora.tokenizers.source, &corpora.tokenizers.target);
-        let shape = self.config.model.over(source.vocab_size(), target.vocab_size());
+        let first = FirstModel::new(&self.config, &corpora.tokenizers, corpora.start.clone())?;
         let state = crate::checkpoint::last_state(&run)?;
         let result = RowResult {
             name: self.name.clone(),
             change: self.change.clone(),
-            parameters: shape.parameter_count(),
+            parameters: first.shape.parameter_count(),
             updates: state.step,
             seconds: state.seconds,
             measures: measured.collect::<Result<_, _>>()?,

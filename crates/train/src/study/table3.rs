@@ -204,6 +204,7 @@ fn verdict(paper: f64, own: f64, interval: f64) -> String {
 mod tests {
     use super::super::Measure;
     use burnformer_core::Seq2SeqConfig;
+    use burnformer_data::SpecialIds;
 
     use super::*;
 
@@ -240,7 +241,8 @@ mod tests {
             ]
         );
         let vocab = 37_000;
-        let count = |row: &Row| row.config.model.over(vocab, vocab).parameter_count();
+        let count =
+            |row: &Row| row.config.model.over([vocab; 2], SpecialIds::OURS).parameter_count();
         assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
         assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
         assert_eq!(
@@ -254,7 +256,7 @@ mod tests {
         for preset in ["tiny", "small", "base"] {
             let rows = table3(&base(preset));
             for row in &rows {
-                row.config.model.over(900, 900).validate().unwrap();
+                row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
                 assert_eq!(same.count(), 1, "{preset} {}", row.name);
             }

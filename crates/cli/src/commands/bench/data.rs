@@ -28,8 +28,7 @@ pub fn run(args: Args) -> Result<()> {
     config.data.cache = fresh.path().to_path_buf();
     let (first, _) = timed(|| Corpora::prepare(&config, texts.clone(), &mut |_| ()))?;
     let (second, corpora) = timed(|| Corpora::prepare(&config, texts, &mut |_| ()))?;
-    let settings =
-        SamplerSettings { budget: args.text.budget, max_sentences: None, multiple: 1, seed: 1 };
+    let settings = SamplerSettings { budget: args.text.budget, ..SamplerSettings::default() };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
     let plan = sampler.plan(1, 0);
     let start = Instant::now();

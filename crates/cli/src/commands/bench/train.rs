@@ -206,7 +206,7 @@ impl Batches {
     fn of_text(config: &TrainConfig, texts: Texts) -> Result<(Self, usize)> {
         let corpora = Corpora::prepare(config, texts, &mut |_| ())?;
         let (budget, multiple) = (config.training.budget, config.training.multiple);
-        let settings = SamplerSettings { budget, max_sentences: None, multiple, seed: 1 };
+        let settings = SamplerSettings { budget, multiple, ..SamplerSettings::default() };
         let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
         let batches = Prefetch::new(sampler.stream(sampler.start())?, 8);
         Ok((Self::Text(batches), corpora.tokenizers.target.vocab_size()))

@@ -3,16 +3,17 @@ mod folder;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{ParallelReader, Progress, Stage, TokenizerKind};
+use burnformer_data::{ParallelReader, Progress, SpecialIds, Stage, TokenizerKind};
 use burnformer_infer::{LengthPenalty, LongSources, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
-use burnformer_train::config::corpus_paths;
+use burnformer_train::config::{MixedText, corpus_paths};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, RunDir, RunMode, StopReason, TrainConfig, cache_folder, worst_batch_bytes,
+    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
+    worst_batch_bytes,
 };
 
 use crate::device::{DeviceNames, guarded};
@@ -32,11 +33,19 @@ pub struct Args {
     /// of a run contains all settings and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
+    /// Start from the model in this model directory (imported or trained here) and keep its tokenisers and shape, to
+    /// fine-tune it: short for --set training.from
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
     /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
     /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder
     /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
+    /// More training text, and how many of its sentence pairs are drawn for each one of --train: mine.de mine.en 2.5;
+    /// may be repeated
+    #[arg(long, num_args = 3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
+    mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     valid: Vec<PathBuf>,
@@ -72,6 +81,11 @@ impl Args {
         if self.resume { RunMode::Resume } else { RunMode::New }
     }
 
+    /// The folder of the run that goes on.
+    fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
+        (self.mode() == RunMode::Resume).then_some(folder)
+    }
+
     fn verbosity(&self) -> Verbosity {
         if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
     }
@@ -84,10 +98,11 @@ const TYPICAL: usize = 12;
 pub fn run(args: Args) -> Result<()> {
     let folder = run_folder(&args)?;
     let file = configuration_file(&args, &folder);
-    let mut config = configuration(&args, file.as_deref())?;
+    let mut config = configuration(&args, file.as_deref(), &folder)?;
     let unnamed = Unnamed::take(&mut config.data)?;
+    let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
     if args.dry_run {
-        return dry_run(&config);
+        return dry_run(&config, start.as_ref());
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let (mode, verbosity) = (args.mode(), args.verbosity());
@@ -98,7 +113,7 @@ pub fn run(args: Args) -> Result<()> {
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let texts = read.locate(&config.data, beside, &cache)?;
     texts.check(&folder, mode)?;
-    let corpora = Corpora::prepare(&config, texts, &mut progress(verbosity));
+    let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if verbosity == Verbosity::Normal {
         announce(&corpora, &folder);
@@ -158,23 +173,46 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
 }
 
 /// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.
-fn configuration(args: &Args, file: Option<&Path>) -> Result<TrainConfig> {
+fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
     let memory = args.max_memory.map(|gb| format!("training.max_memory={gb:?}"));
-    let settings: Vec<String> = args.set.iter().cloned().chain(memory).collect();
-    let mut config = TrainConfig::resolve(args.preset.as_deref(), file, &settings)?;
+    // A string of JSON is one of TOML too.
+    let text = |dir: &PathBuf| serde_json::to_string(&dir.display().to_string());
+    let from = args.from.as_ref().map(text).transpose()?.map(|dir| format!("training.from={dir}"));
+    let settings: Vec<String> = args.set.iter().cloned().chain(memory).chain(from).collect();
+    let run = args.run_to_go_on(folder);
+    let mut config = TrainConfig::resolve_in(args.preset.as_deref(), file, &settings, run)?;
     let given = [&args.train, &args.valid, &args.test];
     for ((_, names), given) in config.data.texts_mut().into_iter().zip(given) {
         if !given.is_empty() {
             names.clone_from(given);
         }
     }
+    if !args.mix.is_empty() {
+        config.data.mix = args.mix.chunks(3).map(mixed_text).collect::<Result<_>>()?;
+    }
     embedded::fill(&mut config.data);
     Ok(config)
 }
 
-fn dry_run(config: &TrainConfig) -> Result<()> {
+/// The three values of `--mix`.
+fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
+    let [source, target, weight] = values else {
+        bail!("--mix takes a source, a target and a weight")
+    };
+    let number = weight.to_str().and_then(|text| text.parse().ok());
+    let weight =
+        number.filter(|weight: &f64| weight.is_finite() && *weight > 0.0).with_context(|| {
+            format!("--mix … {}: the weight must be a number above 0, such as 2", weight.display())
+        })?;
+    Ok(MixedText { train: vec![source.clone(), target.clone()], weight })
+}
+
+fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape = config.model.over(vocab, vocab);
+    let shape = match start {
+        Some(start) => start.shape(&config.model),
+        None => config.model.over([vocab; 2], SpecialIds::OURS),
+    };
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let training = &config.training;

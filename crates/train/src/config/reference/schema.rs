@@ -80,6 +80,7 @@ fn description(schema: &Value) -> String {
 fn kind(schema: &Value) -> String {
     let named = |name: &str| match name {
         "array" => format!("list of {}s", kind(&schema["items"])),
+        "object" => "table".into(),
         name => name.to_string(),
     };
     match &schema["type"] {

@@ -72,7 +72,8 @@ fn a_key_a_table_and_a_last_part_are_found_and_a_slip_has_a_suggestion() {
     assert_eq!(paths("training.budget"), ["training.budget"]);
     assert_eq!(paths("budget"), ["training.budget"]);
     assert_eq!(paths("max_sentences"), ["training.max_sentences", "validation.max_sentences"]);
-    let schedule = ["factor", "warmup", "shape", "cooldown"].map(|key| format!("schedule.{key}"));
+    let schedule =
+        ["peak", "factor", "warmup", "shape", "cooldown"].map(|key| format!("schedule.{key}"));
     assert_eq!(paths("schedule"), schedule);
     assert!(paths("tokenizer").contains(&"tokenizer.train.joint".to_string()));
     let slip = SettingsFile::Training.find("training.buget");

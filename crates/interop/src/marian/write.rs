@@ -1,0 +1,257 @@
+//! A folder that Marian loads: `model.npz`, its vocabularies, and `decoder.yml`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use burnformer_core::{
+    Activation, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias,
+    Positions, Sinusoids, TargetHistory, TransformerConfig,
+};
+use burnformer_infer::{LengthPenalty, SearchSettings};
+
+use super::files::UNKNOWN;
+use super::options::EPSILON;
+use super::sentencepiece::pieces;
+use super::{OPTIONS, layers, npz};
+use crate::error::Result;
+use crate::files::write_file;
+use crate::package::{Package, check_widths, fresh_folder, refuse};
+use crate::tensors::{Tensor, Tensors};
+use crate::{vocabulary, zip};
+
+/// What error messages call this format.
+const FORMAT: &str = "Marian";
+const MODEL: &str = "model.npz";
+/// Where other systems' settings have a place of their own.
+const ELSEWHERE: &str = "export to CTranslate2";
+
+/// Writes `package` into the new folder `dir`. What Marian computes otherwise is refused, so that its logits are those of
+/// the model.
+///
+/// # Errors
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what Marian computes otherwise,
+/// [`InteropError::Missing`](crate::InteropError::Missing) if the vocabulary is not known,
+/// [`InteropError::Io`](crate::InteropError::Io).
+pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
+    check(package)?;
+    let own_json = ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];
+    let json = own_json.iter().any(|name| package.texts.contains_key(*name));
+    refuse(
+        FORMAT,
+        json,
+        "a tokenizer.json",
+        "Marian reads SentencePiece models and lists of tokens",
+    )?;
+    let [source, target] = vocabulary::tokens(package)?.map(|tokens| real(tokens, package));
+    let tensors = tensors(package, [source.len(), target.len()])?;
+    let numbers: usize = tensors.values().map(|tensor| tensor.values.len()).sum();
+    // A MiB for names and heads.
+    let large = 4 * numbers + (1 << 20) > zip::LARGEST;
+    refuse(FORMAT, large, "more than 4 GiB of weights", "a .npz of Marian has no more")?;
+    let options = options(&package.config, [source.len(), target.len()]);
+    let (files, names) = vocabularies(package, [&source, &target]);
+    fresh_folder(dir)?;
+    write_file(&dir.join(MODEL), &npz::write(&tensors, OPTIONS, &options))?;
+    for (name, bytes) in files {
+        write_file(&dir.join(name), &bytes)?;
+    }
+    write_file(&dir.join("decoder.yml"), decoder(&package.search, names).as_bytes())
+}
+
+fn check(package: &Package) -> Result<()> {
+    let config = &package.config;
+    let conventions = config.conventions;
+    check_widths(config, FORMAT)?;
+    let learned = config.positions == Positions::Learned;
+    refuse(FORMAT, learned, "learned positions", ELSEWHERE)?;
+    let other = conventions.sinusoids != Sinusoids::HalvesToEnd || conventions.position_offset != 0;
+    refuse(FORMAT, other, "positions other than Marian's own", ELSEWHERE)?;
+    let one = conventions.embedding_scale == EmbeddingScale::One;
+    refuse(FORMAT, one, "embeddings that are not multiplied by the root of d_model", ELSEWHERE)?;
+    let start = conventions.decoder_start != DecoderStart::Zero && !starts_from_zeros(package)?;
+    refuse(FORMAT, start, "a decoder that does not start from zeros", ELSEWHERE)?;
+    let epsilon = config.layer_norm_eps != EPSILON;
+    refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-6", ELSEWHERE)?;
+    let gelu = config.activation == Activation::Gelu;
+    refuse(FORMAT, gelu, "the activation gelu, which Marian approximates,", ELSEWHERE)?;
+    let ids = config.eos != 0 || config.pad as usize + 1 != config.target_vocab;
+    let what = "special ids other than Marian's (</s> 0, and no padding before the last id)";
+    refuse(FORMAT, ids, what, ELSEWHERE)
+}
+
+/// Whether the row that opens targets is zeros.
+fn starts_from_zeros(package: &Package) -> Result<bool> {
+    let config = &package.config;
+    let name = match config.sharing {
+        EmbeddingSharing::All => "embedding.weight",
+        EmbeddingSharing::Target | EmbeddingSharing::None => "target_embedding.weight",
+    };
+    let row = package.weight(name)?.rows(config.bos as usize, config.bos as usize + 1);
+    Ok(row.values.iter().all(|&value| value == 0.0))
+}
+
+/// `tokens` without the padding at their end and what a shorter vocabulary was filled with.
+fn real(mut tokens: Vec<String>, package: &Package) -> Vec<String> {
+    tokens.truncate(package.config.pad as usize);
+    while tokens.last().is_some_and(|last| *last == format!("<unused{}>", tokens.len() - 1)) {
+        tokens.pop();
+    }
+    tokens
+}
+
+fn tensors(package: &Package, [source, target]: [usize; 2]) -> Result<Tensors> {
+    let mut tensors = layers::write(package)?;
+    let rows = |name: &str, rows: usize| {
+        package.weight(&format!("{name}.weight")).map(|tensor| tensor.rows(0, rows))
+    };
+    match package.config.sharing {
+        // Sides of two sizes were one matrix here because the shorter one was filled.
+        EmbeddingSharing::All => {
+            tensors.insert("Wemb".into(), rows("embedding", source.max(target))?);
+        }
+        EmbeddingSharing::Target => {
+            tensors.insert("encoder_Wemb".into(), rows("source_embedding", source)?);
+            tensors.insert("decoder_Wemb".into(), rows("target_embedding", target)?);
+        }
+        EmbeddingSharing::None => {
+            tensors.insert("encoder_Wemb".into(), rows("source_embedding", source)?);
+            tensors.insert("decoder_Wemb".into(), rows("target_embedding", target)?);
+            let output = rows("generator", target)?.transposed();
+            tensors.insert("decoder_ff_logit_out_W".into(), output);
+        }
+    }
+    let bias = match package.config.conventions.output_bias {
+        OutputBias::None => vec![0.0; target],
+        OutputBias::PerPiece => package.weight("output_bias")?.values[..target].to_vec(),
+    };
+    tensors.insert("decoder_ff_logit_out_b".into(), Tensor::new([1, target], bias));
+    Ok(tensors)
+}
+
+/// The options of the model, as YAML.
+fn options(config: &TransformerConfig, [source, target]: [usize; 2]) -> String {
+    let (preprocess, postprocess, top) = match config.norm {
+        NormPosition::Post => ("", "dan", ""),
+        NormPosition::Pre => ("n", "da", "n"),
+    };
+    let activation = if config.activation == Activation::Relu { "relu" } else { "swish" };
+    let (autoreg, cell) = match config.conventions.target_history {
+        TargetHistory::SelfAttention => ("self-attention", "gru"),
+        TargetHistory::Ssru => ("rnn", "ssru"),
+    };
+    let tied = config.sharing == EmbeddingSharing::Target;
+    let tied_all = config.sharing == EmbeddingSharing::All;
+    let &TransformerConfig { d_model, d_ff, heads, encoder_layers, decoder_layers, .. } = config;
+    let mut text = format!(
+        "dim-vocabs:\n  - {source}\n  - {target}\n\
+         type: transformer\n\
+         version: v1.12.0\n\
+         dim-emb: {d_model}\n\
+         enc-depth: {encoder_layers}\n\
+         dec-depth: {decoder_layers}\n\
+         dec-cell: {cell}\n\
+         tied-embeddings: {tied}\n\
+         tied-embeddings-all: {tied_all}\n\
+         transformer-heads: {heads}\n\
+         transformer-dim-ffn: {d_ff}\n\
+         transformer-ffn-activation: {activation}\n\
+         transformer-decoder-autoreg: {autoreg}\n\
+         transformer-preprocess: \"{preprocess}\"\n\
+         transformer-postprocess: {postprocess}\n\
+         transformer-postprocess-top: \"{top}\"\n"
+    );
+    text.push_str(USUAL);
+    text
+}
+
+/// What every plain Transformer of Marian has.
+const USUAL: &str = "\
+enc-cell: gru
+enc-cell-depth: 1
+enc-type: bidirectional
+dec-cell-base-depth: 2
+dec-cell-high-depth: 1
+dim-rnn: 1024
+input-types: []
+layer-normalization: false
+lemma-dim-emb: 0
+right-left: false
+skip: false
+tied-embeddings-src: false
+transformer-aan-activation: swish
+transformer-aan-depth: 2
+transformer-aan-nogate: false
+transformer-decoder-dim-ffn: 0
+transformer-decoder-ffn-depth: 0
+transformer-depth-scaling: false
+transformer-dim-aan: 2048
+transformer-ffn-depth: 2
+transformer-flat: false
+transformer-guided-alignment-layer: last
+transformer-no-projection: false
+transformer-pool: false
+transformer-postprocess-emb: d
+transformer-rnn-projection: false
+transformer-tied-layers: []
+transformer-train-position-embeddings: false
+ulr: false
+ulr-dim-emb: 0
+ulr-trainable-transformation: false
+";
+
+/// The vocabularies as files, and the names of the source's and the target's.
+fn vocabularies(
+    package: &Package,
+    [source, target]: [&Vec<String>; 2],
+) -> (BTreeMap<String, Vec<u8>>, [String; 2]) {
+    let mut files = BTreeMap::new();
+    let spm = |name: &str| package.texts.get(name);
+    let source_spm = spm("source.spm");
+    let target_spm = spm("target.spm").or(source_spm);
+    let joint = source == target && source_spm == target_spm;
+    let mut side = |name: &str, tokens: &[String], model: Option<&Vec<u8>>| {
+        let of_model = model.and_then(|bytes| pieces(bytes));
+        let (name, bytes) = match model.filter(|_| of_model.as_deref() == Some(tokens)) {
+            Some(model) => (format!("{name}.spm"), model.clone()),
+            None => (format!("{name}.yml"), list(tokens)),
+        };
+        if let Some(model) = model.filter(|_| name.ends_with(".yml")) {
+            // Its pieces have other ids than the model: text is split by it before Marian reads it.
+            files.insert(name.replace("vocab", "pieces").replace(".yml", ".model"), model.clone());
+        }
+        files.insert(name.clone(), bytes);
+        name
+    };
+    let names = match joint {
+        true => [(); 2].map(|()| side("vocab", source, source_spm)),
+        false => {
+            [side("vocab.source", source, source_spm), side("vocab.target", target, target_spm)]
+        }
+    };
+    (files, names)
+}
+
+/// Tokens and their ids, a line each.
+fn list(tokens: &[String]) -> Vec<u8> {
+    let mut text = String::new();
+    for (id, token) in tokens.iter().enumerate() {
+        let _ = writeln!(text, "{}: {id}", serde_json::json!(token));
+    }
+    text.into_bytes()
+}
+
+/// The options of the decoder. GNMT's length penalty has no place there; its exponent is the nearest.
+fn decoder(search: &SearchSettings, [source, target]: [String; 2]) -> String {
+    let normalize = match search.length_penalty {
+        LengthPenalty::None => 0.0,
+        LengthPenalty::Average => 1.0,
+        LengthPenalty::Gnmt(alpha) | LengthPenalty::Power(alpha) => alpha,
+    };
+    let SearchSettings { beam_size, max_length_factor, .. } = search;
+    let unknown = !search.suppress.contains(&UNKNOWN);
+    format!(
+        "relative-paths: true\nmodels:\n  - {MODEL}\nvocabs:\n  - {source}\n  - {target}\nbeam-size: {beam_size}\n\
+         normalize: {normalize}\nmax-length-factor: {max_length_factor}\nword-penalty: 0\nallow-unk: {unknown}\n"
+    )
+}

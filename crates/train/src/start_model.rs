@@ -1,0 +1,167 @@
+//! The model directory that a run starts from, where it does not start from random weights.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burnformer_core::{Seq2SeqConfig, TransformerConfig, model_dir, with_parameters};
+use burnformer_data::{SpecialIds, Tokenizers};
+use burnformer_infer::{SearchSettings, load_settings, load_tokenizers};
+use burnformer_models::{Model, ModelConfig};
+use burnformer_rnn::RnnConfig;
+
+use crate::config::{ModelSettings, TrainConfig};
+use crate::error::TrainError;
+use crate::folder::write_folder;
+use crate::run_dir::RunDir;
+
+/// The model directory that a run starts from (`training.from`): its shape, tokenisers and search settings. The weights
+/// are read when they are needed.
+#[derive(Clone, Debug)]
+pub struct StartModel {
+    dir: PathBuf,
+    config: ModelConfig,
+    tokenizers: Tokenizers,
+    search: SearchSettings,
+}
+
+impl StartModel {
+    /// Opens the model directory `dir` and checks the hash of every file.
+    ///
+    /// # Errors
+    /// [`TrainError::ModelDir`] or [`TrainError::Infer`] by the file that is wrong, [`TrainError::StartModel`] if its
+    /// vocabularies are not those of its tokenisers.
+    pub fn open(dir: &Path) -> Result<Self, TrainError> {
+        model_dir::verify(dir)?;
+        let config = model_dir::load_config::<ModelConfig>(dir)?;
+        let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
+        let sides = [
+            ("source", tokenizers.source.vocab_size(), config.source_vocab()),
+            ("target", tokenizers.target.vocab_size(), config.target_vocab()),
+        ];
+        match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
+            Some((side, tokens, rows)) => {
+                Err(TrainError::StartModel { dir: dir.into(), side, tokens, rows })
+            }
+            None => Ok(Self { dir: dir.into(), config, tokenizers, search }),
+        }
+    }
+
+    /// The model that a run under `config` starts from: a new one from `training.from`, one that goes on in the folder
+    /// `run` from its own copy. `None` where it starts from random weights.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>, TrainError> {
+        let from = &config.training.from;
+        if from.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let kept = run.and_then(RunDir::start_model_in);
+        Self::open(kept.as_ref().unwrap_or(from)).map(Some)
+    }
+
+    /// The tokenisers.
+    pub fn tokenizers(&self) -> &Tokenizers {
+        &self.tokenizers
+    }
+
+    /// How the model is meant to be searched.
+    pub fn search(&self) -> &SearchSettings {
+        &self.search
+    }
+
+    /// The shape of the model, with the rates of dropout of `settings`.
+    pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
+        let &TransformerConfig { dropout, attention_dropout, activation_dropout, .. } =
+            &settings.transformer;
+        match self.config.clone() {
+            ModelConfig::Transformer(config) => ModelConfig::from(TransformerConfig {
+                dropout,
+                attention_dropout,
+                activation_dropout,
+                ..config
+            }),
+            ModelConfig::Rnn(config) => ModelConfig::from(RnnConfig { dropout, ..config }),
+        }
+    }
+
+    /// Copies the directory to `place`, unless it lies there, and takes the weights from there from now on.
+    ///
+    /// # Errors
+    /// [`TrainError::NotSaved`] if a file cannot be copied.
+    pub(crate) fn keep(&mut self, place: &Path) -> Result<(), TrainError> {
+        if !place.exists() {
+            let fill = |folder: &Path| copy_files(&self.dir, folder);
+            write_folder(place, fill).map_err(|error| TrainError::not_saved(place, error))?;
+        }
+        self.dir = place.into();
+        Ok(())
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<(), TrainError> {
+    for entry in fs::read_dir(from).map_err(|e| TrainError::io(from, e))? {
+        let path = entry.map_err(|e| TrainError::io(from, e))?.path();
+        if path.is_file() {
+            let name = path.file_name().unwrap_or_default();
+            fs::copy(&path, to.join(name)).map_err(|e| TrainError::io(&path, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a run's model is before its first update.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstModel {
+    /// The model's shape.
+    pub shape: ModelConfig,
+    /// The model whose weights it has; `None` for random ones.
+    pub start: Option<StartModel>,
+}
+
+impl FirstModel {
+    /// The first model of a run under `config`, over `tokenizers`.
+    ///
+    /// # Errors
+    /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do not agree on their
+    /// special ids.
+    pub fn new(
+        config: &TrainConfig,
+        tokenizers: &Tokenizers,
+        start: Option<StartModel>,
+    ) -> Result<Self, TrainError> {
+        let shape = match &start {
+            Some(start) => start.shape(&config.model),
+            None => {
+                let sizes = [tokenizers.source.vocab_size(), tokenizers.target.vocab_size()];
+                config.model.over(sizes, tokenizers.special_ids()?)
+            }
+        };
+        shape.validate()?;
+        Ok(Self { shape, start })
+    }
+
+    /// The model on `device`; random weights are a function of `seed`.
+    ///
+    /// # Errors
+    /// [`TrainError::ModelDir`] if the weights cannot be read or are those of another shape.
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Model, TrainError> {
+        let model = self.shape.init(seed, device)?;
+        let Some(start) = &self.start else { return Ok(model) };
+        let (_, parameters) = model_dir::load_parameters::<ModelConfig>(&start.dir)?;
+        Ok(with_parameters(model, parameters).map_err(|source| {
+            model_dir::ModelDirError::Parameters { path: start.dir.clone(), source }
+        })?)
+    }
+
+    /// How saved models are searched unless they are told otherwise.
+    pub fn search(&self) -> SearchSettings {
+        self.start.as_ref().map(|start| start.search.clone()).unwrap_or_default()
+    }
+}
+
+/// The special ids of models of the shape `shape`.
+pub(crate) fn special_ids(shape: &ModelConfig) -> SpecialIds {
+    SpecialIds { pad: shape.pad(), bos: shape.bos(), eos: shape.eos() }
+}

@@ -1,0 +1,342 @@
+//! Runs that start from a model directory: our own, and one with the conventions of Marian.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::{Device, TensorData};
+use burnformer_core::model_dir::{self, read_tensors};
+use burnformer_core::{
+    Conventions, DecoderStart, OutputBias, Sinusoids, TargetHistory, TransformerConfig,
+};
+use burnformer_data::{Tokenizer, Tokenizers};
+use burnformer_infer::{SearchSettings, Translator, save_text_files};
+use burnformer_train::report::{Record, Verbosity, read_metrics};
+use burnformer_train::{
+    ConfigFileError, Corpora, Learner, RunMode, StartModel, Texts, TrainConfig, TrainError,
+};
+
+/// Of the run only; the preset's section [model] is another than that of the directories.
+const SETTINGS: [&str; 10] = [
+    "training.budget=128",
+    "training.max_minutes=0",
+    "training.log_every=5",
+    "schedule.peak=0.002",
+    "schedule.warmup=4",
+    "validation.every=10",
+    "validation.metric=loss",
+    "checkpoints.every=10",
+    "checkpoints.keep=0",
+    "checkpoints.average=2",
+];
+
+/// The shape of our own model.
+const SHAPE: [&str; 7] = [
+    "model.d_model=16",
+    "model.heads=2",
+    "model.d_ff=32",
+    "model.encoder_layers=2",
+    "model.decoder_layers=1",
+    "tokenizer.train.vocab_size=300",
+    "tokenizer.train.allow_smaller=true",
+];
+
+/// A folder with two small corpora.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let write = |name: &str, words: &[&str]| {
+            let text = (0..120usize).map(|i| {
+                let word = |k: usize| words[(i * k + k) % words.len()];
+                format!("{} {} {}\t{} {}\n", word(1), word(2), word(3), word(5), word(7))
+            });
+            fs::write(place.path(name), text.collect::<String>()).unwrap();
+        };
+        write("general.tsv", &["the", "house", "small", "is", "red"]);
+        write("special.tsv", &["the", "house", "s", "small"]);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn config(&self, corpus: &str, updates: u64, more: &[&str]) -> Vec<String> {
+        let text = |name: &str| format!("[{:?}]", self.path(name).display().to_string());
+        let own = [
+            format!("data.train={}", text(corpus)),
+            format!("data.valid={}", text(corpus)),
+            format!("data.cache={:?}", self.path("cache").display().to_string()),
+            format!("training.max_updates={updates}"),
+        ];
+        SETTINGS.iter().chain(more).map(ToString::to_string).chain(own).collect()
+    }
+
+    fn from(&self, dir: &str) -> String {
+        format!("training.from={:?}", self.path(dir).display().to_string())
+    }
+
+    /// Trains the run `out`, new or, where there is one, as it goes on.
+    fn train(&self, out: &str, settings: &[String]) -> Result<(), TrainError> {
+        let run = self.path(out);
+        let own = Some(run.join("config.toml")).filter(|path| path.exists());
+        let mode = if own.is_some() { RunMode::Resume } else { RunMode::New };
+        let kept = own.as_ref().map(|_| run.as_path());
+        let preset = own.is_none().then_some("tiny");
+        let config = TrainConfig::resolve_in(preset, own.as_deref(), settings, kept)?;
+        let start = StartModel::of_run(&config, kept)?;
+        let texts = Texts::files(&config.data);
+        let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| {})?;
+        let devices = [Device::default()];
+        let learner = Learner::new(config, &corpora, &run, mode, Verbosity::Quiet, &devices)?;
+        learner.train(&AtomicBool::new(false)).map(drop)
+    }
+
+    /// A run of our own model, whose `last/` others start from.
+    fn own_model(&self) {
+        self.train("base", &self.config("general.tsv", 20, &SHAPE)).unwrap();
+    }
+
+    fn weights(&self, dir: &str) -> BTreeMap<String, TensorData> {
+        weights(&self.path(dir))
+    }
+
+    fn valid_nll(&self, run: &str) -> f64 {
+        let records = read_metrics(self.path(run).join("metrics.jsonl")).unwrap();
+        let valid = |record| match record {
+            Record::Valid(point) if !point.averaged => Some(point.nll),
+            _ => None,
+        };
+        records.into_iter().filter_map(valid).next_back().unwrap()
+    }
+}
+
+fn weights(dir: &Path) -> BTreeMap<String, TensorData> {
+    let path = dir.join("model.safetensors");
+    read_tensors(&path, &fs::read(&path).unwrap()).unwrap()
+}
+
+/// Every file of a run but those with times in them.
+fn bytes(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for folder in
+        ["best", "last", "average", "start", "checkpoints/step-000010", "checkpoints/step-000020"]
+    {
+        for entry in fs::read_dir(run.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap();
+            if name != "state.json" && name != "manifest.json" && name != "config.toml" {
+                files.insert(path.strip_prefix(run).unwrap().into(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory() {
+    let place = Place::new();
+    place.own_model();
+    let settings =
+        place.config("special.tsv", 10, &[&place.from("base/last"), "model.dropout=0.3"]);
+    place.train("tuned", &settings).unwrap();
+    let file = |dir: &str, name: &str| fs::read_to_string(place.path(dir).join(name)).unwrap();
+    assert_eq!(file("tuned/last", "tokenizer.json"), file("base/last", "tokenizer.json"));
+    let shape = |dir: &str| {
+        let config = file(dir, "config.json");
+        let mut config: serde_json::Value = serde_json::from_str(&config).unwrap();
+        (config["model"]["dropout"].take(), config)
+    };
+    assert_eq!(shape("tuned/last").1, shape("base/last").1);
+    assert_eq!(shape("tuned/last").0, 0.3);
+    // Ten small steps away, where random weights would be far.
+    let (before, after) = (place.weights("base/last"), place.weights("tuned/last"));
+    for (name, value) in &before {
+        let moved = value.iter::<f32>().zip(after[name].iter::<f32>()).map(|(a, b)| (a - b).abs());
+        let moved = moved.fold(0.0, f32::max);
+        assert!(moved > 0.0 && moved < 0.05, "{name} moved by {moved}");
+    }
+    // The resolved configuration says where it came from, and has the directory's sizes.
+    let config = file("tuned", "config.toml");
+    assert!(config.contains(&place.path("base/last").display().to_string()), "{config}");
+    assert!(config.contains("d_model = 16") && config.contains("dropout = 0.3"), "{config}");
+}
+
+#[test]
+fn a_run_that_was_cut_off_ends_with_the_same_bytes_without_the_directory_it_began_from() {
+    let place = Place::new();
+    place.own_model();
+    let general = place.path("general.tsv").display().to_string();
+    let mix = format!("data.mix=[{{train=[{general:?}], weight=0.5}}]");
+    let more = [
+        &mix,
+        &place.from("base/last"),
+        "model.dropout=0.2",
+        "training.freeze=[\"encoder.layers.0\"]",
+    ];
+    place.train("whole", &place.config("special.tsv", 20, &more)).unwrap();
+    place.train("parts", &place.config("special.tsv", 10, &more)).unwrap();
+    place.train("first", &place.config("special.tsv", 10, &more)).unwrap();
+    fs::remove_dir_all(place.path("base")).unwrap();
+    // As if this one had been killed before its first checkpoint.
+    for name in ["checkpoints/step-000010", "best", "last", "average"] {
+        fs::remove_dir_all(place.path("first").join(name)).unwrap();
+    }
+    fs::remove_file(place.path("first/finished.json")).unwrap();
+    let config = fs::read_to_string(place.path("whole/config.toml")).unwrap();
+    assert!(config.contains("[[data.mix]]") && config.contains("weight = 0.5"), "{config}");
+    let heavier = [mix.replace("0.5", "0.7"), "training.max_updates=20".into()];
+    let refused = place.train("parts", &heavier);
+    assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
+    for run in ["parts", "first"] {
+        place.train(run, &["training.max_updates=20".into()]).unwrap();
+        assert_eq!(bytes(&place.path(run)), bytes(&place.path("whole")), "{run}");
+    }
+}
+
+#[test]
+fn frozen_parameters_stay_bit_for_bit_and_have_no_moments() {
+    let place = Place::new();
+    place.own_model();
+    let freeze = "training.freeze=[\"embedding\", \"encoder.layers.*.self_attention\"]";
+    let settings = place.config("special.tsv", 20, &[&place.from("base/last"), freeze]);
+    place.train("tuned", &settings).unwrap();
+    let is_frozen = |name: &str| {
+        let attention =
+            name.starts_with("encoder.layers.") && name.split('.').nth(3) == Some("self_attention");
+        name.starts_with("embedding.") || attention
+    };
+    let before = place.weights("base/last");
+    assert!(before.keys().filter(|name| is_frozen(name)).count() > 8);
+    for dir in ["tuned/last", "tuned/average", "tuned/best"] {
+        for (name, value) in place.weights(dir) {
+            assert_eq!(value == before[&name], is_frozen(&name), "{dir}: {name}");
+        }
+    }
+    let path = place.path("tuned/checkpoints/step-000020/optimizer.safetensors");
+    let moments = read_tensors(&path, &fs::read(&path).unwrap()).unwrap();
+    let trained: Vec<_> = before.keys().filter(|name| !is_frozen(name)).collect();
+    let first: Vec<_> = moments.keys().filter_map(|name| name.strip_prefix("first.")).collect();
+    assert_eq!(first, trained);
+    let refused =
+        place.train("tuned", &["training.freeze=[]".into(), "training.max_updates=30".into()]);
+    assert!(matches!(refused, Err(TrainError::CannotResume { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_pattern_that_names_no_parameter_stops_the_run_before_it_begins() {
+    let place = Place::new();
+    let settings =
+        place.config("general.tsv", 20, &[&SHAPE[..], &["training.freeze=[\"decodr\"]"]].concat());
+    let error = place.train("run", &settings).unwrap_err();
+    assert!(matches!(error, TrainError::Config(ConfigFileError::Freeze { .. })), "{error}");
+    assert!(error.to_string().contains("did you mean \"decoder\""), "{error}");
+    assert!(!place.path("run/config.toml").exists());
+}
+
+#[test]
+fn a_setting_that_contradicts_the_directory_is_named() {
+    let place = Place::new();
+    place.own_model();
+    let resolved = |setting: &str| {
+        let settings = place.config("special.tsv", 10, &[&place.from("base/last"), setting]);
+        TrainConfig::resolve(Some("base"), None, &settings)
+    };
+    for (setting, key, found) in [
+        ("model.d_model=512", "model.d_model is 512", "has 16"),
+        ("model.norm=pre", "model.norm is \"pre\"", "has \"post\""),
+        ("model.architecture=rnn", "model.architecture is \"rnn\"", "has \"transformer\""),
+    ] {
+        let error = resolved(setting).unwrap_err();
+        assert!(matches!(error, ConfigFileError::OtherModel { .. }), "{error}");
+        let message = error.to_string();
+        assert!(message.contains(key) && message.contains(found), "{message}");
+    }
+    for setting in [
+        "model.d_model=16",
+        "model.d_k=0",
+        "model.layer_norm_eps=1e-5",
+        "model.attention_dropout=0",
+    ] {
+        let config = resolved(setting).unwrap();
+        assert_eq!(config.model.transformer.encoder_layers, 2);
+    }
+    let message = resolved("tokenizer.files=[\"x.json\"]").unwrap_err().to_string();
+    assert!(message.contains("tokenizer.files") && message.contains("training.from"), "{message}");
+    let settings = ["training.from=nowhere".to_string()];
+    let message = TrainConfig::resolve(None, None, &settings).unwrap_err().to_string();
+    assert!(message.contains("--from") && message.contains("nowhere"), "{message}");
+}
+
+/// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids of a `vocab.json`.
+fn imported(place: &Place, dir: &str, start: DecoderStart, history: TargetHistory) {
+    const MODEL: &[u8] = include_bytes!("../../data/tests/fixtures/ten.spm");
+    const VOCABULARY: &[u8] = include_bytes!("../../data/tests/fixtures/ten.json");
+    let vocabulary = Some((Path::new("vocab.json"), VOCABULARY.to_vec()));
+    let tokenizer =
+        Tokenizer::from_sentencepiece(Path::new("source.spm"), MODEL.to_vec(), vocabulary);
+    let config = TransformerConfig {
+        pad: 10,
+        bos: 10,
+        eos: 0,
+        d_model: 16,
+        heads: 2,
+        d_k: 8,
+        d_v: 8,
+        d_ff: 32,
+        dropout: 0.1,
+        conventions: Conventions {
+            sinusoids: Sinusoids::HalvesToEnd,
+            decoder_start: start,
+            output_bias: OutputBias::PerPiece,
+            target_history: history,
+            ..Conventions::default()
+        },
+        ..TransformerConfig::tiny(11)
+    };
+    let dir = place.path(dir);
+    let model = config.init(3, &Device::default()).unwrap();
+    model_dir::save(&dir, &config, &model).unwrap();
+    let search = SearchSettings { suppress: vec![10], ..SearchSettings::default() };
+    save_text_files(&dir, &Tokenizers::joint(tokenizer.unwrap()), &search).unwrap();
+    model_dir::seal(&dir).unwrap();
+}
+
+/// The mean negative log-likelihood of a token of a corpus, as `score` computes it.
+fn nll_by_score(place: &Place, dir: &str, corpus: &str) -> f64 {
+    let translator = Translator::load(place.path(dir), &Device::default()).unwrap();
+    let text = fs::read_to_string(place.path(corpus)).unwrap();
+    let (source, target): (Vec<_>, Vec<_>) =
+        text.lines().map(|line| line.split_once('\t').unwrap()).unzip();
+    let scores = translator.score(&source, &target, &translator.options()).unwrap();
+    let tokens: Vec<f32> = scores.iter().flat_map(|score| score.log_probs.clone()).collect();
+    -tokens.iter().map(|&x| f64::from(x)).sum::<f64>() / tokens.len() as f64
+}
+
+#[test]
+fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
+    let place = Place::new();
+    for (dir, start, history) in [
+        ("zero", DecoderStart::Zero, TargetHistory::SelfAttention),
+        ("pad-row", DecoderStart::Embedding, TargetHistory::SelfAttention),
+        ("ssru", DecoderStart::Zero, TargetHistory::Ssru),
+    ] {
+        imported(&place, dir, start, history);
+        let run = format!("{dir}-tuned");
+        place.train(&run, &place.config("special.tsv", 30, &[&place.from(dir)])).unwrap();
+        // Training's loss and the scores of the saved model are of the same ids, masks and first input.
+        let (own, score) =
+            (place.valid_nll(&run), nll_by_score(&place, &format!("{run}/last"), "special.tsv"));
+        assert!((own - score).abs() < 1e-4, "{dir}: {own} in training, {score} by score");
+        let before = nll_by_score(&place, dir, "special.tsv");
+        assert!(score < 0.8 * before, "{dir}: {before} before, {score} after");
+        let file = |name: &str| fs::read(place.path(&run).join("best").join(name)).unwrap();
+        let given = |name: &str| fs::read(place.path(dir).join(name)).unwrap();
+        for name in ["source.spm", "vocab.json", "generation.json"] {
+            assert_eq!(file(name), given(name), "{name}");
+        }
+    }
+}
