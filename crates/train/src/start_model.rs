@@ -1,4 +1,4 @@
-//! The model directory that a run starts from, where it does not start from random weights.
+//! The model directory from which a run starts, if it does not start from random weights.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::error::TrainError;
 use crate::folder::write_folder;
 use crate::run_dir::RunDir;
 
-/// The model directory that a run starts from (`training.from`): its shape, tokenisers and search settings. The weights
-/// are read when they are needed.
+/// The model directory from which a run starts (`training.from`): its configuration, tokenisers and search settings.
+/// The weights are read when they are needed.
 #[derive(Clone, Debug)]
 pub struct StartModel {
     dir: PathBuf,
@@ -29,8 +29,8 @@ impl StartModel {
     /// Opens the model directory `dir` and checks the hash of every file.
     ///
     /// # Errors
-    /// [`TrainError::ModelDir`] or [`TrainError::Infer`] by the file that is wrong, [`TrainError::StartModel`] if its
-    /// vocabularies are not those of its tokenisers.
+    /// [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is wrong;
+    /// [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
     pub fn open(dir: &Path) -> Result<Self, TrainError> {
         model_dir::verify(dir)?;
         let config = model_dir::load_config::<ModelConfig>(dir)?;
@@ -47,8 +47,8 @@ impl StartModel {
         }
     }
 
-    /// The model that a run under `config` starts from: a new one from `training.from`, one that goes on in the folder
-    /// `run` from its own copy. `None` where it starts from random weights.
+    /// The model from which a run with `config` starts: that of `training.from` for a new run, the run's own copy for
+    /// one that is resumed in the folder `run`. `None` if it starts from random weights.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -66,12 +66,12 @@ impl StartModel {
         &self.tokenizers
     }
 
-    /// How the model is meant to be searched.
+    /// The search settings for which the model is meant.
     pub fn search(&self) -> &SearchSettings {
         &self.search
     }
 
-    /// The shape of the model, with the rates of dropout of `settings`.
+    /// The configuration of the model, with the rates of dropout of `settings`.
     pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
         let &TransformerConfig { dropout, attention_dropout, activation_dropout, .. } =
             &settings.transformer;
@@ -86,7 +86,7 @@ impl StartModel {
         }
     }
 
-    /// Copies the directory to `place`, unless it lies there, and takes the weights from there from now on.
+    /// Copies the directory to `place`, unless it is already there, and reads the weights from there from now on.
     ///
     /// # Errors
     /// [`TrainError::NotSaved`] if a file cannot be copied.
@@ -111,17 +111,17 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), TrainError> {
     Ok(())
 }
 
-/// What a run's model is before its first update.
+/// The model of a run before its first update.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstModel {
-    /// The model's shape.
+    /// The configuration of the model.
     pub shape: ModelConfig,
-    /// The model whose weights it has; `None` for random ones.
+    /// The model whose weights it has; `None` for random weights.
     pub start: Option<StartModel>,
 }
 
 impl FirstModel {
-    /// The first model of a run under `config`, over `tokenizers`.
+    /// The first model of a run with `config` and `tokenizers`.
     ///
     /// # Errors
     /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do not agree on their
@@ -155,13 +155,13 @@ impl FirstModel {
         })?)
     }
 
-    /// How saved models are searched unless they are told otherwise.
+    /// The default search settings of saved models.
     pub fn search(&self) -> SearchSettings {
         self.start.as_ref().map(|start| start.search.clone()).unwrap_or_default()
     }
 }
 
-/// The special ids of models of the shape `shape`.
+/// The special ids of models with the configuration `shape`.
 pub(crate) fn special_ids(shape: &ModelConfig) -> SpecialIds {
     SpecialIds { pad: shape.pad(), bos: shape.bos(), eos: shape.eos() }
 }

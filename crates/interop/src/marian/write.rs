@@ -16,21 +16,24 @@ use super::sentencepiece::pieces;
 use super::{OPTIONS, layers, npz};
 use crate::error::Result;
 use crate::files::write_file;
-use crate::package::{Package, check_widths, fresh_folder, refuse};
+use crate::package::{Package, activation_in, check_widths, fresh_folder, refuse};
 use crate::tensors::{Tensor, Tensors};
 use crate::{vocabulary, zip};
 
-/// What error messages call this format.
+/// The name of this format in error messages.
 const FORMAT: &str = "Marian";
 const MODEL: &str = "model.npz";
+/// The activation functions that Marian computes in the same way.
+const ACTIVATIONS: [(&str, Activation); 2] =
+    [("relu", Activation::Relu), ("swish", Activation::Silu)];
 /// Where other systems' settings have a place of their own.
 const ELSEWHERE: &str = "export to CTranslate2";
 
-/// Writes `package` into the new folder `dir`. What Marian computes otherwise is refused, so that its logits are those of
-/// the model.
+/// Writes `package` into the new folder `dir`. A model that Marian would compute differently is refused, so that
+/// Marian's logits are those of the model.
 ///
 /// # Errors
-/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what Marian computes otherwise,
+/// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what Marian would compute differently,
 /// [`InteropError::Missing`](crate::InteropError::Missing) if the vocabulary is not known,
 /// [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
@@ -49,7 +52,8 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     // A MiB for names and heads.
     let large = 4 * numbers + (1 << 20) > zip::LARGEST;
     refuse(FORMAT, large, "more than 4 GiB of weights", "a .npz of Marian has no more")?;
-    let options = options(&package.config, [source.len(), target.len()]);
+    let activation = activation_in(FORMAT, &ACTIVATIONS, &package.config)?;
+    let options = options(&package.config, activation, [source.len(), target.len()]);
     let (files, names) = vocabularies(package, [&source, &target]);
     fresh_folder(dir)?;
     write_file(&dir.join(MODEL), &npz::write(&tensors, OPTIONS, &options))?;
@@ -80,7 +84,7 @@ fn check(package: &Package) -> Result<()> {
     refuse(FORMAT, ids, what, ELSEWHERE)
 }
 
-/// Whether the row that opens targets is zeros.
+/// Whether the row that opens targets consists of zeros.
 fn starts_from_zeros(package: &Package) -> Result<bool> {
     let config = &package.config;
     let name = match config.sharing {
@@ -91,7 +95,7 @@ fn starts_from_zeros(package: &Package) -> Result<bool> {
     Ok(row.values.iter().all(|&value| value == 0.0))
 }
 
-/// `tokens` without the padding at their end and what a shorter vocabulary was filled with.
+/// `tokens` without the padding at their end, and without the tokens with which a shorter vocabulary was filled up.
 fn real(mut tokens: Vec<String>, package: &Package) -> Vec<String> {
     tokens.truncate(package.config.pad as usize);
     while tokens.last().is_some_and(|last| *last == format!("<unused{}>", tokens.len() - 1)) {
@@ -130,12 +134,11 @@ fn tensors(package: &Package, [source, target]: [usize; 2]) -> Result<Tensors> {
 }
 
 /// The options of the model, as YAML.
-fn options(config: &TransformerConfig, [source, target]: [usize; 2]) -> String {
+fn options(config: &TransformerConfig, activation: &str, [source, target]: [usize; 2]) -> String {
     let (preprocess, postprocess, top) = match config.norm {
         NormPosition::Post => ("", "dan", ""),
         NormPosition::Pre => ("n", "da", "n"),
     };
-    let activation = if config.activation == Activation::Relu { "relu" } else { "swish" };
     let (autoreg, cell) = match config.conventions.target_history {
         TargetHistory::SelfAttention => ("self-attention", "gru"),
         TargetHistory::Ssru => ("rnn", "ssru"),
@@ -165,7 +168,7 @@ fn options(config: &TransformerConfig, [source, target]: [usize; 2]) -> String {
     text
 }
 
-/// What every plain Transformer of Marian has.
+/// The options that every plain Transformer of Marian has.
 const USUAL: &str = "\
 enc-cell: gru
 enc-cell-depth: 1
@@ -200,7 +203,7 @@ ulr-dim-emb: 0
 ulr-trainable-transformation: false
 ";
 
-/// The vocabularies as files, and the names of the source's and the target's.
+/// The vocabularies as files, and the file names of the source's and the target's.
 fn vocabularies(
     package: &Package,
     [source, target]: [&Vec<String>; 2],
@@ -232,7 +235,7 @@ fn vocabularies(
     (files, names)
 }
 
-/// Tokens and their ids, a line each.
+/// The content of a vocabulary file: tokens with their ids, one per line.
 fn list(tokens: &[String]) -> Vec<u8> {
     let mut text = String::new();
     for (id, token) in tokens.iter().enumerate() {
@@ -241,7 +244,7 @@ fn list(tokens: &[String]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The options of the decoder. GNMT's length penalty has no place there; its exponent is the nearest.
+/// The options of the decoder. Marian cannot express GNMT's length penalty; its exponent is the nearest setting.
 fn decoder(search: &SearchSettings, [source, target]: [String; 2]) -> String {
     let normalize = match search.length_penalty {
         LengthPenalty::None => 0.0,

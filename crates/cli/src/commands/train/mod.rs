@@ -33,8 +33,8 @@ pub struct Args {
     /// of a run contains all settings and repeats that run
     #[arg(long, short)]
     config: Option<PathBuf>,
-    /// Start from the model in this model directory (imported or trained here) and keep its tokenisers and shape, to
-    /// fine-tune it: short for --set training.from
+    /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and keeps its
+    /// tokenisers and sizes; the same as --set training.from
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
@@ -42,8 +42,8 @@ pub struct Args {
     /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
-    /// More training text, and how many of its sentence pairs are drawn for each one of --train: mine.de mine.en 2.5;
-    /// may be repeated
+    /// More training text, and how many of its sentence pairs are drawn for each pair of --train, for example
+    /// mine.de mine.en 2.5; may be given several times
     #[arg(long, num_args = 3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
@@ -81,7 +81,7 @@ impl Args {
         if self.resume { RunMode::Resume } else { RunMode::New }
     }
 
-    /// The folder of the run that goes on.
+    /// The folder of the run that is resumed.
     fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
         (self.mode() == RunMode::Resume).then_some(folder)
     }
