@@ -1,6 +1,6 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
-use burnformer_kernels::{self as kernels, to_f32};
+use burnformer_kernels::{self as kernels, Epilogue, to_f32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +54,13 @@ impl Precision {
         (self != Self::Float32).then(|| self.dtype())
     }
 
-    /// Converts an operand of a matrix product to this type.
+    /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these products stay in float32, in
+    /// which they are faster as part of the fused attention.
     pub(crate) fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
-            None => x,
+            Some(FloatDType::BF16) if kernels::is_fused_on(&x.device()) => x,
             Some(dtype) => x.cast(dtype),
+            None => x,
         }
     }
 
@@ -72,13 +74,17 @@ impl Precision {
         weight: Tensor<2>,
         bias: Option<Tensor<1>>,
     ) -> Tensor<D> {
-        if self == Self::Float32 {
-            return kernels::linear(x, weight, bias);
-        }
-        let product = to_f32(kernels::linear(self.narrowed(x), self.narrowed(weight), None));
-        match bias {
-            None => product,
-            Some(bias) => product + bias.unsqueeze(),
+        match self {
+            Self::Float32 => kernels::linear(x, weight, bias),
+            Self::BFloat16 => kernels::linear_bfloat16(x, weight, bias, Epilogue::None),
+            Self::Float16 => {
+                let product = kernels::linear(self.narrowed(x), self.narrowed(weight), None);
+                let product = to_f32(product);
+                match bias {
+                    None => product,
+                    Some(bias) => product + bias.unsqueeze(),
+                }
+            }
         }
     }
 
@@ -91,7 +97,8 @@ impl Precision {
     ) -> Tensor<D> {
         match self {
             Self::Float32 => kernels::linear_relu(x, weight, bias),
-            _ => relu(self.linear(x, weight, bias)),
+            Self::BFloat16 => kernels::linear_bfloat16(x, weight, bias, Epilogue::Relu),
+            Self::Float16 => relu(self.linear(x, weight, bias)),
         }
     }
 }

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | §3.1 wiring, §5.4 dropout | [`residual_dropout_norm`], [`residual_dropout`], [`layer_norm`], [`dropout`] |
 //! | §3.2 attention | [`attention`]; decoding: [`step_attention`], [`KvCache`] |
-//! | §3.3 feed-forward | [`linear_relu`], [`linear`]; decoding: [`PackedWeight`] |
+//! | §3.3 feed-forward | [`linear_relu`], [`linear`], [`linear_bfloat16`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
@@ -77,7 +77,9 @@ pub use global_norm::{global_norm, sum_of_squares};
 pub use kv_cache::KvCache;
 pub use linear::packed::PackedWeight;
 pub use linear::quantize::{QuantizedRows, quantize_rows};
-pub use linear::{ComputeType, Epilogue, linear, linear_relu};
+pub use linear::{
+    ComputeType, Epilogue, is_bfloat16_fast_on, linear, linear_bfloat16, linear_relu,
+};
 pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use memory::keep_freed_memory;
@@ -94,7 +96,7 @@ pub mod reference {
     pub use crate::dropout::reference::{dropout, residual_dropout};
     pub use crate::embedding::reference::embedding;
     pub use crate::global_norm::reference::{global_norm, sum_of_squares};
-    pub use crate::linear::reference::{linear, linear_relu};
+    pub use crate::linear::reference::{linear, linear_bfloat16, linear_relu};
     pub use crate::loss::reference::label_smoothed_cross_entropy;
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
 }

@@ -3,8 +3,10 @@
 mod common;
 
 use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, reference};
-use common::{Leaves, assert_close, assert_independent_of_threads, device, leaf, with_gradients};
+use burnformer_kernels::{self as kernels, Epilogue, RandomKey, reference};
+use common::{
+    Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
+};
 use proptest::prelude::*;
 
 type Linear = fn(Tensor<3>, Tensor<2>, Option<Tensor<1>>) -> Tensor<3>;
@@ -17,6 +19,45 @@ fn mapped(linear: Linear, shape: [usize; 3], output: usize, biased: bool) -> Vec
     let result = linear(x.clone(), weight.clone(), bias.clone());
     let one = bias.into_iter().collect();
     with_gradients(result, Leaves { one, two: vec![weight], three: vec![x] })
+}
+
+/// `x` rounded to the nearest bfloat16, ties to even.
+fn as_bfloat16(x: f32) -> f32 {
+    let bits = x.to_bits();
+    f32::from_bits((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff_0000)
+}
+
+/// Output and gradients of a map of numbers that are rounded to bfloat16 first, as they are or not at all.
+fn mapped_from(
+    linear: Linear,
+    shape: [usize; 3],
+    output: usize,
+    biased: bool,
+    round: fn(f32) -> f32,
+) -> Vec<Vec<f32>> {
+    let numbers = |seed, shape: &[usize]| -> TensorData {
+        let numbers = RandomKey::new(seed).normal(shape.iter().product());
+        TensorData::new(numbers.into_iter().map(round).collect::<Vec<_>>(), shape.to_vec())
+    };
+    let x = Tensor::<3>::from_data(numbers(1, &shape), &device()).require_grad();
+    let weight = Tensor::<2>::from_data(numbers(2, &[output, shape[2]]), &device()).require_grad();
+    let bias = biased.then(|| leaf(3, [output]));
+    let result = linear(x.clone(), weight.clone(), bias.clone());
+    let probe = Tensor::<3>::from_data(numbers(4, &result.dims()), &device());
+    let mut all = vec![values(result.clone())];
+    let grads = (result * probe).sum().backward();
+    all.push(values(x.grad(&grads).expect("a gradient")));
+    all.push(values(weight.grad(&grads).expect("a gradient")));
+    all.extend(bias.map(|bias| values(bias.grad(&grads).expect("a gradient"))));
+    all
+}
+
+fn bfloat16(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    kernels::linear_bfloat16(x, weight, bias, Epilogue::None)
+}
+
+fn bfloat16_relu(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    kernels::linear_bfloat16(x, weight, bias, Epilogue::Relu)
 }
 
 fn embedded(embedding: Embedding, [batch, len, width]: [usize; 3], vocab: usize) -> Vec<Vec<f32>> {
@@ -47,6 +88,23 @@ proptest! {
     }
 
     #[test]
+    fn of_numbers_that_bfloat16_holds_the_map_in_bfloat16_is_that_in_float32(
+        shape in [1usize..9, 1usize..30, 1usize..70],
+        output in 1usize..70,
+        biased: bool,
+    ) {
+        for (own, expected) in [
+            (bfloat16 as Linear, reference::linear as Linear),
+            (bfloat16_relu, reference::linear_relu),
+        ] {
+            assert_close(
+                &mapped_from(own, shape, output, biased, as_bfloat16),
+                &mapped_from(expected, shape, output, biased, as_bfloat16),
+            );
+        }
+    }
+
+    #[test]
     fn the_fused_embedding_is_the_reference(
         shape in [1usize..9, 1usize..30, 1usize..70],
         vocab in 1usize..200,
@@ -58,10 +116,39 @@ proptest! {
     }
 }
 
+/// Both factors of each of the three products; the gradient of the bias is that of float32.
+#[test]
+fn products_in_bfloat16_are_those_of_rounded_factors() {
+    for linear in [bfloat16 as Linear, bfloat16_relu] {
+        let run = |round| mapped_from(linear, [5, 67, 259], 301, true, round);
+        let (all, rounded) = (run(|x| x), run(as_bfloat16));
+        assert_eq!(all[..3], rounded[..3]);
+        assert_ne!(all[3], rounded[3]);
+        let exact = mapped_from(reference::linear, [5, 67, 259], 301, true, |x| x);
+        assert_ne!(all[0], exact[0]);
+    }
+}
+
+#[test]
+fn the_map_in_bfloat16_is_near_its_reference() {
+    let rounded = |x, weight, bias| reference::linear_bfloat16(x, weight, bias, Epilogue::Relu);
+    let own = mapped_from(bfloat16_relu, [2, 9, 33], 21, true, as_bfloat16);
+    let expected = mapped_from(rounded, [2, 9, 33], 21, true, as_bfloat16);
+    for (own, expected) in own.iter().zip(&expected) {
+        let largest = expected.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        for (own, expected) in own.iter().zip(expected) {
+            // The reference rounds results too, and gradients as they pass through the casts: to 8 bits of significand.
+            assert!((own - expected).abs() <= largest / 128.0, "{own}, not {expected}");
+        }
+    }
+}
+
 #[test]
 fn the_thread_count_does_not_show_in_products_large_enough_to_be_divided() {
     assert_independent_of_threads(|| mapped(kernels::linear_relu, [5, 67, 259], 301, true));
     assert_independent_of_threads(|| mapped(kernels::linear, [3, 41, 513], 130, true));
+    assert_independent_of_threads(|| mapped(bfloat16_relu, [5, 67, 259], 301, true));
+    assert_independent_of_threads(|| mapped(bfloat16, [3, 41, 513], 130, true));
     assert_independent_of_threads(|| embedded(kernels::embedding, [5, 67, 37], 100));
 }
 
@@ -71,6 +158,11 @@ fn an_empty_batch_gives_an_empty_batch_and_zero_gradients() {
     let x = Tensor::<3>::zeros([0, 5, 8], &device());
     let output = kernels::linear(x, weight.clone(), Some(leaf(3, [4])));
     assert_eq!(output.dims(), [0, 5, 4]);
+    let x = Tensor::<3>::zeros([0, 5, 8], &device());
+    let output = bfloat16(x, weight.clone(), Some(leaf(3, [4])));
+    assert_eq!(output.dims(), [0, 5, 4]);
+    let gradients = output.sum().backward();
+    assert_eq!(values(weight.grad(&gradients).expect("a gradient")), [0.0; 32]);
 }
 
 #[test]

@@ -187,3 +187,22 @@ fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn a_run_on_a_cpu_says_in_which_precision_it_would_be_faster() {
+    let toy = Toy::new();
+    let fastest = match burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
+        true => "bfloat16",
+        false => "float32",
+    };
+    let mut silent = Vec::new();
+    for precision in ["float32", "bfloat16", "float16"] {
+        toy.train(precision, precision, 1, RunMode::New);
+        let log = fs::read_to_string(toy.path(precision).join("train.log")).unwrap();
+        let note = format!("this processor multiplies faster in {fastest}");
+        if !log.contains(&note) {
+            silent.push(precision);
+        }
+    }
+    assert_eq!(silent, [fastest]);
+}

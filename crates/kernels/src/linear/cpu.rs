@@ -9,18 +9,21 @@ use crate::simd::vectorised;
 /// The number of rows that one task of the element-wise passes handles.
 const ROWS: usize = 32;
 
-/// `out = epilogue(x·weightᵀ + bias)`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or empty.
+/// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or empty.
 pub(super) fn forward(
     sizes: Sizes,
     x: &[f32],
     weight: &[f32],
     bias: &[f32],
     epilogue: Epilogue,
-    out: &mut [f32],
-) {
-    affine_product(sizes, x, weight, out);
+) -> Vec<f32> {
+    let mut out = vec![0.0; sizes.rows * sizes.output];
+    if out.is_empty() {
+        return out;
+    }
+    affine_product(sizes, x, weight, &mut out);
     if bias.is_empty() && epilogue == Epilogue::None {
-        return;
+        return out;
     }
     out.par_chunks_mut(ROWS * sizes.output).for_each(|rows| {
         for row in rows.chunks_exact_mut(sizes.output) {
@@ -32,6 +35,7 @@ pub(super) fn forward(
             }
         }
     });
+    out
 }
 
 /// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in `out`. If `wanted`,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use burn::tensor::Device;
 use burnformer_core::{Precision, Seq2SeqConfig};
 use burnformer_data::Tokenizers;
-use burnformer_kernels::is_fused_on;
+use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 
 use super::Learner;
 use super::restore::Start;
@@ -58,6 +58,7 @@ impl Learner {
         let reporter = reporter(&config, &setup.run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
         notes.extend(shared_out);
+        notes.extend(faster_precision(precision, &devices[0]));
         notes.extend(kept_for_the_average(&config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
         let tokenizers = corpora.tokenizers.clone();
@@ -186,6 +187,20 @@ fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainErr
             Err(TrainError::Precision { precision, device })
         }
     }
+}
+
+/// Says which precision would make updates shorter than `precision` does, where `device` is a CPU.
+fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
+    let fastest = match is_bfloat16_fast_on(device) {
+        true => Precision::BFloat16,
+        false => Precision::Float32,
+    };
+    (is_fused_on(device) && fastest != precision).then(|| {
+        format!(
+            "precision: {precision}; this processor multiplies faster in {fastest} \
+             (training.precision = \"{fastest}\")"
+        )
+    })
 }
 
 /// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
