@@ -28,9 +28,9 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
 pub(super) fn write(tensors: &Tensors, text_name: &str, text: &str) -> Vec<u8> {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for (name, tensor) in tensors {
-        let sizes: Vec<String> = tensor.shape.iter().map(|size| format!("{size},")).collect();
+        let sizes: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
         let data = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        files.push((format!("{name}.npy"), npy("<f4", &sizes.concat(), data)));
+        files.push((format!("{name}.npy"), npy("<f4", &sizes.join(", "), data)));
     }
     let text = [text.as_bytes(), b"\0"].concat();
     files.push((format!("{text_name}.npy"), npy("|i1", &format!("{},", text.len()), text)));
