@@ -59,3 +59,38 @@ fn what_cannot_be_imported_or_exported_says_why_and_leaves_nothing() {
     assert!(stderr(&output).contains("vocab.json"), "{}", stderr(&output));
     assert!(!Path::new(&other).exists());
 }
+
+#[test]
+fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (model, text) = (path("model"), path("text"));
+    fs::write(&text, "the house is small\n\na dog runs\n").unwrap();
+    stdout(&run(&["import", &fixture("m2m100/relu"), "--out", &model]));
+    let translate = ["translate", "--model", &model, "--input", &text];
+    let languages = ["--source-language", "en", "--target-language", "fr"];
+    let translated = stdout(&run(&[&translate[..], &languages].concat()));
+    assert_eq!(translated.lines().count(), 3);
+    assert_eq!(translated.lines().nth(1), Some(""));
+    assert!(!translated.contains("__fr__"), "{translated}");
+    let silent = run(&translate);
+    assert_eq!(silent.status.code(), Some(2));
+    assert!(stderr(&silent).contains("--source-language"), "{}", stderr(&silent));
+    let bleu = ["eval-bleu", "--model", &model, "--source", &text, "--reference", &text];
+    assert!(stdout(&run(&[&bleu[..], &languages].concat())).contains("BLEU"));
+    let tuned = ["train", "--from", &model, "--train", &text, &text, "--out", &path("run")];
+    assert!(stderr(&run(&tuned)).contains("language"), "{}", stderr(&run(&tuned)));
+    assert!(!Path::new(&path("run")).exists());
+}
+
+#[test]
+fn what_came_from_marian_goes_back_to_it_with_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let weights =
+        |name: &str| fs::read(folder.path().join(name).join("model.safetensors")).unwrap();
+    stdout(&run(&["import", &fixture("marian/student"), "--out", &path("a")]));
+    stdout(&run(&["export", "marian", "--model", &path("a"), "--out", &path("npz")]));
+    stdout(&run(&["import", &path("npz"), "--out", &path("b")]));
+    assert!(weights("a") == weights("b"));
+}

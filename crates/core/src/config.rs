@@ -162,10 +162,10 @@ pub enum ConfigError {
         /// The width given.
         d_model: usize,
     },
-    /// A special id lies outside the vocabulary, or closing is also padding or opening.
+    /// A special id lies outside the vocabulary, or closing is also padding.
     #[error(
         "special ids pad {pad}, bos {bos}, eos {eos}: all must lie below both vocabulary sizes, \
-         and eos must differ from the others"
+         and eos must differ from pad"
     )]
     SpecialIds {
         /// Padding id.
@@ -297,8 +297,9 @@ impl TransformerConfig {
 ///
 /// # Errors
 /// [`ConfigError::SharedVocabularies`] if vocabularies of two sizes are to be one matrix,
-/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or the closing one is also padding or opening.
-/// Padding may open targets, as in models that come from Marian: what opens one is never hidden and never predicted.
+/// [`ConfigError::SpecialIds`] if an id lies outside of a vocabulary, or the closing one is also padding.
+/// Padding may open targets, as in models that come from Marian, and so may the closing token, as in M2M100: what opens
+/// one is never hidden, and never predicted unless it is the closing token.
 pub fn check_vocabularies(
     sharing: EmbeddingSharing,
     [source_vocab, target_vocab]: [usize; 2],
@@ -309,7 +310,7 @@ pub fn check_vocabularies(
     }
     let vocab = source_vocab.min(target_vocab);
     let inside = [pad, bos, eos].iter().all(|&id| (id as usize) < vocab);
-    if !inside || pad == eos || bos == eos {
+    if !inside || pad == eos {
         return Err(ConfigError::SpecialIds { pad, bos, eos });
     }
     Ok(())
@@ -336,7 +337,7 @@ mod tests {
         assert!(matches!(error(|c| c.source_vocab = 40), ConfigError::SharedVocabularies { .. }));
         assert_eq!(error(|c| c.d_model = 33), ConfigError::OddWidth { d_model: 33 });
         assert!(matches!(error(|c| c.eos = 50), ConfigError::SpecialIds { .. }));
-        assert!(matches!(error(|c| c.eos = c.bos), ConfigError::SpecialIds { .. }));
+        assert!(matches!(error(|c| c.eos = c.pad), ConfigError::SpecialIds { .. }));
         assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon { .. }));
         let far = error(|c| c.conventions.position_offset = usize::MAX);
         assert!(matches!(far, ConfigError::TooLarge { field: "position_offset", .. }));
@@ -360,10 +361,11 @@ mod tests {
     }
 
     #[test]
-    fn padding_may_open_a_target_but_not_close_one() {
+    fn padding_and_the_closing_token_may_open_a_target_but_padding_may_not_close_one() {
         let ids =
             |pad, bos, eos| check_vocabularies(EmbeddingSharing::All, [9, 9], [pad, bos, eos]);
         assert_eq!(ids(8, 8, 0), Ok(()));
-        assert!(ids(0, 8, 0).is_err() && ids(8, 0, 0).is_err() && ids(9, 1, 0).is_err());
+        assert_eq!(ids(8, 0, 0), Ok(()));
+        assert!(ids(0, 8, 0).is_err() && ids(9, 1, 0).is_err());
     }
 }

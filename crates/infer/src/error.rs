@@ -97,6 +97,17 @@ pub enum InferError {
         /// The largest number of tokens that is allowed.
         limit: usize,
     },
+    /// A language that the model does not know, or has to be told.
+    #[error(
+        "{side} language: {what}; name it with --{side}-language as the model's vocabulary writes it (vocab.json of the \
+         model directory: __fr__ is fr, fra_Latn is fra_Latn, >>fra<< is fra)"
+    )]
+    Language {
+        /// `source` or `target`.
+        side: &'static str,
+        /// What is wrong.
+        what: String,
+    },
     /// A forced prefix is longer than a translation may be.
     #[error(
         "sentence {sentence}: the forced prefix has {length} tokens but the length limit is {limit}; \

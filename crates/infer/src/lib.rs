@@ -82,10 +82,10 @@ pub use score::{TargetScore, force_score, perplexity, perplexity_of};
 pub use search::{Request, search};
 pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
-    Alternative, LONGEST_SENTENCE, LongSources, SOURCE_SENTENCEPIECE_FILE, SOURCE_TOKENIZER_FILE,
-    TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE, TARGET_VOCABULARY_FILE, TOKENIZER_FILE,
-    TOKENIZER_FILES, TranslateOptions, Translation, Translator, VOCABULARY_FILE, load_settings,
-    load_tokenizers, save_text_files,
+    Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,
+    SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
+    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TranslateOptions, Translation,
+    Translator, VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
 
 /// The programs in the workspace's README and in this crate's, compiled and run as they stand there.

@@ -32,7 +32,11 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
     Ok([side(source, config.source_vocab)?, side(target, config.target_vocab)?])
 }
 
-fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
+/// The tokens of a `vocab.json` or `tokenizer.json`, one for each of `rows` ids. Ids that no token has are `<unusedN>`.
+///
+/// # Errors
+/// [`InteropError::Damaged`].
+pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     let json: Value = parse_json(path, bytes)?;
     let mut ids = BTreeMap::new();
     let vocabulary = json.get("model").map_or(&json, |model| &model["vocab"]);
@@ -61,6 +65,12 @@ fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     }
     let token = |id: usize| ids.remove(&(id as u64)).unwrap_or_else(|| format!("<unused{id}>"));
     Ok((0..rows).map(token).collect())
+}
+
+/// How many of `tokens` are left without the unused ones at their end.
+pub(crate) fn real(tokens: &[String]) -> usize {
+    let is_real = |id: &usize| tokens[*id] != format!("<unused{id}>");
+    (0..tokens.len()).rev().find(is_real).map_or(0, |last| last + 1)
 }
 
 /// A JSON object of tokens and their ids, in the order of the ids.

@@ -102,3 +102,5 @@ target!(marian_int8, Marian, "marian/student", "model.int8.bin");
 target!(marian_float32, Marian, "marian/ssru", "model.float32.bin");
 target!(marian_vocabulary, Marian, "marian/ssru", "vocab.yml");
 target!(marian_decoder, Marian, "marian/ssru", "decoder.yml");
+target!(m2m100_config, HuggingFace, "m2m100/relu", "config.json");
+target!(m2m100_vocabulary, HuggingFace, "m2m100/relu", "vocab.json");

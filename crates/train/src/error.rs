@@ -125,6 +125,16 @@ pub enum TrainError {
         /// Which setting to lower.
         advice: String,
     },
+    /// A model of several languages, whose texts begin with tokens that training does not write.
+    #[error(
+        "{}: the texts of this model begin with tokens that name their language (M2M100, NLLB), which training does not \
+         write; fine-tune a model of one pair of languages",
+        dir.display()
+    )]
+    LanguageTokens {
+        /// The model directory.
+        dir: PathBuf,
+    },
     /// A model directory whose vocabularies are not those of its tokenisers.
     #[error(
         "{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the model's own tokenisers",

@@ -39,6 +39,9 @@ impl StartModel {
             ("source", tokenizers.source.vocab_size(), config.source_vocab()),
             ("target", tokenizers.target.vocab_size(), config.target_vocab()),
         ];
+        if tokenizers.source.names_languages() || tokenizers.target.names_languages() {
+            return Err(TrainError::LanguageTokens { dir: dir.into() });
+        }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
             Some((side, tokens, rows)) => {
                 Err(TrainError::StartModel { dir: dir.into(), side, tokens, rows })

@@ -23,6 +23,12 @@ pub struct Args {
     /// Text to translate, one sentence per line; plain, .gz or .zst
     #[arg(long, requires = "model")]
     source: Option<PathBuf>,
+    /// The language to translate from, for a model of several languages, as in `translate`
+    #[arg(long, value_name = "CODE", requires = "model")]
+    source_language: Option<String>,
+    /// The language to translate into, likewise
+    #[arg(long, value_name = "CODE", requires = "model")]
+    target_language: Option<String>,
     /// Score the translations in this file; `-` is standard input
     #[arg(long, required_unless_present = "model")]
     hypothesis: Option<PathBuf>,
@@ -190,6 +196,8 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     options.search.validate().map_err(wrong_usage)?;
     options.longest = args.longest;
     options.long_sources = LongSources::Truncate;
+    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
+    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
     // Before the work, so that a name that cannot be written costs none.
     let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
     let output =

@@ -225,6 +225,32 @@ impl Tokenizer {
         }
     }
 
+    /// The id of the token `>>code<<`, which names the target language `code` at the start of a source; `None` if the
+    /// vocabulary has none.
+    pub fn target_tag(&self, code: &str) -> Option<u32> {
+        match &self.kind {
+            Kind::HuggingFace(_) => None,
+            Kind::SentencePiece(inner) => inner.target_tag(code),
+        }
+    }
+
+    /// The id of the token that names the language `code` as the first token of its side, as in M2M100 (`fr`) and NLLB
+    /// (`fra_Latn`); `None` if the vocabulary has none.
+    pub fn language_token(&self, code: &str) -> Option<u32> {
+        match &self.kind {
+            Kind::HuggingFace(_) => None,
+            Kind::SentencePiece(inner) => inner.language_token(code),
+        }
+    }
+
+    /// Whether texts of each side begin with a token that names their language.
+    pub fn names_languages(&self) -> bool {
+        match &self.kind {
+            Kind::HuggingFace(_) => false,
+            Kind::SentencePiece(inner) => inner.names_languages(),
+        }
+    }
+
     /// Number of rows that an embedding matrix needs: the highest id plus one.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size

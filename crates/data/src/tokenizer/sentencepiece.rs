@@ -1,6 +1,6 @@
 //! SentencePiece models with the ids that a vocabulary gives their pieces.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use burnformer_sentencepiece::SentencePiece;
@@ -23,6 +23,8 @@ pub(super) struct SentencePieceTokenizer {
     ids: HashMap<String, u32>,
     /// The tokens by their ids; empty where there is none.
     tokens: Vec<String>,
+    /// Tokens that name languages and are no pieces, as M2M100 (`__fr__`) and NLLB (`fra_Latn`) have them.
+    languages: HashSet<u32>,
     special: TokenizerSpecialIds,
 }
 
@@ -39,7 +41,8 @@ impl SentencePieceTokenizer {
             serde_json::from_slice(&vocab_bytes).map_err(|error| invalid(error.to_string()))?;
         let tokens = by_id(&ids).map_err(invalid)?;
         let special = special_ids(&ids, &parsed).map_err(invalid)?;
-        Ok(Self { model: parsed, model_bytes: model, vocab_bytes, ids, tokens, special })
+        let languages = languages(&ids, &parsed);
+        Ok(Self { model: parsed, model_bytes: model, vocab_bytes, ids, tokens, languages, special })
     }
 
     pub fn files(&self) -> TokenizerFiles {
@@ -69,6 +72,7 @@ impl SentencePieceTokenizer {
         let (language, text) = self.language(text);
         let id = |piece: String| {
             let id = self.id(&piece).filter(|&id| !self.is_special(id) && !is_language(&piece));
+            let id = id.filter(|id| !self.languages.contains(id));
             id.unwrap_or(self.special.unk)
         };
         language.into_iter().chain(self.model.encode_pieces(text).into_iter().map(id)).collect()
@@ -81,6 +85,22 @@ impl SentencePieceTokenizer {
         tag.map_or((None, text), |(id, rest)| (Some(id), rest))
     }
 
+    /// The id of the token `>>code<<`, which names a target language at the start of a source.
+    pub fn target_tag(&self, code: &str) -> Option<u32> {
+        self.id(&format!(">>{code}<<"))
+    }
+
+    /// The id of the token that names the language `code` as the first token of its side.
+    pub fn language_token(&self, code: &str) -> Option<u32> {
+        let ids = [self.id(&format!("__{code}__")), self.id(code)];
+        ids.into_iter().flatten().find(|id| self.languages.contains(id))
+    }
+
+    /// Whether texts of each side begin with a token that names their language.
+    pub fn names_languages(&self) -> bool {
+        !self.languages.is_empty()
+    }
+
     /// Whether no text may have this id.
     fn is_special(&self, id: u32) -> bool {
         let TokenizerSpecialIds { pad, eos, unk, .. } = self.special;
@@ -89,7 +109,8 @@ impl SentencePieceTokenizer {
 
     /// The text of `ids`, without special tokens, with the spaces at its end.
     pub fn decode(&self, ids: &[u32]) -> String {
-        let ordinary = ids.iter().filter(|&&id| !self.is_special(id));
+        let ordinary =
+            ids.iter().filter(|&id| !self.is_special(*id) && !self.languages.contains(id));
         let tokens: Vec<&str> = ordinary.filter_map(|&id| self.token(id)).collect();
         self.model.decode_pieces(&tokens).replace(SPACE, " ")
     }
@@ -124,6 +145,22 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
         place.clone_from(token);
     }
     Ok(tokens)
+}
+
+/// The ids of the tokens of `ids` that name languages as M2M100 and NLLB do, and are no pieces of `model`.
+fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> {
+    let pieces: HashSet<&str> = (0..model.len() as u32).filter_map(|id| model.piece(id)).collect();
+    let is_named = |token: &str| {
+        let m2m100 = token.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+        let nllb = token.split_once('_').filter(|(language, script)| {
+            language.len() == 3
+                && script.len() == 4
+                && script.starts_with(|c: char| c.is_uppercase())
+        });
+        m2m100.is_some_and(|code| !code.is_empty()) || nllb.is_some()
+    };
+    let named = ids.iter().filter(|(token, _)| is_named(token) && !pieces.contains(&token[..]));
+    named.map(|(_, &id)| id).collect()
 }
 
 /// Whether a token names a target language, which counts at the start of a text only.

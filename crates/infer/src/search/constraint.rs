@@ -13,7 +13,9 @@ pub(crate) fn constrain(
 ) {
     let mut ban = |id: u32| logits[id as usize] = f32::NEG_INFINITY;
     ban(special.pad);
-    ban(special.bos);
+    if special.bos != special.eos {
+        ban(special.bos);
+    }
     settings.suppress.iter().copied().for_each(&mut ban);
     if tokens.len() < settings.min_length {
         ban(special.eos);
@@ -51,6 +53,14 @@ mod tests {
     #[test]
     fn padding_and_start_never_follow() {
         assert_eq!(allowed(&[], &SearchSettings::default()), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_closing_token_that_opens_targets_too_may_follow() {
+        let mut logits = [0.0; 4];
+        let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
+        constrain(&mut logits, &[3], &SearchSettings::default(), special);
+        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::settings::SearchSettings;
 pub struct Request {
     /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,
-    /// The ids with which the translation must begin. Their log-probabilities count. Constraints apply only to the
+    /// The ids with which the translation must begin. Their log-probabilities count, except
+    /// under [`BeamRule::Transformers`](crate::BeamRule::Transformers), which takes forced tokens for certain. Constraints apply only to the
     /// tokens after them. An empty source is translated by its prefix and `</s>`.
     pub prefix: Vec<u32>,
     /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the source, so that

@@ -167,7 +167,11 @@ impl<'a> Sentence<'a> {
             Extension { parent, token, log_prob, total: total + log_prob }
         };
         if let Some(token) = forced(self.request, self.step, self.special.eos) {
-            self.extensions.push(extension((logits[token as usize], token)));
+            // Transformers takes forced tokens for certain.
+            self.extensions.push(match self.rule() {
+                BeamRule::Gnmt => extension((logits[token as usize], token)),
+                BeamRule::Transformers => Extension { parent, token, log_prob: 0.0, total },
+            });
             return;
         }
         if self.settings.at_limit == AtLimit::Close && self.is_last_step() {

@@ -1,3 +1,4 @@
+use super::languages::Languages;
 use crate::batching::Batching;
 use crate::settings::SearchSettings;
 
@@ -27,6 +28,8 @@ pub struct TranslateOptions {
     pub longest: usize,
     /// What to do with sources that are longer.
     pub long_sources: LongSources,
+    /// The languages to translate from and to, for a model that knows several.
+    pub languages: Languages,
 }
 
 impl Default for TranslateOptions {
@@ -36,6 +39,7 @@ impl Default for TranslateOptions {
             batching: Batching::default(),
             longest: LONGEST_SENTENCE,
             long_sources: LongSources::default(),
+            languages: Languages::default(),
         }
     }
 }

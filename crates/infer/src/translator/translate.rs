@@ -58,7 +58,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
-        self.truncate_sources(&mut requests, options);
+        self.prepare(&mut requests, options);
         self.search(&requests, options)
     }
 
@@ -69,7 +69,7 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
-        self.truncate_sources(&mut requests, options);
+        self.prepare(&mut requests, options);
         until_error(requests.len(), |count| self.search(&requests[..count], options))
     }
 
@@ -89,6 +89,13 @@ impl Translator {
     pub(super) fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {
         let decode = |hypotheses| Translation::new(hypotheses, &self.tokenizers.target);
         hypotheses.into_iter().map(decode).collect()
+    }
+
+    /// Gives each request its languages, and cuts what is too long.
+    fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
+        let eos = self.model.special().eos;
+        requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
+        self.truncate_sources(requests, options);
     }
 
     /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.

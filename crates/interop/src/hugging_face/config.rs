@@ -83,13 +83,23 @@ impl Default for MarianConfig {
     }
 }
 
+/// A class of models of transformers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// `MarianMTModel`.
+    Marian,
+    /// `M2M100ForConditionalGeneration`, the class of NLLB's models too: norms before sub-layers, positions from 2 on.
+    M2m100,
+}
+
 impl MarianConfig {
     /// The configuration of the model. `sharing` is known from the weights alone.
     ///
     /// # Errors
     /// [`InteropError::Unsupported`] that names the first key without a counterpart, [`InteropError::Config`].
     pub fn transformer(&self, path: &Path, sharing: EmbeddingSharing) -> Result<TransformerConfig> {
-        self.check(path)?;
+        let family = self.family(path)?;
+        self.check(path, family)?;
         let heads = self.encoder_attention_heads.max(1);
         let config = TransformerConfig {
             source_vocab: self.vocab_size,
@@ -104,7 +114,10 @@ impl MarianConfig {
             dropout: self.dropout,
             attention_dropout: self.attention_dropout,
             activation_dropout: self.activation_dropout,
-            norm: NormPosition::Post,
+            norm: match family {
+                Family::Marian => NormPosition::Post,
+                Family::M2m100 => NormPosition::Pre,
+            },
             // PyTorch's default, which MarianMTModel does not change.
             layer_norm_eps: 1e-5,
             activation: self.activation(path)?,
@@ -116,14 +129,24 @@ impl MarianConfig {
             bos: self.decoder_start_token_id,
             eos: self.eos_token_id,
             conventions: Conventions {
-                sinusoids: Sinusoids::Halves,
-                position_offset: 0,
+                sinusoids: match family {
+                    Family::Marian => Sinusoids::Halves,
+                    Family::M2m100 => Sinusoids::HalvesToEnd,
+                },
+                position_offset: match family {
+                    Family::Marian => 0,
+                    // The positions before are those of padding.
+                    Family::M2m100 => self.pad_token_id as usize + 1,
+                },
                 embedding_scale: match self.scale_embedding {
                     true => EmbeddingScale::SqrtWidth,
                     false => EmbeddingScale::One,
                 },
                 decoder_start: DecoderStart::Embedding,
-                output_bias: OutputBias::PerPiece,
+                output_bias: match family {
+                    Family::Marian => OutputBias::PerPiece,
+                    Family::M2m100 => OutputBias::None,
+                },
                 target_history: TargetHistory::SelfAttention,
             },
         };
@@ -145,19 +168,34 @@ impl MarianConfig {
         })
     }
 
-    fn check(&self, path: &Path) -> Result<()> {
+    /// Whose class the model is of.
+    ///
+    /// # Errors
+    /// [`InteropError::Unsupported`] for any other class.
+    pub fn family(&self, path: &Path) -> Result<Family> {
+        match &self.model_type[..] {
+            "marian" => Ok(Family::Marian),
+            "m2m_100" => Ok(Family::M2m100),
+            other => {
+                let what = format!("model_type {other:?}");
+                let known = "known are marian (OPUS-MT) and m2m_100 (M2M100, NLLB)";
+                Err(InteropError::unsupported(path, what, known))
+            }
+        }
+    }
+
+    fn check(&self, path: &Path, family: Family) -> Result<()> {
         let refuse = |bad: bool, what: &str, remedy| match bad {
             true => Err(InteropError::unsupported(path, what, remedy)),
             false => Ok(()),
         };
-        let other = self.model_type != "marian";
-        let what = format!("model_type {:?}", self.model_type);
-        refuse(other, &what, "give a MarianMTModel, such as Helsinki-NLP's opus-mt models")?;
         let like_marian =
             "MarianMTModel has none of this either: such a file is not one of its own";
-        refuse(self.normalize_before, "normalize_before", like_marian)?;
+        let before = family == Family::Marian && self.normalize_before;
+        refuse(before, "normalize_before", like_marian)?;
         refuse(self.normalize_embedding, "normalize_embedding", like_marian)?;
-        refuse(self.add_final_layer_norm, "add_final_layer_norm", like_marian)?;
+        let last = family == Family::Marian && self.add_final_layer_norm;
+        refuse(last, "add_final_layer_norm", like_marian)?;
         refuse(!self.static_position_embeddings, "trained positions", like_marian)?;
         let one = "encoder and decoder must have the same, as OPUS-MT's have";
         let heads = self.encoder_attention_heads != self.decoder_attention_heads;

@@ -1,6 +1,7 @@
-//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models.
+//! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
 
 mod config;
+mod languages;
 mod names;
 mod write;
 
@@ -14,7 +15,7 @@ use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
 use crate::tensors::{Taken, Tensor, Tensors};
 use crate::{safe, torch};
-use config::{GenerationConfig, MarianConfig};
+use config::{Family, GenerationConfig, MarianConfig};
 
 pub(crate) use write::write;
 
@@ -49,10 +50,14 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     let mut tensors = read_weights(dir)?;
     let embeddings = Embeddings::take(&marian, &mut tensors)?;
     let mut config = marian.transformer(&path, embeddings.sharing())?;
-    if embeddings.starts_from_zero(config.bos) {
+    let family = marian.family(&path)?;
+    if family == Family::Marian && embeddings.starts_from_zero(config.bos) {
         config.conventions.decoder_start = DecoderStart::Zero;
     }
-    let bias = tensors.take("final_logits_bias", &[1, config.target_vocab])?;
+    let bias = match family {
+        Family::Marian => tensors.take("final_logits_bias", &[1, config.target_vocab])?,
+        Family::M2m100 => Tensor::new([1, config.target_vocab], vec![0.0; config.target_vocab]),
+    };
     let mut weights = embeddings.into_weights();
     if bias.values.iter().all(|&x| x == 0.0) {
         // Every MarianMTModel has one; a model without it comes back as it was.
@@ -63,15 +68,25 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     for (own, other, shape) in names::of_layers(&config) {
         weights.insert(own, tensors.take(&other, &shape)?);
     }
-    config.conventions.sinusoids = positions(marian.d_model, &mut tensors)?;
-    tensors.finish("it is not a plain MarianMTModel")?;
+    match family {
+        Family::Marian => config.conventions.sinusoids = positions(marian.d_model, &mut tensors)?,
+        // Old files hold what is computed.
+        Family::M2m100 => ["encoder", "decoder"].into_iter().for_each(|side| {
+            tensors.take_any(&format!("model.{side}.embed_positions.weights"));
+        }),
+    }
+    tensors.finish("it is not a plain model of its class")?;
     let path = dir.join(GENERATION);
     let generation: GenerationConfig = match read_if_there(&path)? {
         Some(bytes) => parse_json(&path, &bytes)?,
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
     let (search, remarks) = generation.settings(&config)?;
-    Ok(Package { config, weights, search, texts: read_texts(dir)?, remarks })
+    let texts = match family {
+        Family::Marian => read_texts(dir)?,
+        Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
+    };
+    Ok(Package { config, weights, search, texts, remarks })
 }
 
 fn read_weights(dir: &Path) -> Result<Taken> {

@@ -1,6 +1,6 @@
 //! The names of the parameters of `MarianMTModel` and of those in a model directory.
 
-use burnformer_core::TransformerConfig;
+use burnformer_core::{NormPosition, TransformerConfig};
 
 /// The name of a parameter in a model directory, its name in `MarianMTModel`, and its shape, which is the same in both.
 pub(super) type Pair = (String, String, Vec<usize>);
@@ -18,6 +18,15 @@ pub(super) fn of_layers(config: &TransformerConfig) -> Vec<Pair> {
     }
     for n in 0..config.decoder_layers {
         of_layer(&format!("decoder.layers.{n}"), &decoder, config, &mut pairs);
+    }
+    if config.norm == NormPosition::Pre {
+        for side in ["encoder", "decoder"] {
+            for kind in ["weight", "bias"] {
+                let (own, other) = (format!("{side}.norm"), format!("model.{side}.layer_norm"));
+                let shape = vec![config.d_model];
+                pairs.push((format!("{own}.{kind}"), format!("{other}.{kind}"), shape));
+            }
+        }
     }
     pairs
 }

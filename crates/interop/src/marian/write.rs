@@ -98,9 +98,7 @@ fn starts_from_zeros(package: &Package) -> Result<bool> {
 /// `tokens` without the padding at their end, and without the tokens with which a shorter vocabulary was filled up.
 fn real(mut tokens: Vec<String>, package: &Package) -> Vec<String> {
     tokens.truncate(package.config.pad as usize);
-    while tokens.last().is_some_and(|last| *last == format!("<unused{}>", tokens.len() - 1)) {
-        tokens.pop();
-    }
+    tokens.truncate(vocabulary::real(&tokens));
     tokens
 }
 

@@ -67,6 +67,13 @@ pub struct Args {
     /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
+    /// The language to translate from, for a model of several languages, as its vocabulary writes it: en for M2M100,
+    /// eng_Latn for NLLB
+    #[arg(long, value_name = "CODE")]
+    source_language: Option<String>,
+    /// The language to translate into, likewise: fr, fra_Latn, or fra for an OPUS-MT model that knows >>fra<<
+    #[arg(long, value_name = "CODE")]
+    target_language: Option<String>,
     /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
     /// line is its prefix
     #[arg(long, value_name = "FILE")]
@@ -102,7 +109,9 @@ enum PenaltyName {
 /// archive, a word that is not an id), the lines before it are translated and written first.
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
-    let options = options(&args, &translator);
+    let mut options = options(&args, &translator);
+    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
+    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
     options.search.validate().map_err(wrong_usage)?;
     let mut input = Input::open(&args)?;
     let read: Vec<&Path> = [Some(&args.input), args.prefix.as_ref()]

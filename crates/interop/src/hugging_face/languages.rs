@@ -1,0 +1,73 @@
+//! The tokenisers of M2M100 and NLLB: a SentencePiece model, and a vocabulary with a token for each language.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, read_file, read_if_there};
+use crate::vocabulary;
+
+const MODEL: &str = "sentencepiece.bpe.model";
+const VOCABULARY: &str = "vocab.json";
+const TOKENIZER: &str = "tokenizer.json";
+const SPECIAL: &str = "special_tokens_map.json";
+
+/// The languages of M2M100 in the order of their ids, as `FAIRSEQ_LANGUAGE_CODES` of transformers has them.
+const M2M100: &str = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr \
+    ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru \
+    sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+
+/// The files of the tokeniser in `dir` as those of a model directory, with a token for each of `rows` ids.
+///
+/// # Errors
+/// An [`InteropError`] that names the file.
+pub(super) fn read_texts(dir: &Path, rows: usize) -> Result<BTreeMap<String, Vec<u8>>> {
+    let Some(model) = read_if_there(&dir.join(MODEL))? else {
+        // A model without a tokeniser can be imported, for ids.
+        return Ok(BTreeMap::new());
+    };
+    let path = dir.join(VOCABULARY);
+    let tokens = match read_if_there(&path)? {
+        Some(bytes) => m2m100(dir, vocabulary::of_file(&path, &bytes, rows)?, rows)?,
+        None => {
+            let path = dir.join(TOKENIZER);
+            vocabulary::of_file(&path, &read_file(&path)?, rows)?
+        }
+    };
+    let vocabulary = vocabulary::json(&tokens);
+    Ok([("source.spm".to_string(), model), (VOCABULARY.to_string(), vocabulary)].into())
+}
+
+/// The special tokens of old files.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SpecialTokens {
+    additional_special_tokens: Vec<Value>,
+}
+
+/// `tokens` with the languages behind the pieces.
+fn m2m100(dir: &Path, mut tokens: Vec<String>, rows: usize) -> Result<Vec<String>> {
+    let pieces = vocabulary::real(&tokens);
+    let path = dir.join(SPECIAL);
+    let named: SpecialTokens = match read_if_there(&path)? {
+        Some(bytes) => parse_json(&path, &bytes)?,
+        None => SpecialTokens::default(),
+    };
+    let text = |token: &Value| token.as_str().or(token["content"].as_str()).map(str::to_string);
+    let mut languages: Vec<String> =
+        named.additional_special_tokens.iter().filter_map(text).collect();
+    if languages.is_empty() {
+        languages = M2M100.split_whitespace().map(|code| format!("__{code}__")).collect();
+    }
+    let count = languages.len();
+    let places = tokens.get_mut(pieces..pieces + count).ok_or_else(|| {
+        let message =
+            format!("{pieces} pieces and {count} languages, but the model has {rows} rows");
+        InteropError::damaged(&dir.join(VOCABULARY), message)
+    })?;
+    places.clone_from_slice(&languages);
+    Ok(tokens)
+}

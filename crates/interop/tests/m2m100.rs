@@ -1,0 +1,185 @@
+//! Models of M2M100's class give here what they give in transformers (`fixtures/m2m100.py`).
+
+mod common;
+
+use std::path::Path;
+
+use burn::tensor::{Device, Int, Tensor};
+use burnformer_core::{Mode, Seq2Seq, model_dir};
+use burnformer_infer::{InferError, LengthPenalty, Request, SearchSettings, Translator};
+use burnformer_interop::{Format, InteropError};
+use burnformer_models::ModelConfig;
+use common::{fixture, ids};
+use serde_json::Value;
+
+fn expected() -> Value {
+    serde_json::from_slice(&std::fs::read(fixture("m2m100/expected.json")).unwrap()).unwrap()
+}
+
+/// The model directory made of the fixture `name`.
+fn imported(name: &str) -> tempfile::TempDir {
+    let path = fixture("m2m100").join(name);
+    assert_eq!(Format::find(&path).unwrap(), Format::HuggingFace);
+    let folder = tempfile::tempdir().unwrap();
+    Format::HuggingFace.read(&path).unwrap().save(&folder.path().join("model")).unwrap();
+    folder
+}
+
+fn translator(folder: &tempfile::TempDir) -> Translator {
+    Translator::load(folder.path().join("model"), &Device::default()).unwrap()
+}
+
+#[test]
+fn logits_are_those_of_transformers() {
+    let (expected, device) = (expected(), Device::default());
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let folder = imported(name);
+        let (_, model) =
+            model_dir::load::<ModelConfig>(&folder.path().join("model"), &device).unwrap();
+        let pairs = ids(&results["sources"]).into_iter().zip(ids(&expected["targets"]));
+        for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
+            let tensor = |ids: &[u32]| {
+                let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
+                Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
+            };
+            let input: Vec<u32> = [2].into_iter().chain(target).collect();
+            let own = model.forward(tensor(&source), tensor(&input), Mode::Inference).into_data();
+            let logits = logits.as_array().unwrap().iter().map(|x| x.as_f64().unwrap());
+            assert_eq!(own.num_elements(), logits.len(), "{name}");
+            let worst = own.iter::<f64>().zip(logits).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, f64::max);
+            assert!(worst < 1e-4, "{name}: {worst}");
+        }
+    }
+}
+
+#[test]
+fn beam_search_into_a_language_is_that_of_transformers_token_for_token() {
+    let expected = expected();
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let folder = imported(name);
+        let translator = translator(&folder);
+        let code = |side: usize| results["languages"][side].as_str();
+        let languages = translator.languages(code(0), code(1)).unwrap();
+        // The tag and `</s>`, which requests need not have.
+        let sources = ids(&results["sources"]).into_iter();
+        let sources: Vec<Vec<u32>> = sources.map(|ids| ids[1..ids.len() - 1].to_vec()).collect();
+        let all = expected["settings"].as_array().unwrap().iter();
+        for (json, results) in all.zip(results["searches"].as_array().unwrap()) {
+            let beam_size = json["num_beams"].as_u64().unwrap() as usize;
+            let limit = json["max_length"].as_u64().unwrap() as usize - 1;
+            let mut options = translator.options();
+            options.languages = languages.clone();
+            options.search = SearchSettings {
+                beam_size,
+                n_best: beam_size,
+                max_length: Some(limit),
+                max_length_extra: limit,
+                length_penalty: LengthPenalty::Power(
+                    json["length_penalty"].as_f64().unwrap_or(1.0),
+                ),
+                ..options.search
+            };
+            let requests = sources.iter().cloned().map(Request::new).collect();
+            let found = translator.translate_ids(requests, &options).unwrap();
+            for (found, expected) in found.iter().zip(results.as_array().unwrap()) {
+                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                assert_eq!(found, ids(expected), "{name} {json}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_is_cut_as_transformers_cuts_it_and_language_tokens_are_no_text() {
+    let expected = expected();
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let folder = imported(name);
+        let translator = translator(&folder);
+        let tokenizer = &translator.tokenizers().source;
+        let text = results["text"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+        let mut compared = 0;
+        for (line, theirs) in text.zip(results["ids"].as_array().unwrap()) {
+            let own = tokenizer.encode(line);
+            assert!(!own.iter().any(|&id| id == 2 || id > 60), "{line}: {own:?}");
+            let Some(theirs) = theirs.as_array() else { continue };
+            let theirs: Vec<u64> = theirs.iter().map(|id| id.as_u64().unwrap()).collect();
+            let own: Vec<u64> = own.into_iter().map(u64::from).collect();
+            assert_eq!(own, theirs[1..theirs.len() - 1], "{line}");
+            compared += 1;
+        }
+        assert!(compared > 20, "{compared}");
+        let tag = tokenizer.language_token("fr").unwrap();
+        assert_eq!(tokenizer.token(tag).as_deref(), Some("__fr__"));
+        let text = "the house is small";
+        let ids = [&[tag], &tokenizer.encode(text)[..]].concat();
+        assert_eq!(tokenizer.decode(&ids), text);
+    }
+}
+
+#[test]
+fn languages_are_asked_for_and_known_by_their_codes() {
+    let folder = imported("relu");
+    let translator = translator(&folder);
+    for (source, target, side, needle) in [
+        (None, Some("fr"), "source", "none was given"),
+        (Some("en"), None, "target", "none was given"),
+        (Some("en"), Some("fra"), "target", "\"fra\""),
+        (Some("the"), Some("fr"), "source", "\"the\""),
+    ] {
+        let error = translator.languages(source, target).unwrap_err();
+        assert!(matches!(&error, InferError::Language { .. }), "{error}");
+        let message = error.to_string();
+        let flag = format!("--{side}-language");
+        assert!(message.contains(needle) && message.contains(&flag), "{message}");
+    }
+    let mut options = translator.options();
+    options.languages = translator.languages(Some("en"), Some("fr")).unwrap();
+    let empty = translator.translate(&["", "the house"], &options).unwrap();
+    assert_eq!(empty[0].text, "");
+    assert!(!empty[1].text.contains("__"), "{}", empty[1].text);
+}
+
+/// NLLB's ids are those of a `tokenizer.json`.
+#[test]
+fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(fixture("m2m100/relu")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let path = folder.path().join("vocab.json");
+    let vocabulary: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let added = |id: u32, content: &str| serde_json::json!({ "id": id, "content": content });
+    let json = serde_json::json!({
+        "model": { "type": "BPE", "vocab": vocabulary },
+        "added_tokens": [added(61, "ace_Arab"), added(62, "fra_Latn"), added(168, "<mask>")],
+    });
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), json.to_string()).unwrap();
+    let package = Format::HuggingFace.read(folder.path()).unwrap();
+    let dir = folder.path().join("model");
+    package.save(&dir).unwrap();
+    let translator = Translator::load(&dir, &Device::default()).unwrap();
+    assert!(translator.languages(Some("ace_Arab"), Some("fra_Latn")).is_ok());
+    assert!(translator.languages(Some("fr"), Some("fra_Latn")).is_err());
+    assert_eq!(translator.tokenizers().source.language_token("fra_Latn"), Some(62));
+}
+
+#[test]
+fn what_is_not_read_or_written_is_said() {
+    let package = Format::HuggingFace.read(&fixture("m2m100/relu")).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let to = out.path().join("out");
+    for format in [Format::HuggingFace, Format::Marian] {
+        let error = format.write(&package, &to).unwrap_err();
+        assert!(matches!(error, InteropError::CannotExport { .. }), "{error}");
+    }
+    assert!(!Path::new(&to).exists());
+    Format::CTranslate2.write(&package, &to).unwrap();
+    let again = Format::CTranslate2.read(&to).unwrap();
+    assert_eq!(
+        (&again.weights, &again.config.conventions),
+        (&package.weights, &package.config.conventions)
+    );
+}
