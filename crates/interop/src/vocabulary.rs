@@ -39,7 +39,9 @@ pub(crate) fn tokens(package: &Package) -> Result<[Vec<String>; 2]> {
 pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<String>> {
     let json: Value = parse_json(path, bytes)?;
     let mut ids = BTreeMap::new();
-    let vocabulary = json.get("model").map_or(&json, |model| &model["vocab"]);
+    // A vocabulary may have a token that is called "model".
+    let model = json.get("model").filter(|model| model.is_object());
+    let vocabulary = model.map_or(&json, |model| &model["vocab"]);
     match vocabulary {
         Value::Object(entries) => {
             let pairs =
@@ -79,4 +81,17 @@ pub(crate) fn json(tokens: &[String]) -> Vec<u8> {
     let entries = entries.map(|(id, token)| format!("  {}: {id}", serde_json::json!(token)));
     let entries: Vec<String> = entries.collect();
     format!("{{\n{}\n}}\n", entries.join(",\n")).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vocabulary_may_have_tokens_with_the_names_of_a_tokenisers_parts() {
+        let bytes = br#"{"</s>": 0, "model": 1, "added_tokens": 3}"#;
+        let tokens = of_file(Path::new("vocab.json"), bytes, 5).unwrap();
+        assert_eq!(tokens, ["</s>", "model", "<unused2>", "added_tokens", "<unused4>"]);
+        assert_eq!(real(&tokens), 4);
+    }
 }
