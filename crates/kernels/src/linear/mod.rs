@@ -64,7 +64,7 @@ pub fn linear_relu<const D: usize>(
 ///
 /// Fused: factors are rounded as they are rearranged for the product, sums are kept in float32, and bias and epilogue are
 /// part of the product. Faster than [`linear`] where [`is_bfloat16_fast_on`] says so; elsewhere on the CPU the same bits come
-/// out several times as slowly as in float32.
+/// out more slowly than in float32.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
