@@ -1,0 +1,404 @@
+//! Which words of a translation belong to which words of the source.
+
+use std::ops::Range;
+
+use crate::Link;
+use crate::words::{Mark, Token, mark, tokens};
+
+/// The alignment of a text with its translation, sentence by sentence.
+#[derive(Debug, Default)]
+pub(crate) struct Alignment {
+    /// The translation.
+    pub(crate) target: String,
+    /// Words of the source, cut at borders of markup; sorted.
+    pub(crate) pieces: Vec<Piece>,
+    /// Words and marks of the translation; sorted.
+    pub(crate) units: Vec<Unit>,
+    /// Each sentence in the source and in the translation.
+    pub(crate) sentences: Vec<(Range<usize>, Range<usize>)>,
+}
+
+/// A word of the source, or a part of one.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) range: Range<usize>,
+    /// Parts of a word have the number of the word.
+    pub(crate) word: usize,
+    /// First and last unit that belongs to it.
+    pub(crate) units: Option<(usize, usize)>,
+}
+
+/// A word or a mark of the translation.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) range: Range<usize>,
+    pub(crate) is_word: bool,
+    /// The piece of the source that it belongs to.
+    pub(crate) piece: Option<usize>,
+}
+
+/// A sentence for [`Alignment::sentence`].
+pub(crate) struct Pair<'a> {
+    pub(crate) source: &'a str,
+    /// The sentence in `source`.
+    pub(crate) range: Range<usize>,
+    pub(crate) target: &'a str,
+    /// Relative to the sentence.
+    pub(crate) links: &'a [Link],
+    /// Parts of `source` and of `target` that are one word each.
+    pub(crate) whole: (&'a [Range<usize>], &'a [Range<usize>]),
+    /// Where markup cuts words of `source`; sorted.
+    pub(crate) borders: &'a [usize],
+}
+
+impl Alignment {
+    /// Appends text that stands between sentences.
+    pub(crate) fn gap(&mut self, text: &str) {
+        self.target.push_str(text);
+    }
+
+    /// Appends a translated sentence.
+    pub(crate) fn sentence(&mut self, pair: &Pair<'_>) {
+        let first = self.pieces.len();
+        self.add_pieces(pair);
+        let offset = self.target.len();
+        self.target.push_str(pair.target);
+        self.sentences.push((pair.range.clone(), offset..self.target.len()));
+        let units = tokens(pair.target, 0..pair.target.len(), pair.whole.1);
+        let votes = match pair.links.is_empty() {
+            true => even_votes(&self.words_from(first), &units),
+            false => self.votes(first, pair, &units),
+        };
+        for (unit, votes) in units.into_iter().zip(votes) {
+            self.add_unit(pair, offset, unit, &votes);
+        }
+    }
+
+    fn add_pieces(&mut self, pair: &Pair<'_>) {
+        let mut number = self.pieces.last().map_or(0, |piece| piece.word + 1);
+        for token in tokens(pair.source, pair.range.clone(), pair.whole.0) {
+            if !token.is_word {
+                continue;
+            }
+            let mut start = token.range.start;
+            let inside = pair.borders.partition_point(|&border| border <= start);
+            for &border in &pair.borders[inside..] {
+                if border >= token.range.end {
+                    break;
+                }
+                self.pieces.push(Piece { range: start..border, word: number, units: None });
+                start = border;
+            }
+            self.pieces.push(Piece { range: start..token.range.end, word: number, units: None });
+            number += 1;
+        }
+    }
+
+    /// For each unit, pieces with weights.
+    fn votes(&self, first: usize, pair: &Pair<'_>, units: &[Token]) -> Vec<Vec<(usize, usize)>> {
+        let mut all = vec![Vec::new(); units.len()];
+        for link in pair.links {
+            let from = units.partition_point(|unit| unit.range.end <= link.target.start);
+            for (unit, votes) in units[from..].iter().zip(&mut all[from..]) {
+                let weight = overlap(&unit.range, &link.target);
+                if weight == 0 {
+                    break;
+                }
+                let Some(piece) = self.linked_piece(first, pair.range.start, link, &unit.range)
+                else {
+                    break;
+                };
+                match votes.iter_mut().find(|(known, _)| *known == piece) {
+                    Some((_, sum)) => *sum += weight,
+                    None => votes.push((piece, weight)),
+                }
+            }
+        }
+        all
+    }
+
+    /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of the link's length.
+    fn linked_piece(
+        &self,
+        first: usize,
+        offset: usize,
+        link: &Link,
+        unit: &Range<usize>,
+    ) -> Option<usize> {
+        let start = link.source.start.saturating_add(offset);
+        let end = link.source.end.saturating_add(offset);
+        let pieces = &self.pieces[first..];
+        let low = pieces.partition_point(|piece| piece.range.end <= start);
+        let high = pieces.partition_point(|piece| piece.range.start < end);
+        if low >= high {
+            return None;
+        }
+        let middle = (unit.start.max(link.target.start) + unit.end.min(link.target.end)) / 2;
+        let share =
+            (middle - link.target.start) as f64 / (link.target.end - link.target.start) as f64;
+        let at = start as f64 + share * (end - start) as f64;
+        let piece = pieces.partition_point(|piece| piece.range.end as f64 <= at);
+        Some(first + piece.clamp(low, high - 1))
+    }
+
+    fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[(usize, usize)]) {
+        let shifted = |range: Range<usize>| range.start + offset..range.end + offset;
+        let Token { range, is_word } = unit;
+        let Some(best) = self.best(votes).filter(|_| is_word) else {
+            return self.units.push(Unit { range: shifted(range), is_word, piece: None });
+        };
+        let parts = self.word_of(best);
+        let word = self.pieces[parts.start].range.start..self.pieces[parts.end - 1].range.end;
+        if parts.len() > 1 && pair.source[word.clone()] == pair.target[range.clone()] {
+            // The same word is cut where the source cuts it.
+            for part in parts {
+                let Range { start, end } = self.pieces[part].range;
+                let range = start - word.start + range.start..end - word.start + range.start;
+                self.push_unit(shifted(range), part);
+            }
+            return;
+        }
+        self.push_unit(shifted(range), best);
+    }
+
+    fn push_unit(&mut self, range: Range<usize>, piece: usize) {
+        let index = self.units.len();
+        self.units.push(Unit { range, is_word: true, piece: Some(piece) });
+        let units = &mut self.pieces[piece].units;
+        *units = Some((units.map_or(index, |(first, _)| first), index));
+    }
+
+    /// The piece with most votes, of the word with most votes.
+    fn best(&self, votes: &[(usize, usize)]) -> Option<usize> {
+        let of_word = |piece: usize| {
+            let word = self.pieces[piece].word;
+            let same = votes.iter().filter(|(other, _)| self.pieces[*other].word == word);
+            same.map(|(_, weight)| weight).sum::<usize>()
+        };
+        // Of equals, the first.
+        let best = votes.iter().rev().max_by_key(|(piece, weight)| (of_word(*piece), *weight));
+        best.map(|&(piece, _)| piece)
+    }
+
+    /// The pieces of the word of `piece`.
+    pub(crate) fn word_of(&self, piece: usize) -> Range<usize> {
+        let word = self.pieces[piece].word;
+        let start = self.pieces.partition_point(|piece| piece.word < word);
+        start..self.pieces.partition_point(|piece| piece.word <= word)
+    }
+
+    /// Pieces within `range` of the source.
+    pub(crate) fn pieces_in(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.pieces.partition_point(|piece| piece.range.start < range.start);
+        let end = self.pieces.partition_point(|piece| piece.range.end <= range.end);
+        start..end.max(start)
+    }
+
+    /// The first piece of each word from piece `first` on.
+    fn words_from(&self, first: usize) -> Vec<usize> {
+        let begins = |&piece: &usize| {
+            piece == first || self.pieces[piece].word != self.pieces[piece - 1].word
+        };
+        (first..self.pieces.len()).filter(begins).collect()
+    }
+
+    /// Units within `range` of the translation.
+    pub(crate) fn units_in(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.units.partition_point(|unit| unit.range.start < range.start);
+        let end = self.units.partition_point(|unit| unit.range.end <= range.end);
+        start..end.max(start)
+    }
+
+    /// Where what stands at `at` in `source` belongs in the translation. `spaces` says whether white space is before and behind it.
+    pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
+        let next = self.sentences.partition_point(|(source, _)| source.end < at);
+        let Some((range, target)) = self.sentences.get(next) else {
+            // Behind the last sentence, white space is the same as in the source.
+            let last = self.sentences.last();
+            let (end, target) = last.map_or((0, 0), |(source, target)| (source.end, target.end));
+            return (target + (at - end)).min(self.target.len());
+        };
+        if at <= range.start {
+            return target.start.saturating_sub(range.start - at).max(self.end_before(next));
+        }
+        if at == range.end {
+            return target.end;
+        }
+        let pieces = self.pieces_in(range);
+        let behind =
+            pieces.start + self.pieces[pieces.clone()].partition_point(|p| p.range.end <= at);
+        if let Some(end) = self.end_of_word(behind, &pieces) {
+            return end;
+        }
+        let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let (last_char, next_char) =
+            (source[..at].chars().next_back(), source[at..].chars().next());
+        let touches_last = word(last_char) && !spaces.0;
+        let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
+        let before = touches_last || spaces.1 || !(word(next_char) || opens);
+        let sentence = &self.sentences[next];
+        let last = || self.after_piece(source, at, pieces.start..behind, sentence);
+        let next = || self.before_piece(behind..pieces.end);
+        match before {
+            true => last().or_else(next),
+            false => next().or_else(last),
+        }
+        .unwrap_or(target.start)
+    }
+
+    /// If a word of the source is cut before piece `behind`, the place of the cut: where its parts are parts of the same word in the
+    /// translation, between them, else behind the word.
+    fn end_of_word(&self, behind: usize, pieces: &Range<usize>) -> Option<usize> {
+        let last = behind
+            .checked_sub(1)
+            .filter(|last| pieces.contains(last) && pieces.contains(&behind))?;
+        if self.pieces[last].word != self.pieces[behind].word {
+            return None;
+        }
+        let unit = |piece: usize| Some(self.pieces[piece].units?.1);
+        let unit = unit(last).or_else(|| self.word_of(behind).filter_map(unit).next_back())?;
+        Some(self.units[unit].range.end)
+    }
+
+    fn end_before(&self, sentence: usize) -> usize {
+        sentence.checked_sub(1).map_or(0, |last| self.sentences[last].1.end)
+    }
+
+    /// The end of what the last aligned piece of `pieces` became, with the marks that stand between it and `at`. If there is none, the
+    /// marks at the beginning of the sentence.
+    fn after_piece(
+        &self,
+        source: &str,
+        at: usize,
+        pieces: Range<usize>,
+        sentence: &(Range<usize>, Range<usize>),
+    ) -> Option<usize> {
+        let all = &self.pieces[pieces.clone()];
+        let aligned = all.iter().rev().find_map(|piece| Some((piece.range.end, piece.units?.1)));
+        let (source_sentence, target) = sentence;
+        if let Some((end, unit)) = aligned {
+            let marks = marks_between(source, end..at);
+            return Some(self.past(unit + 1, self.units[unit].range.end, &marks, target.end));
+        }
+        let marks = marks_between(source, source_sentence.start..at);
+        let first = self.units.partition_point(|unit| unit.range.start < target.start);
+        pieces.is_empty().then(|| self.past(first, target.start, &marks, target.end))
+    }
+
+    fn before_piece(&self, pieces: Range<usize>) -> Option<usize> {
+        let units = self.pieces[pieces].iter().find_map(|piece| piece.units);
+        units.map(|(first, _)| self.units[first].range.start)
+    }
+
+    /// The end of `unit` and of the marks behind it, as far as they are of the kinds `marks`, in this order, and end before `limit`.
+    pub(crate) fn following(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
+        self.past(unit + 1, self.units[unit].range.end, marks, limit)
+    }
+
+    /// The end of the marks from unit `first` on, as far as they are `marks`; `end` if there are none.
+    fn past(&self, first: usize, mut end: usize, marks: &[Mark], limit: usize) -> usize {
+        for (unit, &kind) in self.units[first..].iter().zip(marks) {
+            if unit.is_word || unit.range.end > limit || self.kind(unit) != kind {
+                break;
+            }
+            end = unit.range.end;
+        }
+        end
+    }
+
+    /// The start of `unit` and of the marks before it, as [`Alignment::following`]; `marks` are in the order of the text.
+    pub(crate) fn preceding(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
+        let mut start = self.units[unit].range.start;
+        for (unit, &kind) in self.units[..unit].iter().rev().zip(marks.iter().rev()) {
+            if unit.is_word || unit.range.start < limit || self.kind(unit) != kind {
+                break;
+            }
+            start = unit.range.start;
+        }
+        start
+    }
+
+    fn kind(&self, unit: &Unit) -> Mark {
+        self.target[unit.range.clone()].chars().next().map_or(Mark::Other, mark)
+    }
+}
+
+/// Kinds of the marks in `text[range]`, if there are no words.
+pub(crate) fn marks_between(text: &str, range: Range<usize>) -> Vec<Mark> {
+    let first = |token: Token| text[token.range].chars().next().map_or(Mark::Other, mark);
+    tokens(text, range, &[]).into_iter().take_while(|token| !token.is_word).map(first).collect()
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {
+    a.end.min(b.end).saturating_sub(a.start.max(b.start))
+}
+
+/// Without links, words belong to those in the same place of the order. `words` are their first pieces.
+fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<(usize, usize)>> {
+    let count = units.iter().filter(|unit| unit.is_word).count();
+    let mut seen = 0;
+    let vote = |unit: &Token| {
+        if !unit.is_word || words.is_empty() {
+            return Vec::new();
+        }
+        seen += 1;
+        vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
+    };
+    units.iter().map(vote).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aligned(source: &str, target: &str, links: &[Link], borders: &[usize]) -> Alignment {
+        let mut alignment = Alignment::default();
+        let range = 0..source.len();
+        alignment.sentence(&Pair { source, range, target, links, whole: (&[], &[]), borders });
+        alignment
+    }
+
+    fn pieces(alignment: &Alignment) -> Vec<Option<usize>> {
+        alignment.units.iter().map(|unit| unit.piece).collect()
+    }
+
+    #[test]
+    fn without_links_the_order_decides() {
+        assert_eq!(pieces(&aligned("a b c", "x y z", &[], &[])), [Some(0), Some(1), Some(2)]);
+        assert_eq!(
+            pieces(&aligned("a b", "w x y z.", &[], &[])),
+            [Some(0), Some(0), Some(1), Some(1), None]
+        );
+    }
+
+    #[test]
+    fn the_piece_with_most_linked_bytes_wins() {
+        let links = [Link { source: 0..3, target: 0..1 }, Link { source: 4..7, target: 1..6 }];
+        assert_eq!(pieces(&aligned("foo bar", "barbaz", &links, &[])), [Some(1)]);
+    }
+
+    #[test]
+    fn a_word_that_stays_is_cut_where_markup_cuts_it() {
+        let alignment = aligned("Hello you", "Hello toi", &[], &[1]);
+        assert_eq!(alignment.units[0].range, 0..1);
+        assert_eq!(alignment.units[1].range, 1..5);
+        assert_eq!(pieces(&alignment), [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn links_outside_of_the_texts_are_ignored() {
+        let backwards = Range { start: 9, end: 2 };
+        let links = [
+            Link { source: 5..usize::MAX, target: 0..usize::MAX },
+            Link { source: backwards.clone(), target: backwards.clone() },
+        ];
+        assert_eq!(pieces(&aligned("a b", "x y", &links, &[])), [None, None]);
+    }
+
+    #[test]
+    fn a_position_behind_punctuation_stays_behind_it() {
+        let alignment = aligned("a, b", "x, y", &[], &[]);
+        assert_eq!(alignment.position("a, b", 2, (false, true)), 2);
+        assert_eq!(alignment.position("a, b", 1, (false, false)), 1);
+    }
+}

@@ -1,0 +1,112 @@
+//! A block: text that belongs together, its markup, its sentences.
+
+use std::ops::Range;
+
+use crate::Translated;
+use crate::escape::Escape;
+
+/// A paragraph, a heading, a table cell, a subtitle.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// Plain text. White space before, between and after the sentences is kept as it is.
+    pub(crate) text: String,
+    /// Markup in the order of its beginnings; parents stand before their children.
+    pub(crate) nodes: Vec<Node>,
+    /// What must stay as it is; sorted, disjoint.
+    pub(crate) atoms: Vec<Atom>,
+    /// Sorted, disjoint, without white space at their ends.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) escape: Escape,
+    pub(crate) lines: Lines,
+}
+
+/// The lines of a block whose text is one line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
+    /// Where the source has line breaks, as spaces in the text.
+    pub(crate) breaks: Vec<usize>,
+    /// What a line break is written as.
+    pub(crate) newline: String,
+}
+
+/// A piece of markup within a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Bytes of the block's text; empty for a point.
+    pub(crate) range: Range<usize>,
+    /// The element around it, by index.
+    pub(crate) parent: Option<usize>,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Stands around text. If its text changes, `close_if_changed` closes it.
+    Element { open: String, close: String, close_if_changed: Option<String> },
+    /// Stands between characters. `space_after` says that white space followed that the text does not have.
+    Point { raw: String, space_after: bool },
+    /// Stands for text that must stay as it is, an [`Atom`].
+    Atom { raw: String },
+}
+
+/// A part of the text that must stay as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Atom {
+    pub(crate) range: Range<usize>,
+    /// The index of the node that stands in the document for it, if that is not the text itself.
+    pub(crate) node: Option<usize>,
+    pub(crate) kind: AtomKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomKind {
+    /// Must be in the translation byte for byte.
+    Verbatim,
+    /// Must be there with the same digits; separators may differ.
+    Number,
+}
+
+/// A sentence of a block, or a part of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    pub(crate) range: Range<usize>,
+    pub(crate) state: State,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// Nothing to translate.
+    Kept,
+    /// To be translated as it is.
+    Whole,
+    /// To be translated without its atoms.
+    Reduced,
+    Done(Done),
+}
+
+/// A translation with the places of the atoms in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub(crate) translated: Translated,
+    /// Index of the atom in [`Block::atoms`], bytes of the translation; sorted by these.
+    pub(crate) atoms: Vec<(usize, Range<usize>)>,
+}
+
+impl Block {
+    /// Indices of the atoms within `range`.
+    pub(crate) fn atoms_in(&self, range: &Range<usize>) -> Range<usize> {
+        let first = self.atoms.partition_point(|atom| atom.range.start < range.start);
+        let end = self.atoms.partition_point(|atom| atom.range.end <= range.end);
+        first..end.max(first)
+    }
+
+    /// Where markup stands in the text, sorted. Atoms are no markup.
+    pub(crate) fn borders(&self) -> Vec<usize> {
+        let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, Kind::Atom { .. }));
+        let ends = nodes.flat_map(|node| [node.range.start, node.range.end]);
+        let mut all: Vec<usize> = ends.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

@@ -1,0 +1,240 @@
+//! From the pieces of a document, in their order, to a [`Block`].
+
+use std::collections::HashMap;
+use std::mem::take;
+
+use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
+use crate::escape::Escape;
+
+/// What happens to runs of white space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Keep,
+    /// One space for each run, except at the ends of the block.
+    Collapse,
+}
+
+/// Collects text and markup. Tags without a partner, and those that cross others, become points.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    text: String,
+    space: Space,
+    /// Whether the text has anything but white space.
+    begun: bool,
+    /// White space that is not yet in the text.
+    pending: String,
+    nodes: Vec<Node>,
+    atoms: Vec<Atom>,
+    open: Vec<(String, usize)>,
+    open_by_name: HashMap<String, usize>,
+}
+
+impl Builder {
+    pub(crate) fn new(space: Space) -> Self {
+        Self {
+            text: String::new(),
+            space,
+            begun: false,
+            pending: String::new(),
+            nodes: Vec::new(),
+            atoms: Vec::new(),
+            open: Vec::new(),
+            open_by_name: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.space == Space::Keep {
+            self.begun |= !text.trim().is_empty();
+            self.text.push_str(text);
+            return;
+        }
+        for c in text.chars() {
+            match c.is_ascii_whitespace() {
+                true => self.pending.push(c),
+                false => {
+                    self.flush_space();
+                    self.begun = true;
+                    self.text.push(c);
+                }
+            }
+        }
+    }
+
+    /// One space, whatever is before it, for a line break. Returns its place.
+    pub(crate) fn line_break(&mut self) -> usize {
+        self.flush_space();
+        self.text.push(' ');
+        self.text.len() - 1
+    }
+
+    /// Text that must stay as it is and that stands in the document as `raw`.
+    pub(crate) fn atom(&mut self, text: &str, raw: &str) {
+        if text.trim().is_empty() {
+            return self.point(raw);
+        }
+        let index = self.node(Kind::Atom { raw: raw.into() });
+        self.text.push_str(text);
+        self.begun = true;
+        let node = &mut self.nodes[index];
+        node.range.end = self.text.len();
+        let (range, node) = (node.range.clone(), Some(index));
+        self.atoms.push(Atom { range, node, kind: AtomKind::Verbatim });
+    }
+
+    pub(crate) fn point(&mut self, raw: &str) {
+        self.node(Kind::Point { raw: raw.into(), space_after: false });
+    }
+
+    pub(crate) fn open(&mut self, name: &str, raw: &str) {
+        let element =
+            Kind::Element { open: raw.into(), close: String::new(), close_if_changed: None };
+        let index = self.node(element);
+        self.open.push((name.into(), index));
+        *self.open_by_name.entry(name.into()).or_default() += 1;
+    }
+
+    pub(crate) fn close(&mut self, name: &str, raw: &str) {
+        self.close_or(name, raw, None);
+    }
+
+    /// As `close`; `changed` closes the element if its text is not what it was.
+    pub(crate) fn close_or(&mut self, name: &str, raw: &str, changed: Option<String>) {
+        if self.open_by_name.get(name).is_none_or(|&count| count == 0) {
+            return self.point(raw);
+        }
+        self.flush_space();
+        while let Some((found, index)) = self.pop() {
+            if found == name {
+                let node = &mut self.nodes[index];
+                node.range.end = self.text.len();
+                if let Kind::Element { close, close_if_changed, .. } = &mut node.kind {
+                    (*close, *close_if_changed) = (raw.into(), changed);
+                }
+                return;
+            }
+            self.demote(index);
+        }
+    }
+
+    fn pop(&mut self) -> Option<(String, usize)> {
+        let (name, index) = self.open.pop()?;
+        *self.open_by_name.entry(name.clone()).or_default() -= 1;
+        Some((name, index))
+    }
+
+    /// Makes a point of the element `index`, which is not closed.
+    fn demote(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
+        node.range.end = node.range.start;
+        if let Kind::Element { open, .. } = &mut node.kind {
+            node.kind = Kind::Point { raw: take(open), space_after: false };
+        }
+    }
+
+    fn node(&mut self, kind: Kind) -> usize {
+        self.flush_space();
+        let parent = self.open.last().map(|&(_, index)| index);
+        self.nodes.push(Node { range: self.text.len()..self.text.len(), parent, kind });
+        self.nodes.len() - 1
+    }
+
+    fn flush_space(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        if !self.begun {
+            self.text.push_str(&take(&mut self.pending));
+            return;
+        }
+        self.pending.clear();
+        if !self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
+            return self.text.push(' ');
+        }
+        let end = self.text.len();
+        if let Some(Node { range, kind: Kind::Point { space_after, .. }, .. }) =
+            self.nodes.last_mut()
+            && range.end == end
+        {
+            *space_after = true;
+        }
+    }
+
+    /// The block, not yet split into sentences.
+    pub(crate) fn finish(mut self, escape: Escape) -> Block {
+        while let Some((_, index)) = self.pop() {
+            self.demote(index);
+        }
+        self.text.push_str(&take(&mut self.pending));
+        for index in 0..self.nodes.len() {
+            // Parents stand before their children, so that theirs are known already.
+            self.nodes[index].parent = match self.nodes[index].parent {
+                Some(parent) if matches!(self.nodes[parent].kind, Kind::Point { .. }) => {
+                    self.nodes[parent].parent
+                }
+                parent => parent,
+            };
+        }
+        let Self { text, nodes, atoms, .. } = self;
+        Block { text, nodes, atoms, segments: Vec::new(), escape, lines: Lines::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(block: &Block) -> Vec<&str> {
+        let raw = |node: &Node| match &node.kind {
+            Kind::Point { raw, .. } => Some(raw.clone()),
+            _ => None,
+        };
+        block.nodes.iter().filter_map(raw).map(|raw| &*raw.leak()).collect()
+    }
+
+    #[test]
+    fn crossing_tags_become_points() {
+        let mut builder = Builder::new(Space::Collapse);
+        builder.open("b", "<b>");
+        builder.text("x");
+        builder.open("i", "<i>");
+        builder.text("y");
+        builder.close("b", "</b>");
+        builder.text("z");
+        builder.close("i", "</i>");
+        let block = builder.finish(Escape::Plain);
+        assert_eq!(points(&block), ["<i>", "</i>"]);
+        assert_eq!(block.nodes[0].range, 0..2);
+        assert_eq!(block.nodes[1].parent, Some(0));
+    }
+
+    #[test]
+    fn the_parent_of_a_demoted_parent_is_the_parent() {
+        let mut builder = Builder::new(Space::Collapse);
+        builder.open("i", "<i>");
+        builder.open("b", "<b>");
+        builder.text("x");
+        builder.close("b", "</b>");
+        let block = builder.finish(Escape::Plain);
+        assert_eq!(block.nodes[1].parent, None);
+    }
+
+    #[test]
+    fn white_space_collapses_inside_and_stays_at_the_ends() {
+        let mut builder = Builder::new(Space::Collapse);
+        builder.text("\n  a \n b");
+        builder.text(" \n");
+        assert_eq!(builder.finish(Escape::Plain).text, "\n  a b \n");
+    }
+
+    #[test]
+    fn a_point_between_spaces_leaves_one_space() {
+        let mut builder = Builder::new(Space::Collapse);
+        builder.text("a ");
+        builder.point("<img>");
+        builder.text(" b");
+        let block = builder.finish(Escape::Plain);
+        assert_eq!(block.text, "a b");
+        assert_eq!(block.nodes[0].kind, Kind::Point { raw: "<img>".into(), space_after: true });
+    }
+}

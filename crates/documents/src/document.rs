@@ -1,0 +1,227 @@
+//! A document on its way: parsed, translated in at most two rounds, written.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::align::{Alignment, Pair};
+use crate::block::{Block, Done, Segment, State};
+use crate::format::{Format, Piece, finish_block};
+use crate::place::place;
+use crate::protect::{find_atoms, places};
+use crate::render::Layout;
+use crate::restore::Reduced;
+use crate::split::split;
+use crate::words::{has_letters, is_unspaced};
+use crate::{Link, Sentence, Translated};
+
+/// A document with the translations that it has so far.
+#[derive(Clone)]
+pub struct Document {
+    source: String,
+    pieces: Vec<Piece>,
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, pieces) = (self.source.len(), self.pieces.len());
+        f.debug_struct("Document")
+            .field("bytes", &bytes)
+            .field("pieces", &pieces)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Document {
+    /// Divides `text` into sentences.
+    ///
+    /// `language` is the language of the text (`de`, `pt-BR`; English if it is not known); abbreviations depend on it. `fits` says
+    /// whether the model takes a sentence whole. Longer ones are cut at clauses (semicolons, colons, dashes, commas, conjunctions),
+    /// else between words, never shortened.
+    pub fn parse(
+        text: &str,
+        format: Format,
+        language: Option<&str>,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        let mut pieces = format.parse(text);
+        for piece in &mut pieces {
+            if let Piece::Block(block) = piece {
+                let borders = block.borders();
+                find_atoms(&block.text, &borders, &mut block.atoms);
+                split(block, language, fits);
+            }
+        }
+        Self { source: text.into(), pieces }
+    }
+
+    /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
+    pub fn pending(&self) -> Vec<Sentence> {
+        let blocks = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Block(block) => Some(block),
+            Piece::Verbatim(_) => None,
+        });
+        blocks.flat_map(|block| sentences(block)).collect()
+    }
+
+    /// Takes the translations of the sentences of [`Document::pending`], in their order.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer translations than sentences.
+    pub fn accept(&mut self, translations: Vec<Translated>) {
+        let (given, mut used) = (translations.len(), 0);
+        let mut translations = translations.into_iter();
+        for piece in &mut self.pieces {
+            let Piece::Block(block) = piece else {
+                continue;
+            };
+            for index in 0..block.segments.len() {
+                let Segment { range, state } = &block.segments[index];
+                let whole = matches!(state, State::Whole);
+                if !whole && !matches!(state, State::Reduced) {
+                    continue;
+                }
+                used += 1;
+                let next = translations.next().map(clean);
+                let Some(next) = next else {
+                    continue;
+                };
+                block.segments[index].state = match whole {
+                    true => accept_whole(block, range, next),
+                    false => State::Done(Reduced::new(block, range).restore(block, range, &next)),
+                };
+            }
+        }
+        assert_eq!(given, used, "translations given for {used} pending sentences");
+    }
+
+    /// The translated document. Sentences that are still pending stay as they are.
+    pub fn finish(self) -> String {
+        let mut out = String::with_capacity(self.source.len());
+        for piece in &self.pieces {
+            match piece {
+                Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
+                Piece::Block(block) => out.push_str(&finish_block(block, &layout(block))),
+            }
+        }
+        out
+    }
+}
+
+fn sentences(block: &Block) -> Vec<Sentence> {
+    let borders = block.borders();
+    let sentence = |Segment { range, state }: &Segment| match state {
+        State::Kept | State::Done(_) => None,
+        State::Reduced => Some(Sentence { text: Reduced::new(block, range).text, links: true }),
+        State::Whole => {
+            let text = block.text[range.clone()].to_string();
+            Some(Sentence { text, links: divides_words(block, range, &borders) })
+        }
+    };
+    block.segments.iter().filter_map(sentence).collect()
+}
+
+/// Whether markup begins or ends between the first and the last word of `range`.
+fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool {
+    let text = &block.text[range.clone()];
+    let first = text.find(char::is_alphanumeric).map(|at| range.start + at);
+    let last = text.rfind(char::is_alphanumeric).map(|at| range.start + at);
+    let (Some(first), Some(last)) = (first, last) else {
+        return false;
+    };
+    let next = borders.partition_point(|&border| border <= first);
+    borders.get(next).is_some_and(|&border| border <= last)
+}
+
+fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> State {
+    if let Some(atoms) = places(block, range, &translated.text) {
+        return State::Done(Done { translated, atoms });
+    }
+    match has_letters(&Reduced::new(block, range).text) {
+        true => State::Reduced,
+        false => State::Kept,
+    }
+}
+
+/// A translation without what would break lines, and without white space at its ends.
+fn clean(translated: Translated) -> Translated {
+    let Translated { text, mut links } = translated;
+    // Each is replaced by white space of as many bytes, so that links stay right.
+    let replaced = |c: char| match c {
+        '\u{85}' => '\u{a0}',
+        '\u{2028}' | '\u{2029}' => '\u{2003}',
+        '\t' => '\t',
+        c if c.is_control() && c.len_utf8() == 1 => ' ',
+        c if c.is_control() => '\u{a0}',
+        c => c,
+    };
+    let text: String = text.chars().map(replaced).collect();
+    let start = text.len() - text.trim_start().len();
+    for link in &mut links {
+        let Range { start: from, end } = link.target;
+        link.target = from.saturating_sub(start)..end.saturating_sub(start);
+    }
+    Translated { text: text.trim().into(), links }
+}
+
+/// Everything in its place.
+fn layout(block: &Block) -> Layout {
+    let mut alignment = Alignment::default();
+    let mut atoms = Vec::new();
+    let borders = block.borders();
+    let mut end = 0;
+    for Segment { range, state } in &block.segments {
+        let kept = kept(block, range);
+        let done = if let State::Done(done) = state { done } else { &kept };
+        let target = &done.translated.text;
+        alignment.gap(&gap(block, end..range.start, &alignment.target, target));
+        let offset = alignment.target.len();
+        atoms.extend(
+            done.atoms.iter().map(|(atom, at)| (*atom, at.start + offset..at.end + offset)),
+        );
+        let source_atoms: Vec<Range<usize>> =
+            done.atoms.iter().map(|(atom, _)| block.atoms[*atom].range.clone()).collect();
+        let mut source_atoms = source_atoms;
+        source_atoms.sort_by_key(|range| range.start);
+        let target_atoms: Vec<Range<usize>> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
+        alignment.sentence(&Pair {
+            source: &block.text,
+            range: range.clone(),
+            target,
+            links: &done.translated.links,
+            whole: (&source_atoms, &target_atoms),
+            borders: &borders,
+        });
+        end = range.end;
+    }
+    alignment.gap(&block.text[end..]);
+    let places = place(block, &alignment, &atoms);
+    Layout { alignment, places, atoms }
+}
+
+/// A sentence that is its own translation.
+fn kept(block: &Block, range: &Range<usize>) -> Done {
+    let text = block.text[range.clone()].to_string();
+    let place = |atom: usize| {
+        let at = &block.atoms[atom].range;
+        (atom, at.start - range.start..at.end - range.start)
+    };
+    let atoms = block.atoms_in(range).map(place).collect();
+    let links: Vec<Link> = Vec::new();
+    Done { translated: Translated { text, links }, atoms }
+}
+
+/// What stands between two sentences: as in the source, except between scripts with and without spaces.
+fn gap(block: &Block, range: Range<usize>, before: &str, after: &str) -> String {
+    let gap = &block.text[range.clone()];
+    let edges = (before.chars().next_back(), after.chars().next());
+    let source =
+        (block.text[..range.start].chars().next_back(), block.text[range.end..].chars().next());
+    let unspaced =
+        |(last, next): (Option<char>, Option<char>)| Some((is_unspaced(last?), is_unspaced(next?)));
+    match (unspaced(source), unspaced(edges)) {
+        (Some((true, _)), Some((false, false))) if gap.is_empty() => " ".into(),
+        (Some((false, false)), Some((true, true))) if gap == " " => String::new(),
+        _ => gap.into(),
+    }
+}

@@ -1,0 +1,155 @@
+//! How text is written in a document.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How the characters of a block are written.
+#[derive(Clone, Debug)]
+pub(crate) enum Escape {
+    Plain,
+    Html(Arc<Entities>),
+    Markdown(Markdown),
+    Srt,
+}
+
+/// How a document writes special characters, so that its translation does the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entities {
+    /// Characters with the reference that stands for them (`é` as `&eacute;`).
+    pub(crate) names: BTreeMap<char, String>,
+    /// `<`, `>` or `&` stands in the text as it is.
+    pub(crate) bare: Vec<char>,
+}
+
+/// Which characters of a Markdown block get a backslash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Markdown {
+    pub(crate) level: Level,
+    pub(crate) place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// Those that would begin markup in most places.
+    Light,
+    /// Every one that can begin markup.
+    Full,
+}
+
+/// Where a Markdown block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Paragraph,
+    Heading,
+    TableCell,
+}
+
+impl Escape {
+    /// Writes `c`, between `before` and `after`.
+    pub(crate) fn write(
+        &self,
+        out: &mut String,
+        before: Option<char>,
+        c: char,
+        after: Option<char>,
+    ) {
+        match self {
+            Self::Plain => out.push(c),
+            Self::Srt => write_srt(out, c, after),
+            Self::Html(entities) => entities.write(out, c, after),
+            Self::Markdown(level) => {
+                if level.escapes(before, c, after) {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+        }
+    }
+}
+
+impl Entities {
+    fn write(&self, out: &mut String, c: char, after: Option<char>) {
+        if let Some(name) = self.names.get(&c) {
+            return out.push_str(name);
+        }
+        // Behind a bare one, a letter would make a tag or a reference of it.
+        let harmless = after.is_none_or(|c| !c.is_ascii_alphanumeric() && !"/!?#".contains(c));
+        match c {
+            '<' | '&' if self.bare.contains(&c) && harmless && after.is_some() => out.push(c),
+            '>' if self.bare.contains(&c) => out.push(c),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            _ => out.push(c),
+        }
+    }
+}
+
+impl Markdown {
+    fn escapes(self, before: Option<char>, c: char, after: Option<char>) -> bool {
+        let before = before.filter(|&c| c != '\n');
+        let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        let harmless = match c {
+            '|' => self.place != Place::TableCell,
+            '`' => false,
+            '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
+            '*' => space(before) && space(after),
+            '_' => word(before) && word(after) || space(before) && space(after),
+            _ if self.level == Level::Light => true,
+            '[' | ']' | '<' | '>' | '!' | '~' | '&' | '$' => false,
+            // These are markup only at the beginning of a line; a list, only behind a number.
+            '-' | '+' | '#' | '=' | ':' => before.is_some(),
+            '.' | ')' => !before.is_some_and(|c| c.is_ascii_digit()),
+            _ => true,
+        };
+        !harmless || self.level == Level::Full && "*_\\".contains(c)
+    }
+}
+
+/// SubRip has no escapes: what would become a tag is written with other characters.
+fn write_srt(out: &mut String, c: char, after: Option<char>) {
+    match c {
+        '<' if after.is_some_and(|c| c.is_ascii_alphabetic() || c == '/') => out.push('‹'),
+        '{' if after == Some('\\') => out.push('('),
+        _ => out.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn html(entities: Entities, text: &str) -> String {
+        written(&Escape::Html(Arc::new(entities)), text)
+    }
+
+    fn written(escape: &Escape, text: &str) -> String {
+        let mut out = String::new();
+        let mut before = None;
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            escape.write(&mut out, before, c, rest.peek().copied());
+            before = Some(c);
+        }
+        out
+    }
+
+    #[test]
+    fn html_escapes_what_would_be_markup() {
+        assert_eq!(html(Entities::default(), "a<b & c>d"), "a&lt;b &amp; c&gt;d");
+    }
+
+    #[test]
+    fn html_writes_characters_as_the_document_does() {
+        let entities = Entities { names: [('é', "&eacute;".into())].into(), bare: vec!['&', '<'] };
+        assert_eq!(html(entities, "é & <b a < b"), "&eacute; & &lt;b a < b");
+    }
+
+    #[test]
+    fn markdown_escapes_emphasis_but_not_names_and_products() {
+        let light = Markdown { level: Level::Light, place: Place::Paragraph };
+        let light = Escape::Markdown(light);
+        assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
+    }
+}

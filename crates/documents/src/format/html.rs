@@ -1,0 +1,223 @@
+//! HTML: which tags divide text into blocks, which stand within it, and what stays as it is.
+
+mod lexer;
+mod tags;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::lexer::{Lexed, Token, TokenKind, lex};
+use self::tags::{Role, role};
+use super::Piece;
+use crate::builder::{Builder, Space};
+use crate::escape::{Entities, Escape};
+use crate::words::has_letters;
+
+/// Most bytes of code that stand in a block as text.
+const LONGEST_CODE: usize = 1000;
+/// Most bytes of the mark of a note.
+const LONGEST_NOTE: usize = 12;
+
+pub(super) fn parse(text: &str) -> Vec<Piece> {
+    let lexed = lex(text);
+    let entities = Arc::new(lexer::entities(text, &lexed.tokens));
+    let mut parser = Parser {
+        text,
+        lexed: &lexed,
+        entities,
+        pieces: Vec::new(),
+        written: 0,
+        block: None,
+        regions: Vec::new(),
+    };
+    let mut index = 0;
+    while index < lexed.tokens.len() {
+        index = parser.token(index);
+    }
+    parser.finish_block(text.len());
+    parser.pieces.push(Piece::Verbatim(parser.written..text.len()));
+    parser.pieces
+}
+
+/// Tags as text, for inline HTML in other formats: its role in a block.
+pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
+    let lexed = lex(raw);
+    match lexed.tokens.as_slice() {
+        [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
+            match *self_closing || role(name) == Role::Void {
+                true => builder.point(raw),
+                false => builder.open(name, raw),
+            }
+        }
+        [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw),
+        _ => builder.point(raw),
+    }
+}
+
+/// Whether the tag `raw` divides text into blocks.
+pub(super) fn divides(raw: &str) -> bool {
+    match lex(raw).tokens.as_slice() {
+        [Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }] => {
+            role(name) == Role::Block
+        }
+        _ => false,
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    lexed: &'a Lexed,
+    entities: Arc<Entities>,
+    pieces: Vec<Piece>,
+    /// Bytes of the text that are in `pieces`.
+    written: usize,
+    /// The block that is being read, with its start.
+    block: Option<(usize, Builder)>,
+    /// Parts in which text is (not) translated: the last token of each, and whether it is.
+    regions: Vec<(usize, bool)>,
+}
+
+impl Parser<'_> {
+    /// Reads token `index` and returns the next to read.
+    fn token(&mut self, index: usize) -> usize {
+        while self.regions.last().is_some_and(|&(end, _)| end < index) {
+            self.regions.pop();
+        }
+        let text = self.text;
+        let translating = self.regions.last().is_none_or(|&(_, translate)| translate);
+        let Token { range, kind } = &self.lexed.tokens[index];
+        match kind {
+            TokenKind::Start { translate, .. } if !translating => {
+                self.finish_block(range.start);
+                if let (Some(true), Some(end)) = (translate, self.lexed.partner[index]) {
+                    self.regions.push((end, true));
+                }
+            }
+            _ if !translating => self.finish_block(range.start),
+            TokenKind::Start { .. } => return self.start(index),
+            TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
+            TokenKind::End { name } => self.builder(range.start).close(name, &text[range.clone()]),
+            TokenKind::Text => self.add_text(range.clone()),
+            TokenKind::Other => self.builder(range.start).point(&text[range.clone()]),
+        }
+        index + 1
+    }
+
+    fn start(&mut self, index: usize) -> usize {
+        let Token { range, kind } = &self.lexed.tokens[index];
+        let TokenKind::Start { name, translate, self_closing } = kind else {
+            return index + 1;
+        };
+        let text = self.text;
+        let (role, partner) = (role(name), self.lexed.partner[index]);
+        let verbatim = match role {
+            Role::Hidden => true,
+            Role::Preformatted | Role::Code => *translate != Some(true),
+            Role::Void => false,
+            Role::Block | Role::Inline => *translate == Some(false),
+        };
+        if verbatim && let Some(end) = self.verbatim_end(index, role) {
+            return self.verbatim(index, end, role);
+        }
+        if let Some(end) = partner.filter(|&end| name == "sup" && self.is_note(index, end)) {
+            let raw = &text[range.start..self.lexed.tokens[end].range.end];
+            self.builder(range.start).point(raw);
+            return end + 1;
+        }
+        match role {
+            Role::Block | Role::Preformatted => self.finish_block(range.start),
+            _ if role == Role::Void || *self_closing && partner.is_none() => {
+                self.builder(range.start).point(&text[range.clone()]);
+            }
+            _ => self.builder(range.start).open(name, &text[range.clone()]),
+        }
+        index + 1
+    }
+
+    /// The last token of the element that begins at `index` and stays as it is. Elements within a line that are not closed do not count.
+    fn verbatim_end(&self, index: usize, role: Role) -> Option<usize> {
+        let last = self.lexed.tokens.len() - 1;
+        match (self.lexed.partner[index], role) {
+            (Some(end), _) => Some(end),
+            (None, Role::Hidden | Role::Preformatted) => Some(last),
+            (None, Role::Block) if self.lexed.closes_itself(index) => {
+                Some(self.lexed.next_block(index) - 1)
+            }
+            (None, Role::Block) => Some(last),
+            (None, _) => None,
+        }
+    }
+
+    /// The element of tokens `index..=end` stays as it is.
+    fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
+        let inline = matches!(role, Role::Code | Role::Inline | Role::Hidden);
+        if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
+            let start = self.lexed.tokens[index].range.start;
+            self.finish_block(start);
+            self.regions.push((end, false));
+            return index + 1;
+        }
+        let start = self.lexed.tokens[index].range.start;
+        let raw = &self.text[start..self.lexed.tokens[end].range.end];
+        let content = match role {
+            Role::Hidden => String::new(),
+            _ => self.content(index, end),
+        };
+        let builder = self.builder(start);
+        builder.atom(&content, raw);
+        end + 1
+    }
+
+    /// Whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only disturb the model.
+    fn is_note(&self, index: usize, end: usize) -> bool {
+        let content = self.content(index, end);
+        !has_letters(&content)
+            && content.len() <= LONGEST_NOTE
+            && !self.lexed.has_blocks(index, end)
+    }
+
+    /// The text of tokens `index..=end`, with single spaces; none if it is very long.
+    fn content(&self, index: usize, end: usize) -> String {
+        let mut all = String::new();
+        for Token { range, kind } in &self.lexed.tokens[index..=end] {
+            if matches!(kind, TokenKind::Text) {
+                all.push_str(&lexer::decode(&self.text[range.clone()]));
+            }
+            if all.len() > LONGEST_CODE {
+                break;
+            }
+        }
+        match all.len() <= LONGEST_CODE {
+            true => all.split_whitespace().collect::<Vec<_>>().join(" "),
+            false => String::new(),
+        }
+    }
+
+    fn add_text(&mut self, range: Range<usize>) {
+        let text = &self.text[range.clone()];
+        let builder = self.builder(range.start);
+        // A closing tag without a name is no text and no element.
+        for (number, part) in text.split("</>").enumerate() {
+            if number > 0 {
+                builder.point("</>");
+            }
+            builder.text(&lexer::decode(part));
+        }
+    }
+
+    fn builder(&mut self, start: usize) -> &mut Builder {
+        &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
+    }
+
+    fn finish_block(&mut self, end: usize) {
+        let Some((start, builder)) = self.block.take() else {
+            return;
+        };
+        let block = builder.finish(Escape::Html(Arc::clone(&self.entities)));
+        if has_letters(&block.text) {
+            self.pieces.push(Piece::Verbatim(self.written..start));
+            self.pieces.push(Piece::Block(Box::new(block)));
+            self.written = end;
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! HTML as tags and text with their places, by the tokeniser of the HTML standard (`html5gum`).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, Tokenizer};
+use regex::Regex;
+
+use super::tags::{self, Role, role};
+use crate::escape::Entities;
+
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) range: Range<usize>,
+    pub(super) kind: TokenKind,
+}
+
+#[derive(Debug)]
+pub(super) enum TokenKind {
+    /// `translate` is what the element says of its content.
+    Start {
+        name: String,
+        translate: Option<bool>,
+        self_closing: bool,
+    },
+    End {
+        name: String,
+    },
+    Text,
+    /// Comments, the document type, and what the standard drops.
+    Other,
+}
+
+/// The tokens of a text, without gaps between them.
+#[derive(Debug)]
+pub(super) struct Lexed {
+    pub(super) tokens: Vec<Token>,
+    /// For each start tag its end tag, and the other way round.
+    pub(super) partner: Vec<Option<usize>>,
+    /// How many of the tokens before each divide text into blocks.
+    blocks: Vec<usize>,
+    /// How many before each say `translate="yes"`.
+    translated: Vec<usize>,
+}
+
+pub(super) fn lex(text: &str) -> Lexed {
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
+    let mut tokens = Vec::new();
+    let mut end = 0;
+    for token in Tokenizer::new_with_emitter(text, emitter) {
+        let Ok(token) = token;
+        let Some(token) = convert(token) else {
+            continue;
+        };
+        let Range { start, end: until } = token.range;
+        // Spans are in order; a token that is not would be read as text that is dropped.
+        if start < end || until <= start || text.get(start..until).is_none() {
+            continue;
+        }
+        if end < start {
+            tokens.push(Token { range: end..start, kind: TokenKind::Other });
+        }
+        end = until;
+        tokens.push(token);
+    }
+    if end < text.len() {
+        tokens.push(Token { range: end..text.len(), kind: TokenKind::Other });
+    }
+    Lexed::new(without_cdata(text, tokens))
+}
+
+fn convert(token: html5gum::Token<usize>) -> Option<Token> {
+    use html5gum::Token as Html;
+    let (span, kind) = match token {
+        Html::StartTag(tag) => (tag.span, start(&tag)),
+        Html::EndTag(tag) => (tag.span, TokenKind::End { name: name(&tag.name) }),
+        Html::String(text) => (text.span, TokenKind::Text),
+        Html::Comment(Spanned { span, .. }) => (span, TokenKind::Other),
+        Html::Doctype(doctype) => (doctype.span, TokenKind::Other),
+        Html::Error(_) => return None,
+    };
+    Some(Token { range: span.start..span.end, kind })
+}
+
+fn name(name: &HtmlString) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+fn start(tag: &StartTag<usize>) -> TokenKind {
+    let attribute = |name: &str| {
+        let value = tag.attributes.get(name.as_bytes())?;
+        Some(String::from_utf8_lossy(&value.value).to_ascii_lowercase())
+    };
+    let untranslated =
+        |classes: String| classes.split_ascii_whitespace().any(|class| class == "notranslate");
+    let translate = match attribute("translate").as_deref() {
+        Some("no") => Some(false),
+        Some("yes" | "") => Some(true),
+        _ if attribute("class").is_some_and(untranslated) => Some(false),
+        _ => None,
+    };
+    TokenKind::Start { name: name(&tag.name), translate, self_closing: tag.self_closing }
+}
+
+/// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at the next `>`.
+fn without_cdata(text: &str, tokens: Vec<Token>) -> Vec<Token> {
+    let mut all: Vec<Token> = Vec::with_capacity(tokens.len());
+    let (mut foreign, mut until) = (0usize, 0);
+    let mut unclosed = false;
+    for mut token in tokens {
+        if token.range.end <= until {
+            continue;
+        }
+        token.range.start = token.range.start.max(until);
+        match &token.kind {
+            TokenKind::Start { name, self_closing: false, .. } if is_foreign(name) => foreign += 1,
+            TokenKind::End { name } if is_foreign(name) => foreign = foreign.saturating_sub(1),
+            TokenKind::Other if foreign > 0 && !unclosed => {
+                let rest = &text[token.range.start..];
+                if rest.starts_with("<![CDATA[") {
+                    let end = rest.find("]]>").map(|end| token.range.start + end + 3);
+                    unclosed = end.is_none();
+                    token.range.end = token.range.end.max(end.unwrap_or(0));
+                    until = token.range.end;
+                }
+            }
+            _ => {}
+        }
+        all.push(token);
+    }
+    all
+}
+
+fn is_foreign(name: &str) -> bool {
+    matches!(name, "svg" | "math")
+}
+
+impl Lexed {
+    fn new(tokens: Vec<Token>) -> Self {
+        let is_block = |token: &Token| match &token.kind {
+            TokenKind::Start { name, .. } | TokenKind::End { name } => {
+                matches!(role(name), Role::Block | Role::Preformatted)
+            }
+            _ => false,
+        };
+        let is_translated =
+            |token: &Token| matches!(token.kind, TokenKind::Start { translate: Some(true), .. });
+        let counts = |test: &dyn Fn(&Token) -> bool| {
+            let mut count = 0;
+            let before = |token: &Token| {
+                let before = count;
+                count += usize::from(test(token));
+                before
+            };
+            let mut all: Vec<usize> = tokens.iter().map(before).collect();
+            all.push(count);
+            all
+        };
+        let (blocks, translated) = (counts(&is_block), counts(&is_translated));
+        Self { partner: partners(&tokens), tokens, blocks, translated }
+    }
+
+    /// Whether a tag strictly between tokens `index` and `end` divides text.
+    pub(super) fn has_blocks(&self, index: usize, end: usize) -> bool {
+        self.blocks[(index + 1).min(end)] < self.blocks[end]
+    }
+
+    pub(super) fn has_translated(&self, index: usize, end: usize) -> bool {
+        self.translated[(index + 1).min(end)] < self.translated[end]
+    }
+
+    /// Whether the element of start tag `index` ends where the next block begins.
+    pub(super) fn closes_itself(&self, index: usize) -> bool {
+        matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if tags::closes_itself(name))
+    }
+
+    /// The next token behind `index` that divides text; the number of tokens if there is none.
+    pub(super) fn next_block(&self, index: usize) -> usize {
+        let before = self.blocks[index + 1];
+        self.blocks.partition_point(|&count| count <= before).saturating_sub(1).max(index + 1)
+    }
+}
+
+/// For each start tag the end tag of the same name that closes it.
+fn partners(tokens: &[Token]) -> Vec<Option<usize>> {
+    let mut partner = vec![None; tokens.len()];
+    let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match &token.kind {
+            TokenKind::Start { name, .. } if !tags::is_empty(name) => {
+                open.entry(name).or_default().push(index);
+            }
+            TokenKind::End { name } => {
+                if let Some(start) = open.get_mut(name.as_str()).and_then(Vec::pop) {
+                    (partner[start], partner[index]) = (Some(index), Some(start));
+                }
+            }
+            _ => {}
+        }
+    }
+    partner
+}
+
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"&(?:#[xX]?[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,31});?").expect("a valid pattern")
+});
+
+/// `raw` with the characters that its references stand for.
+pub(super) fn decode(raw: &str) -> Cow<'_, str> {
+    REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| decode_reference(&found[0]))
+}
+
+fn decode_reference(raw: &str) -> String {
+    let tokens = Tokenizer::new(raw).filter_map(|Ok(token)| match token {
+        html5gum::Token::String(text) => Some(String::from_utf8_lossy(&text.value).into_owned()),
+        _ => None,
+    });
+    tokens.collect()
+}
+
+/// How the document writes characters: with a reference if it never writes them themselves.
+pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
+    let mut names: BTreeMap<char, String> = BTreeMap::new();
+    let mut bare = BTreeSet::new();
+    let shown = |pair: &[Token]| {
+        let hidden =
+            matches!(&pair[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
+        matches!(pair[1].kind, TokenKind::Text) && !hidden
+    };
+    let first = tokens.first().filter(|token| matches!(token.kind, TokenKind::Text));
+    let others = tokens.windows(2).filter(|pair| shown(pair)).map(|pair| &pair[1]);
+    for raw in first.into_iter().chain(others).map(|token| &text[token.range.clone()]) {
+        let mut at = 0;
+        for found in REFERENCE.find_iter(raw) {
+            bare.extend(raw[at..found.start()].chars());
+            at = found.end();
+            let decoded = decode_reference(found.as_str());
+            let mut chars = decoded.chars();
+            if let (Some(c), None) = (chars.next(), chars.next())
+                && found.as_str().ends_with(';')
+                && !c.is_ascii_whitespace()
+            {
+                names.entry(c).or_insert_with(|| found.as_str().into());
+            }
+        }
+        bare.extend(raw[at..].chars());
+    }
+    names.retain(|c, _| matches!(c, '<' | '&') || !bare.contains(c));
+    let bare = ['<', '>', '&'].into_iter().filter(|c| bare.contains(c)).collect();
+    Entities { names, bare }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_cover_the_text_without_gaps() {
+        let text = "</><p>a</>b<!x>\0<é><script>if (a<b)</script x></p a=b\n><div class=\"";
+        let lexed = lex(text);
+        let joined: String = lexed.tokens.iter().map(|token| &text[token.range.clone()]).collect();
+        assert_eq!(joined, text);
+    }
+
+    #[test]
+    fn cdata_in_svg_lasts_to_its_end() {
+        let text = "<svg><![CDATA[ > </svg> ]]></svg>x";
+        let lexed = lex(text);
+        assert_eq!(lexed.partner[0], Some(2));
+        assert_eq!(&text[lexed.tokens[1].range.clone()], "<![CDATA[ > </svg> ]]>");
+    }
+
+    #[test]
+    fn references_are_decoded_as_the_standard_says() {
+        assert_eq!(
+            decode("a &amp; b&nbsp;c &#x41;&copy2 &nosuch; &"),
+            "a & b\u{a0}c A©2 &nosuch; &"
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! What an element is to the text around it.
+
+/// The part that an element plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Divides text: what is before it is another block than what is in it.
+    Block,
+    /// Stands within text.
+    Inline,
+    /// Stands within text and has no content.
+    Void,
+    /// Stands within text and is not translated.
+    Code,
+    /// Divides text and is not translated.
+    Preformatted,
+    /// Shows no text of the document, or a text that is not for translation.
+    Hidden,
+}
+
+/// The role of elements called `name`, in lower case.
+pub(super) fn role(name: &str) -> Role {
+    match name {
+        "script" | "style" | "svg" | "math" | "template" | "textarea" | "noscript" | "iframe"
+        | "xmp" | "noembed" | "noframes" | "plaintext" | "object" | "canvas" | "audio"
+        | "video" => Role::Hidden,
+        "pre" | "listing" => Role::Preformatted,
+        "code" | "kbd" | "samp" | "var" | "tt" => Role::Code,
+        "img" | "input" | "wbr" | "area" | "embed" | "param" | "source" | "track" => Role::Void,
+        "address" | "article" | "aside" | "base" | "blockquote" | "body" | "br" | "button"
+        | "caption" | "center" | "col" | "colgroup" | "dd" | "details" | "dialog" | "dir"
+        | "div" | "dl" | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form"
+        | "frame" | "frameset" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "head" | "header"
+        | "hgroup" | "hr" | "html" | "label" | "legend" | "li" | "link" | "main" | "menu"
+        | "meta" | "nav" | "ol" | "optgroup" | "option" | "p" | "search" | "section" | "select"
+        | "summary" | "table" | "tbody" | "td" | "tfoot" | "th" | "thead" | "title" | "tr"
+        | "ul" => Role::Block,
+        _ => Role::Inline,
+    }
+}
+
+/// Whether the end tag of `name` may be left out, because the next block ends the element.
+pub(super) fn closes_itself(name: &str) -> bool {
+    matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "tr" | "option" | "optgroup")
+}
+
+/// Whether the element is one tag only.
+pub(super) fn is_empty(name: &str) -> bool {
+    role(name) == Role::Void
+        || matches!(name, "base" | "br" | "col" | "frame" | "hr" | "link" | "meta")
+}

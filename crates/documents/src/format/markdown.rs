@@ -1,0 +1,313 @@
+//! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser as Events, Tag, TagEnd};
+
+use super::{Piece, html};
+use crate::block::{Block, Kind, Lines};
+use crate::builder::{Builder, Space};
+use crate::escape::{Escape, Level, Markdown, Place};
+use crate::render::{Layout, breaks, render};
+use crate::words::has_letters;
+
+fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+}
+
+pub(super) fn parse(text: &str) -> Vec<Piece> {
+    let mut parser = Parser {
+        text,
+        pieces: Vec::new(),
+        written: 0,
+        block: None,
+        end: 0,
+        place: Place::Paragraph,
+        skipped: 0,
+        lines: Lines::default(),
+    };
+    for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
+        parser.event(&event, range);
+    }
+    parser.finish_block();
+    parser.pieces.push(Piece::Verbatim(parser.written..text.len()));
+    parser.pieces
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    pieces: Vec<Piece>,
+    /// Bytes of the text that are in `pieces`.
+    written: usize,
+    /// The block that is being read, with its start.
+    block: Option<(usize, Builder)>,
+    /// The end of what was read of it.
+    end: usize,
+    place: Place,
+    /// How many elements are open whose content is not read.
+    skipped: usize,
+    lines: Lines,
+}
+
+impl Parser<'_> {
+    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+        if self.skipped > 0 {
+            match event {
+                Event::Start(_) => self.skipped += 1,
+                Event::End(_) => self.skipped -= 1,
+                _ => {}
+            }
+            return;
+        }
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag, range),
+            Event::Text(text) => self.inline(range, |builder, _| builder.text(text)),
+            Event::SoftBreak => self.soft_break(range),
+            Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
+                self.inline(range, |builder, raw| builder.atom(code, raw));
+            }
+            Event::InlineHtml(raw) if html::divides(raw) => self.finish_block(),
+            Event::InlineHtml(_) => {
+                self.inline(range, |builder, raw| html::inline_tag(raw, builder))
+            }
+            Event::FootnoteReference(_) => self.inline(range, |builder, raw| builder.point(raw)),
+            Event::HardBreak | Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => {
+                self.finish_block();
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Emphasis => self.open("*", range, 1),
+            Tag::Strong => self.open("**", range, 2),
+            Tag::Strikethrough => {
+                let marks = self.text[range.clone()].bytes().take_while(|&c| c == b'~').count();
+                self.open("~", range, marks.clamp(1, 2));
+            }
+            Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. } => {
+                self.skipped = 1;
+                self.inline(range, |builder, raw| builder.atom(raw.trim_matches(['<', '>']), raw));
+            }
+            Tag::Link { .. } => self.open("[", range, 1),
+            Tag::Image { .. } => {
+                self.skipped = 1;
+                self.inline(range, |builder, raw| builder.point(raw));
+            }
+            Tag::CodeBlock(_) | Tag::MetadataBlock(_) => {
+                self.finish_block();
+                self.skipped = 1;
+            }
+            Tag::HtmlBlock => {
+                self.finish_block();
+                self.skipped = 1;
+                self.html(range);
+            }
+            _ => self.finish_block(),
+        }
+        match tag {
+            Tag::TableCell => self.place = Place::TableCell,
+            Tag::Heading { .. } => self.place = Place::Heading,
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Emphasis => self.close("*", range),
+            TagEnd::Strong => self.close("**", range),
+            TagEnd::Strikethrough => self.close("~", range),
+            TagEnd::Link => self.close("[", range),
+            _ => self.finish_block(),
+        }
+        if matches!(tag, TagEnd::TableCell | TagEnd::Heading(_)) {
+            self.place = Place::Paragraph;
+        }
+    }
+
+    fn open(&mut self, name: &str, range: Range<usize>, marks: usize) {
+        let end = range.start + marks;
+        self.inline(range.start..end, |builder, raw| builder.open(name, raw));
+    }
+
+    fn close(&mut self, name: &str, range: Range<usize>) {
+        let text = self.text;
+        let start = self.end.min(range.end);
+        let mut range = range;
+        // The place of `[text][]` ends before its second brackets.
+        if name == "[" && &text[start..range.end] == "]" && text[range.end..].starts_with("[]") {
+            range.end += 2;
+        }
+        let raw = &text[start..range.end];
+        // A reference `[text]` or `[text][]` finds its definition by its text, which is translated.
+        let by_text = name == "[" && matches!(raw, "]" | "][]");
+        let label =
+            by_text.then(|| format!("][{}]", &text[range.start + 1..start.max(range.start + 1)]));
+        self.inline(start..range.end, |builder, raw| builder.close_or(name, raw, label));
+    }
+
+    fn soft_break(&mut self, range: Range<usize>) {
+        if self.lines.breaks.is_empty() {
+            // The next line may begin with marks of the quotation or the list around.
+            let rest = &self.text[range.start..];
+            let first = rest.find('\n').map_or(rest.len(), |end| end + 1);
+            let marks = rest[first..].find(|c: char| !c.is_whitespace() && c != '>');
+            self.lines.newline = rest[..first + marks.unwrap_or(0)].into();
+        }
+        if let Some((_, builder)) = &mut self.block {
+            self.lines.breaks.push(builder.line_break());
+            self.end = range.end;
+        }
+    }
+
+    /// Adds `range` of the text to the block by `add`.
+    fn inline(&mut self, range: Range<usize>, add: impl FnOnce(&mut Builder, &str)) {
+        let raw = &self.text[range.clone()];
+        let before = &self.text[self.written..range.start];
+        let escaped = before.len() - before.trim_end_matches('\\').len();
+        let start = range.start - escaped % 2;
+        let is_first = self.block.is_none();
+        let (_, builder) = self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse)));
+        // Between two events stand only backslashes and the marks of quotations. Anything else is kept.
+        let marks = |c: char| c.is_whitespace() || matches!(c, '\\' | '>');
+        let unread = self.text.get(self.end..range.start).unwrap_or_default().trim_matches(marks);
+        if !is_first && !unread.is_empty() {
+            builder.point(unread);
+        }
+        add(builder, raw);
+        self.end = range.end;
+    }
+
+    fn finish_block(&mut self) {
+        let lines = std::mem::take(&mut self.lines);
+        let Some((start, builder)) = self.block.take() else {
+            return;
+        };
+        let escape = Markdown { level: Level::Light, place: self.place };
+        let block = Block { lines, ..builder.finish(Escape::Markdown(escape)) };
+        if has_letters(&block.text) {
+            self.pieces.push(Piece::Verbatim(self.written..start));
+            self.pieces.push(Piece::Block(Box::new(block)));
+            self.written = self.end;
+        }
+    }
+
+    /// Blocks of HTML are read as HTML.
+    fn html(&mut self, range: Range<usize>) {
+        self.pieces.push(Piece::Verbatim(self.written..range.start));
+        let shifted = |piece| match piece {
+            Piece::Verbatim(part) => {
+                Piece::Verbatim(part.start + range.start..part.end + range.start)
+            }
+            block @ Piece::Block(_) => block,
+        };
+        self.pieces.extend(html::parse(&self.text[range.clone()]).into_iter().map(shifted));
+        self.written = range.end;
+    }
+}
+
+/// The translated block, escaped as little as possible: read again, it must be the same text with the same markup.
+pub(super) fn finish(block: &Block, layout: &Layout) -> String {
+    let Escape::Markdown(light) = block.escape else {
+        return render(block, layout, &block.escape, &[]);
+    };
+    let breaks = breaks(block, &layout.alignment);
+    let full = Markdown { level: Level::Full, ..light };
+    let tags = with_html_tags(block);
+    let ways = [(block, light), (block, full), (&tags, full)];
+    let fits =
+        |(block, escape): &&(&Block, Markdown)| reads_as_meant(block, layout, *escape, &breaks);
+    let (block, escape) = ways.iter().find(fits).unwrap_or(&ways[2]);
+    render(block, layout, &Escape::Markdown(*escape), &breaks)
+}
+
+/// Emphasis as HTML, for places where asterisks are none: beside letters, between punctuation.
+fn with_html_tags(block: &Block) -> Block {
+    let mut block = block.clone();
+    for node in &mut block.nodes {
+        if let Kind::Element { open, close, .. } = &mut node.kind {
+            let name = match open.as_str() {
+                "*" | "_" => "em",
+                "**" | "__" => "strong",
+                "~" | "~~" => "del",
+                _ => continue,
+            };
+            (*open, *close) = (format!("<{name}>"), format!("</{name}>"));
+        }
+    }
+    block
+}
+
+/// Stands for what is not read again.
+const PLACEHOLDER: char = '\u{e000}';
+
+fn reads_as_meant(block: &Block, layout: &Layout, escape: Markdown, breaks: &[usize]) -> bool {
+    let mut plain = block.clone();
+    plain.lines.newline = "\n".into();
+    for node in &mut plain.nodes {
+        match &mut node.kind {
+            Kind::Point { raw, .. } | Kind::Atom { raw } => *raw = PLACEHOLDER.into(),
+            Kind::Element { open, close, close_if_changed } if open == "[" => {
+                (*close, *close_if_changed) = ("](x)".into(), None);
+            }
+            Kind::Element { .. } => {}
+        }
+    }
+    let written = render(&plain, layout, &Escape::Markdown(escape), breaks);
+    let (line, headings) = match escape.place {
+        Place::Paragraph => (written, 0),
+        // Only at the beginning of a paragraph, a number is that of a list.
+        Place::Heading | Place::TableCell => (format!("# {written}"), 1),
+    };
+    let (text, elements) = read(&line);
+    let links = |kind: &Kind| matches!(kind, Kind::Element { open, .. } if !open.starts_with('<'));
+    let expected = plain.nodes.iter().filter(|node| links(&node.kind)).count();
+    // Asterisks around nothing are text, or belong to the next ones.
+    let empty = plain.nodes.iter().zip(&layout.places).any(|(node, place)| {
+        place.is_empty()
+            && matches!(&node.kind, Kind::Element { open, .. } if "*_~".contains(&open[..1]))
+    });
+    !empty && elements == expected + headings && text == words(&meant(block, layout))
+}
+
+/// The translation without the atoms that are written in another way.
+fn meant(block: &Block, layout: &Layout) -> String {
+    let mut target = layout.alignment.target.clone();
+    for (atom, place) in layout.atoms.iter().rev() {
+        if block.atoms[*atom].node.is_some() {
+            target.replace_range(place.clone(), " ");
+        }
+    }
+    target
+}
+
+/// `text` without white space and placeholders.
+fn words(text: &str) -> String {
+    text.chars().filter(|&c| !c.is_whitespace() && c != PLACEHOLDER).collect()
+}
+
+/// The text of a piece of Markdown and the number of its elements; a list, a heading and the like count too.
+fn read(markdown: &str) -> (String, usize) {
+    let mut text = String::new();
+    let mut elements = 0;
+    for event in Events::new_ext(markdown, options()) {
+        match event {
+            Event::Text(part) => text.push_str(&part),
+            Event::Start(Tag::Paragraph)
+            | Event::End(_)
+            | Event::InlineHtml(_)
+            | Event::SoftBreak => {}
+            _ => elements += 1,
+        }
+    }
+    (words(&text), elements)
+}

@@ -1,0 +1,130 @@
+//! Formats: how a document becomes verbatim pieces and blocks.
+
+mod html;
+mod markdown;
+mod srt;
+mod text;
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::block::Block;
+use crate::escape::Escape;
+use crate::render::{Layout, render};
+
+/// Formats of documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Plain text. Every line is a paragraph; empty lines, indentation, marks of lists (`- `, `1. `, `> `) and line ends stay.
+    #[default]
+    Text,
+    /// HTML: pages and fragments, well-formed or not.
+    Html,
+    /// Markdown (CommonMark with GitHub's tables, strikethrough, task lists and footnotes; front matter).
+    Markdown,
+    /// SubRip subtitles. Every subtitle is translated on its own, because its words must be on the screen while it is spoken.
+    Srt,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Text, Self::Html, Self::Markdown, Self::Srt];
+
+    /// The format of files with this extension (`htm`, `md`, …), without its dot, in any case.
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "txt" | "text" => Self::Text,
+            "html" | "htm" | "xhtml" => Self::Html,
+            "md" | "markdown" => Self::Markdown,
+            "srt" => Self::Srt,
+            _ => return None,
+        })
+    }
+
+    /// Its name: `text`, `html`, `markdown` or `srt`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Markdown => "markdown",
+            Self::Srt => "srt",
+        }
+    }
+
+    pub(crate) fn parse(self, text: &str) -> Vec<Piece> {
+        match self {
+            Self::Text => text::parse(text),
+            Self::Html => html::parse(text),
+            Self::Markdown => markdown::parse(text),
+            Self::Srt => srt::parse(text),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| UnknownFormat(name.into()))
+    }
+}
+
+/// A name that is none of a [`Format`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat(String);
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Format::ALL.map(Format::name).join(", ");
+        write!(f, "there is no document format `{}`; the formats are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
+/// A part of a document.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// Bytes of the document that stay as they are.
+    Verbatim(Range<usize>),
+    Block(Box<Block>),
+}
+
+/// The translated block as it stands in the document.
+pub(crate) fn finish_block(block: &Block, layout: &Layout) -> String {
+    match block.escape {
+        Escape::Markdown(_) => markdown::finish(block, layout),
+        Escape::Srt => srt::finish(block, layout),
+        Escape::Plain | Escape::Html(_) => render(block, layout, &block.escape, &[]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_read_as_it_is_written() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+        }
+    }
+
+    #[test]
+    fn an_unknown_format_names_the_known_ones() {
+        let message = "docx".parse::<Format>().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "there is no document format `docx`; the formats are text, html, markdown, srt"
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! SubRip: numbers and times stay, every subtitle is a block.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Piece;
+use crate::block::{Block, Lines};
+use crate::builder::{Builder, Space};
+use crate::escape::Escape;
+use crate::render::{Layout, breaks, render};
+use crate::words::has_letters;
+
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*\d+:\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+").expect("a valid pattern")
+});
+/// Tags of HTML and of SSA; the second group is the name of an HTML tag.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"<(/?)([A-Za-z]\w*)(?:\s[^<>]*)?/?>|\{\\[^{}]*\}").expect("a valid pattern")
+});
+/// The dash before what a speaker says.
+static SPEAKER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*").expect("a valid pattern"));
+
+pub(super) fn parse(text: &str) -> Vec<Piece> {
+    let mut starts: Vec<usize> = vec![0];
+    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+    let lines: Vec<Range<usize>> = starts
+        .iter()
+        .zip(starts.iter().skip(1).chain([&text.len()]))
+        .map(|(&start, &end)| start..end)
+        .collect();
+    let is_time =
+        |line: usize| lines.get(line).is_some_and(|line| TIMES.is_match(&text[line.clone()]));
+    let mut pieces = Vec::new();
+    let mut line = 0;
+    while line < lines.len() {
+        pieces.push(Piece::Verbatim(lines[line].clone()));
+        line += 1;
+        if !is_time(line - 1) {
+            continue;
+        }
+        let first = line;
+        let is_text = |line: usize| {
+            let blank = text[lines[line].clone()].trim().is_empty();
+            !blank && !is_time(line) && !is_time(line + 1)
+        };
+        while line < lines.len() && is_text(line) {
+            line += 1;
+        }
+        subtitle(text, &lines[first..line], &mut pieces);
+    }
+    pieces
+}
+
+/// The lines of one subtitle. Each line of a dialogue is a block.
+fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
+    let dialogue = lines.iter().all(|line| SPEAKER.is_match(&text[line.clone()]));
+    let size = if dialogue { 1 } else { lines.len().max(1) };
+    for lines in lines.chunks(size) {
+        let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
+        let end = first + text[first..last].trim_end().len();
+        if has_letters(&TAG.replace_all(&text[first..end], "")) {
+            pieces.push(Piece::Block(Box::new(block(text, lines, dialogue))));
+            pieces.push(Piece::Verbatim(end..last));
+        } else {
+            pieces.push(Piece::Verbatim(first..last));
+        }
+    }
+}
+
+fn block(text: &str, lines: &[Range<usize>], dialogue: bool) -> Block {
+    let mut builder = Builder::new(Space::Keep);
+    let mut breaks = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        if number > 0 {
+            breaks.push(builder.line_break());
+        }
+        let line = match number + 1 == lines.len() {
+            true => text[line.clone()].trim_end(),
+            false => text[line.clone()].trim_end_matches(['\r', '\n']),
+        };
+        let dash = SPEAKER.find(line).filter(|_| dialogue).map_or(0, |found| found.end());
+        tagged(&line[..dash], &mut builder, Builder::point);
+        tagged(&line[dash..], &mut builder, Builder::text);
+    }
+    let newline = if text[lines[0].clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
+    Block { lines: Lines { breaks, newline: newline.into() }, ..builder.finish(Escape::Srt) }
+}
+
+/// Adds `line`: tags as markup, all else by `other`.
+fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str)) {
+    let mut at = 0;
+    let rest = |builder: &mut Builder, text: &str| {
+        if !text.is_empty() {
+            other(builder, text);
+        }
+    };
+    for found in TAG.captures_iter(line) {
+        let whole = found.get(0).map_or(0..0, |tag| tag.range());
+        rest(builder, &line[at..whole.start]);
+        at = whole.end;
+        let name = found.get(2).map(|name| name.as_str().to_ascii_lowercase());
+        match name {
+            Some(name) if found[1].is_empty() => builder.open(&name, &found[0]),
+            Some(name) => builder.close(&name, &found[0]),
+            None => builder.point(&found[0]),
+        }
+    }
+    rest(builder, &line[at..]);
+}
+
+/// The translated subtitle in as many lines as before.
+pub(super) fn finish(block: &Block, layout: &Layout) -> String {
+    render(block, layout, &block.escape, &breaks(block, &layout.alignment))
+}

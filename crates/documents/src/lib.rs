@@ -1,0 +1,89 @@
+//! Documents for a translation model: text of any length, in plain text, HTML, Markdown or SRT, goes in; sentences come out; their
+//! translations go back in; and the translated document comes out with its markup, white space and line structure.
+//!
+//! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts, code, indentation, times of
+//! subtitles), and *blocks* of text between its parts (a paragraph, a heading, a table cell, a subtitle). A block is split into
+//! sentences, because models translate sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It
+//! is put back around the words of the translation that are aligned to the words that it stood around. No tag is ever lost or
+//! doubled, whatever the translation is.
+//!
+//! What must not be translated (addresses, placeholders such as `{name}`, numbers, code) goes to the model with its sentence first,
+//! because the sentence is then complete. If the translation does not have it unchanged, the sentence is translated a second time
+//! without it, and it is put back by alignment.
+//!
+//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: time grows linearly with the text, nothing
+//! recurses by the depth of the markup, and attributes (`alt`, `title`) are not translated.
+//!
+//! ```
+//! use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+//!
+//! // A model that knows one sentence; a real one returns a link for every token.
+//! fn translate(sentence: &Sentence) -> Translated {
+//!     assert_eq!(sentence.text, "A red house.");
+//!     let links = [(0..1, 0..3), (2..5, 10..15), (6..11, 4..9), (11..12, 15..16)];
+//!     let links = links.map(|(source, target)| Link { source, target }).to_vec();
+//!     Translated { text: "Une maison rouge.".into(), links }
+//! }
+//!
+//! let page = "<p class=x>A <b>red</b> house.</p>";
+//! let mut document = Document::parse(page, Format::Html, Some("en"), &|_| true);
+//! loop {
+//!     let pending = document.pending();
+//!     if pending.is_empty() {
+//!         break;
+//!     }
+//!     document.accept(pending.iter().map(translate).collect());
+//! }
+//! assert_eq!(document.finish(), "<p class=x>Une maison <b>rouge</b>.</p>");
+//! ```
+
+mod align;
+mod block;
+mod builder;
+mod document;
+mod escape;
+mod format;
+mod place;
+mod protect;
+mod render;
+mod restore;
+mod split;
+mod words;
+
+use std::ops::Range;
+
+pub use document::Document;
+pub use format::{Format, UnknownFormat};
+
+/// What goes to the model: one sentence of plain text, or a clause of a sentence that is too long for the model. It has no markup and
+/// neither leading nor trailing white space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// The text.
+    pub text: String,
+    /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are estimated from the order of words.
+    pub links: bool,
+}
+
+/// A piece of the translation, usually a token, and the piece of the source that it is aligned to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Bytes of [`Sentence::text`].
+    pub source: Range<usize>,
+    /// Bytes of [`Translated::text`].
+    pub target: Range<usize>,
+}
+
+/// The translation of a [`Sentence`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Translated {
+    /// The translated text.
+    pub text: String,
+    /// Its alignment. May be empty; links with ranges outside of the texts are ignored.
+    pub links: Vec<Link>,
+}
+
+/// The program in the README, which the tests compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,389 @@
+//! Where markup stands in a translation.
+//!
+//! The children of an element (or of the whole block) share its part of the translation, its *window*: each gets the longest run of
+//! words that are aligned to its own. A run may hold words that are aligned to nothing, and punctuation, but no word of others. So
+//! elements stay within their parents and never cross, whatever the alignment is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::align::{Alignment, marks_between};
+use crate::block::{Block, Kind, Node};
+use crate::words::{floor, has_words, trim};
+
+/// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at 512.
+const DEEPEST: usize = 100;
+/// How far from its expected place a mark is looked for, in bytes.
+const REACH: usize = 256;
+
+/// For each node of `block`, its bytes in the translation. `atoms` says where the atoms are there.
+pub(crate) fn place(
+    block: &Block,
+    alignment: &Alignment,
+    atoms: &[(usize, Range<usize>)],
+) -> Vec<Range<usize>> {
+    let mut places = vec![0..0; block.nodes.len()];
+    for (atom, place) in atoms {
+        if let Some(node) = block.atoms[*atom].node {
+            places[node] = place.clone();
+        }
+    }
+    let mut depths = vec![0; block.nodes.len()];
+    let (roots, children) = children(&block.nodes);
+    let whole = Family {
+        block,
+        alignment,
+        source: 0..block.text.len(),
+        window: 0..alignment.target.len(),
+        children: &roots,
+    };
+    whole.place(&mut places);
+    for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
+        // A parent stands before its children, so its place is known.
+        let window = places[index].clone();
+        let source = block.nodes[index].range.clone();
+        let family = Family { block, alignment, source, window, children };
+        match depths[index] < DEEPEST {
+            true => family.place(&mut places),
+            false => family.place_unaligned(&mut places),
+        }
+        children.iter().for_each(|&child| depths[child] = depths[index] + 1);
+    }
+    places
+}
+
+/// Nodes without a parent, and the children of each node.
+pub(crate) fn children(nodes: &[Node]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut roots = Vec::new();
+    let mut children = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        node.parent.map_or(&mut roots, |parent| &mut children[parent]).push(index);
+    }
+    (roots, children)
+}
+
+/// The children of one element.
+struct Family<'a> {
+    block: &'a Block,
+    alignment: &'a Alignment,
+    /// The element in the source.
+    source: Range<usize>,
+    /// The element in the translation.
+    window: Range<usize>,
+    children: &'a [usize],
+}
+
+/// Parts of the window that are taken.
+#[derive(Default)]
+struct Taken {
+    /// By their starts, with their ends and the node.
+    parts: BTreeMap<usize, (usize, usize)>,
+    nodes: BTreeSet<usize>,
+}
+
+impl Taken {
+    fn insert(&mut self, range: Range<usize>, node: usize) {
+        self.parts.insert(range.start, (range.end, node));
+        self.nodes.insert(node);
+    }
+
+    fn is_free(&self, range: &Range<usize>) -> bool {
+        let before = self.parts.range(..range.end).next_back();
+        before.is_none_or(|(_, &(end, _))| end <= range.start)
+    }
+}
+
+impl Family<'_> {
+    fn place(&self, places: &mut [Range<usize>]) {
+        let mut taken = Taken::default();
+        for &child in self.children.iter().filter(|&&child| self.is_atom(child)) {
+            self.take(std::mem::take(&mut places[child]), child, &mut taken);
+        }
+        self.take_sentences(&mut taken);
+        self.take_runs(&mut taken);
+        let mut taken = self.with_marks(&taken);
+        for &child in self.children {
+            if self.is_element_with_text(child)
+                && !self.is_atom(child)
+                && !taken.nodes.contains(&child)
+            {
+                self.take_rest(child, &mut taken);
+            }
+        }
+        for (&start, &(end, child)) in &taken.parts {
+            places[child] = start..end;
+        }
+        for &child in self.children {
+            if places[child].is_empty() {
+                let at = self.empty_place(child, &taken);
+                places[child] = at..at;
+            }
+        }
+    }
+
+    /// Very deep markup: the first element gets the window.
+    fn place_unaligned(&self, places: &mut [Range<usize>]) {
+        let Range { start, end } = self.window;
+        let mut at = start;
+        for &child in self.children {
+            let element = matches!(self.block.nodes[child].kind, Kind::Element { .. });
+            places[child] = if element { at..end } else { at..at };
+            if element {
+                at = end;
+            }
+        }
+    }
+
+    fn is_atom(&self, child: usize) -> bool {
+        matches!(self.block.nodes[child].kind, Kind::Atom { .. })
+    }
+
+    fn is_element_with_text(&self, child: usize) -> bool {
+        !self.block.nodes[child].range.is_empty()
+    }
+
+    /// Elements around whole sentences need no alignment.
+    fn take_sentences(&self, taken: &mut Taken) {
+        let sentences = &self.alignment.sentences;
+        for &child in self.children.iter().filter(|&&child| !self.is_atom(child)) {
+            let range = trim(&self.block.text, self.block.nodes[child].range.clone());
+            let first = sentences.partition_point(|(source, _)| source.start < range.start);
+            let end = sentences.partition_point(|(source, _)| source.end <= range.end);
+            let Some(inside) = sentences.get(first..end).filter(|inside| !inside.is_empty()) else {
+                continue;
+            };
+            let (first, last) = (&inside[0], &inside[inside.len() - 1]);
+            if first.0.start == range.start && last.0.end == range.end {
+                self.take(first.1.start..last.1.end, child, taken);
+            }
+        }
+    }
+
+    /// Gives `range` to `child` if it is free, not empty and in the window.
+    fn take(&self, range: Range<usize>, child: usize, taken: &mut Taken) {
+        let inside = self.window.start <= range.start && range.end <= self.window.end;
+        if inside && !range.is_empty() && taken.is_free(&range) {
+            taken.insert(range, child);
+        }
+    }
+
+    /// The longest run of each other element.
+    fn take_runs(&self, taken: &mut Taken) {
+        let elements: Vec<usize> = self
+            .children
+            .iter()
+            .copied()
+            .filter(|&child| self.is_element_with_text(child))
+            .collect();
+        let mut best: BTreeMap<usize, Run> = BTreeMap::new();
+        let mut keep = |run: Run| match best.get_mut(&run.child) {
+            Some(known) if known.bytes >= run.bytes => {}
+            Some(known) => *known = run,
+            None => _ = best.insert(run.child, run),
+        };
+        let only = self.only_child_with_words(&elements);
+        let mut current: Option<Run> = None;
+        for index in self.alignment.units_in(&self.window) {
+            let unit = &self.alignment.units[index];
+            if !unit.is_word || unit.piece.is_none() && only.is_none() {
+                continue;
+            }
+            let owner = only.or_else(|| self.owner(&elements, unit.piece?));
+            if let Some(run) = current.as_mut().filter(|run| Some(run.child) == owner) {
+                run.units.end = index + 1;
+                run.bytes += unit.range.len();
+                continue;
+            }
+            current.take().into_iter().for_each(&mut keep);
+            let bytes = unit.range.len();
+            current = owner.map(|child| Run { child, units: index..index + 1, bytes });
+        }
+        current.into_iter().for_each(&mut keep);
+        for run in best.into_values() {
+            if !taken.nodes.contains(&run.child) && !self.is_atom(run.child) {
+                self.take(self.run_range(&run), run.child, taken);
+            }
+        }
+    }
+
+    fn run_range(&self, run: &Run) -> Range<usize> {
+        let units = &self.alignment.units;
+        units[run.units.start].range.start..units[run.units.end - 1].range.end
+    }
+
+    /// The child that holds every word of this element, if there is one.
+    fn only_child_with_words(&self, elements: &[usize]) -> Option<usize> {
+        let pieces = self.alignment.pieces_in(&self.source);
+        let (first, last) = (pieces.start, pieces.end.checked_sub(1)?);
+        let owner = (!pieces.is_empty()).then(|| self.owner(elements, first))??;
+        (self.owner(elements, last) == Some(owner)).then_some(owner)
+    }
+
+    /// The child around piece `piece` of the source.
+    fn owner(&self, elements: &[usize], piece: usize) -> Option<usize> {
+        let piece = &self.alignment.pieces[piece].range;
+        let nodes = &self.block.nodes;
+        let next = elements.partition_point(|&child| nodes[child].range.start <= piece.start);
+        let child = elements[next.checked_sub(1)?];
+        (piece.end <= nodes[child].range.end).then_some(child)
+    }
+
+    /// The runs with the punctuation and the white space at their ends that their elements have in the source.
+    fn with_marks(&self, taken: &Taken) -> Taken {
+        let mut all = Taken::default();
+        let mut low = self.window.start;
+        let mut runs = taken.parts.iter().peekable();
+        while let Some((&start, &(end, child))) = runs.next() {
+            let high = runs.peek().map_or(self.window.end, |(next, _)| **next);
+            let range = match self.is_atom(child) {
+                true => start..end,
+                false => self.extended(start..end, child, low..high),
+            };
+            low = range.end;
+            all.insert(range, child);
+        }
+        all
+    }
+
+    fn extended(&self, run: Range<usize>, child: usize, limits: Range<usize>) -> Range<usize> {
+        let text = &self.block.text;
+        let source = &self.block.nodes[child].range;
+        let mut units = self.alignment.units_in(&run);
+        let pieces = self.alignment.pieces_in(source);
+        let is_word = |&unit: &usize| self.alignment.units[unit].is_word;
+        let words = (units.clone().find(is_word), units.rfind(is_word));
+        let mut run = run;
+        if let (Some(first), Some(last)) = words
+            && !pieces.is_empty()
+        {
+            let pieces = &self.alignment.pieces[pieces];
+            let opening = marks_between(text, source.start..pieces[0].range.start);
+            let closing = marks_between(text, pieces[pieces.len() - 1].range.end..source.end);
+            run.start = run.start.min(self.alignment.preceding(first, &opening, limits.start));
+            run.end = run.end.max(self.alignment.following(last, &closing, limits.end));
+        }
+        self.with_space(run, child, limits)
+    }
+
+    /// `run` with the white space around it, where the element has white space at its ends.
+    fn with_space(
+        &self,
+        mut run: Range<usize>,
+        child: usize,
+        limits: Range<usize>,
+    ) -> Range<usize> {
+        let target = &self.alignment.target;
+        let source = &self.block.text[self.block.nodes[child].range.clone()];
+        if source.starts_with(char::is_whitespace) {
+            run.start = target[limits.start..run.start].trim_end().len() + limits.start;
+        }
+        if source.ends_with(char::is_whitespace) {
+            let rest = &target[run.end..limits.end];
+            run.end = limits.end - rest.trim_start().len();
+        }
+        run
+    }
+
+    /// A place for an element whose words have no run: a word that it shares with others, the same punctuation, white space.
+    fn take_rest(&self, child: usize, taken: &mut Taken) {
+        let source = &self.block.nodes[child].range;
+        let text = &self.block.text[source.clone()];
+        let range = match has_words(text) {
+            true => self.shared_word(source, taken),
+            false if text.trim().is_empty() => self.white_space(source),
+            false => self.same_text(source, taken),
+        };
+        let inside =
+            |range: &Range<usize>| self.window.start <= range.start && range.end <= self.window.end;
+        if let Some(range) = range.filter(|range| inside(range) && taken.is_free(range)) {
+            let before = taken.parts.range(..range.start).next_back();
+            let low = before.map_or(self.window.start, |(_, &(end, _))| end);
+            let after = taken.parts.range(range.end..).next();
+            let high = after.map_or(self.window.end, |(&start, _)| start);
+            self.take(self.with_space(range, child, low..high), child, taken);
+        }
+    }
+
+    fn shared_word(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
+        let pieces = self.alignment.pieces_in(source);
+        let piece = (!pieces.is_empty()).then_some(pieces.start)?;
+        let word = self.alignment.word_of(piece);
+        let near = piece.saturating_sub(4).max(word.start)..word.end.min(piece + 4);
+        let units = self.alignment.pieces[near].iter().filter_map(|piece| piece.units);
+        let ranges = units.map(|(first, _)| self.alignment.units[first].range.clone());
+        ranges.into_iter().find(|range| taken.is_free(range))
+    }
+
+    fn same_text(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
+        let target = &self.alignment.target;
+        let text = self.block.text[source.clone()].trim();
+        let expected = self.position(source.start, false);
+        let low = floor(target, expected.saturating_sub(REACH)).max(self.window.start);
+        let high = floor(target, expected.saturating_add(REACH)).min(self.window.end);
+        let window = target.get(low..high)?;
+        let starts = window.char_indices().map(|(at, _)| at);
+        let found = starts.filter(|&at| window[at..].starts_with(text));
+        let ranges = found.map(|at| low + at..low + at + text.len());
+        let free = ranges.filter(|range| taken.is_free(range));
+        free.min_by_key(|range| (range.start.abs_diff(expected), range.start < expected))
+    }
+
+    fn white_space(&self, source: &Range<usize>) -> Option<Range<usize>> {
+        let at = self.position(source.start, false);
+        let rest = self.alignment.target.get(at..self.window.end)?;
+        let space = rest.len() - rest.trim_start().len();
+        (space > 0).then(|| at..at + floor(rest, space.min(source.len())))
+    }
+
+    fn position(&self, at: usize, space_after: bool) -> usize {
+        let text = &self.block.text;
+        let before = text[..at].ends_with(char::is_whitespace);
+        let after = space_after || text[at..].starts_with(char::is_whitespace);
+        let position = self.alignment.position(text, at, (before, after));
+        position.clamp(self.window.start, self.window.end)
+    }
+
+    /// Where a point stands, or an element without text: not within what others have.
+    fn empty_place(&self, child: usize, taken: &Taken) -> usize {
+        let node = &self.block.nodes[child];
+        let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
+        let mut at = self.position(node.range.start, space_after);
+        at += self.white_space_before(node.range.start, space_after, at);
+        match taken.parts.range(..at).next_back() {
+            Some((&start, &(end, other))) if at < end => {
+                if child < other {
+                    start
+                } else {
+                    end
+                }
+            }
+            _ => at,
+        }
+    }
+
+    /// How much of the white space at `at` in the translation goes before what stands at `source`, where `space_after` says that white
+    /// space followed which the text does not have.
+    fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
+        let (before, after) = self.block.text.split_at(source);
+        let before = before.len() - before.trim_end().len();
+        let after = after.len() - after.trim_start().len();
+        let target = &self.alignment.target[at..self.window.end];
+        let rest = target.trim_start();
+        let space = target.len() - rest.len();
+        if before > 0 && after > 0 && space >= before + after {
+            floor(target, before)
+        } else if space_after || before > 0 && !rest.starts_with(char::is_alphanumeric) {
+            // Behind white space, unless that would put it against the next word.
+            space
+        } else {
+            0
+        }
+    }
+}
+
+/// Consecutive units of one child.
+struct Run {
+    child: usize,
+    units: Range<usize>,
+    bytes: usize,
+}

@@ -1,0 +1,206 @@
+//! Sentences without their atoms, and how these come back into the translation.
+
+use std::ops::Range;
+
+use crate::align::{Alignment, Pair};
+use crate::block::{Block, Done};
+use crate::words::{Mark, mark};
+use crate::{Link, Translated};
+
+/// A sentence without its atoms.
+#[derive(Debug)]
+pub(crate) struct Reduced {
+    pub(crate) text: String,
+    /// What is left: bytes of `text` and of the block's text.
+    kept: Vec<(usize, Range<usize>)>,
+    removed: Vec<Removed>,
+}
+
+/// An atom, with brackets or quotes directly around it.
+#[derive(Debug)]
+struct Removed {
+    atom: usize,
+    /// Bytes of the block's text.
+    range: Range<usize>,
+    /// Where it was in the reduced text.
+    at: usize,
+    spaces: (bool, bool),
+}
+
+impl Reduced {
+    /// `block.text[range]` without its atoms.
+    pub(crate) fn new(block: &Block, range: &Range<usize>) -> Self {
+        let source = &block.text;
+        let mut reduced = Self { text: String::new(), kept: Vec::new(), removed: Vec::new() };
+        let mut start = range.start;
+        for atom in block.atoms_in(range) {
+            let around = with_brackets(source, range, block.atoms[atom].range.clone());
+            let around = around.start.max(start)..around.end;
+            reduced.keep(source, start..around.start);
+            let spaces = (
+                source[range.start..around.start].ends_with(char::is_whitespace),
+                source[around.end..range.end].starts_with(char::is_whitespace),
+            );
+            start = around.end;
+            reduced.removed.push(Removed { atom, range: around, at: reduced.text.len(), spaces });
+        }
+        reduced.keep(source, start..range.end);
+        let end = reduced.text.trim_end().len();
+        reduced.text.truncate(end);
+        reduced.removed.iter_mut().for_each(|removed| removed.at = removed.at.min(end));
+        reduced
+    }
+
+    fn keep(&mut self, source: &str, range: Range<usize>) {
+        let slice = &source[range.clone()];
+        let closes = matches!(
+            slice.chars().next().map(mark),
+            Some(Mark::Terminal | Mark::Separator | Mark::Close)
+        );
+        if closes {
+            let end = self.text.trim_end().len();
+            self.text.truncate(end);
+            self.removed.iter_mut().rev().for_each(|removed| removed.at = removed.at.min(end));
+        }
+        let trimmed = match self.text.is_empty() || self.text.ends_with(char::is_whitespace) {
+            true => slice.trim_start(),
+            false => slice,
+        };
+        let start = range.end - trimmed.len();
+        self.kept.push((self.text.len(), start..range.end));
+        self.text.push_str(trimmed);
+    }
+
+    /// The translation of the whole sentence `block.text[range]`, from the translation of this one.
+    pub(crate) fn restore(
+        &self,
+        block: &Block,
+        range: &Range<usize>,
+        translated: &Translated,
+    ) -> Done {
+        let places = self.places(translated);
+        let mut text = String::new();
+        let mut atoms = Vec::new();
+        let mut shifts = Vec::new();
+        let mut at = 0;
+        for (removed, place) in self.in_order(&places) {
+            text.push_str(&translated.text[at..place]);
+            at = place;
+            let inserted = &block.text[removed.range.clone()];
+            let rest = &translated.text[at..];
+            if needs_space(
+                text.chars().next_back(),
+                removed.spaces.0,
+                inserted.chars().next(),
+                &[Mark::Open],
+            ) {
+                text.push(' ');
+            }
+            let offset = text.len();
+            let atom = &block.atoms[removed.atom].range;
+            atoms.push((
+                removed.atom,
+                offset + atom.start - removed.range.start..offset + atom.end - removed.range.start,
+            ));
+            text.push_str(inserted);
+            let closing = [Mark::Terminal, Mark::Separator, Mark::Close];
+            if needs_space(
+                rest.chars().next(),
+                removed.spaces.1,
+                inserted.chars().next_back(),
+                &closing,
+            ) {
+                text.push(' ');
+            }
+            shifts.push((place, text.len() - place));
+        }
+        text.push_str(&translated.text[at..]);
+        let mut links = self.shifted(&translated.links, range, &shifts);
+        links.extend(atoms.iter().map(|(atom, target)| {
+            let source = &block.atoms[*atom].range;
+            Link {
+                source: source.start - range.start..source.end - range.start,
+                target: target.clone(),
+            }
+        }));
+        Done { translated: Translated { text, links }, atoms }
+    }
+
+    /// Where each atom belongs in the translation.
+    fn places(&self, translated: &Translated) -> Vec<usize> {
+        let mut alignment = Alignment::default();
+        let borders: Vec<usize> = self.removed.iter().map(|removed| removed.at).collect();
+        alignment.sentence(&Pair {
+            source: &self.text,
+            range: 0..self.text.len(),
+            target: &translated.text,
+            links: &translated.links,
+            whole: (&[], &[]),
+            borders: &borders,
+        });
+        let place = |removed: &Removed| alignment.position(&self.text, removed.at, removed.spaces);
+        self.removed.iter().map(place).collect()
+    }
+
+    fn in_order(&self, places: &[usize]) -> Vec<(&Removed, usize)> {
+        let mut all: Vec<_> = self.removed.iter().zip(places.iter().copied()).collect();
+        all.sort_by_key(|&(_, place)| place);
+        all
+    }
+
+    /// `links` of the reduced texts as links of the whole ones.
+    fn shifted(
+        &self,
+        links: &[Link],
+        range: &Range<usize>,
+        shifts: &[(usize, usize)],
+    ) -> Vec<Link> {
+        let source = |at: usize| {
+            let part = self.kept.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+            self.kept.get(part).map(|(start, kept)| {
+                (kept.start + (at - start.min(&at))).min(kept.end).saturating_sub(range.start)
+            })
+        };
+        let target = |at: usize| {
+            let before = shifts.partition_point(|&(place, _)| place <= at);
+            at + before.checked_sub(1).map_or(0, |last| shifts[last].1)
+        };
+        let link = |link: &Link| {
+            let (from, to) = (link.source.start, link.source.end.checked_sub(1)?);
+            let source = source(from)?..source(to)? + 1;
+            let target = target(link.target.start)..target(link.target.end.checked_sub(1)?) + 1;
+            Some(Link { source, target })
+        };
+        links.iter().filter_map(link).collect()
+    }
+}
+
+/// `atom` with brackets or quotes directly around it, which would be left empty.
+fn with_brackets(source: &str, range: &Range<usize>, atom: Range<usize>) -> Range<usize> {
+    let before = source[range.start..atom.start].chars().next_back();
+    let after = source[atom.end..range.end].chars().next();
+    let (Some(before), Some(after)) = (before, after) else {
+        return atom;
+    };
+    match (mark(before), mark(after)) {
+        (Mark::Open, Mark::Close) | (Mark::Quote, Mark::Quote) => {
+            atom.start - before.len_utf8()..atom.end + after.len_utf8()
+        }
+        _ => atom,
+    }
+}
+
+/// Whether white space is needed between `neighbour`, of the translation, and `edge`, of what is put in. Marks of the kinds `touching`
+/// touch it.
+fn needs_space(
+    neighbour: Option<char>,
+    wanted: bool,
+    edge: Option<char>,
+    touching: &[Mark],
+) -> bool {
+    let Some(neighbour) = neighbour.filter(|c| !c.is_whitespace()) else {
+        return false;
+    };
+    let words = neighbour.is_alphanumeric() && edge.is_some_and(char::is_alphanumeric);
+    words || wanted && !touching.contains(&mark(neighbour))
+}

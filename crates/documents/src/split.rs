@@ -1,0 +1,256 @@
+//! Sentences, and clauses of those that are too long.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::block::{Block, Segment, State};
+use crate::words::{has_letters, is_unspaced, trim};
+
+/// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
+const PART_BYTES: usize = 8 << 10;
+
+/// Longer ones are no part of what the model gets.
+const LONGEST_ATOM: usize = 120;
+
+/// Fills the block's segments.
+pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool) {
+    let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
+    let mut segments = Vec::new();
+    for sentence in sentences(&block.text, &atoms, language) {
+        for range in clauses(&block.text, sentence, &atoms, fits) {
+            let long = block.atoms_in(&range).any(|atom| atoms[atom].len() > LONGEST_ATOM);
+            let state = match translatable(&block.text, &range, &atoms) {
+                false => State::Kept,
+                true if long => State::Reduced,
+                true => State::Whole,
+            };
+            segments.push(Segment { range, state });
+        }
+    }
+    block.segments = segments;
+}
+
+/// Whether there are letters outside of the atoms.
+pub(crate) fn translatable(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> bool {
+    let mut at = range.start;
+    let first = atoms.partition_point(|atom| atom.start < range.start);
+    for atom in atoms[first..].iter().take_while(|atom| atom.end <= range.end) {
+        if has_letters(&text[at..atom.start]) {
+            return true;
+        }
+        at = atom.end;
+    }
+    has_letters(&text[at..range.end])
+}
+
+/// Sentences of `text` without the white space around them.
+fn sentences(text: &str, atoms: &[Range<usize>], language: Option<&str>) -> Vec<Range<usize>> {
+    let mut starts: Vec<usize> = vec![0];
+    for part in parts(text) {
+        let mut at = part.start;
+        for piece in sentencex::segment(&code(language), &text[part.clone()]) {
+            at += piece.len();
+            if is_border(text, at, starts[starts.len() - 1], atoms, language) {
+                starts.push(at);
+            }
+        }
+    }
+    starts.push(text.len());
+    let ranges = starts.windows(2).map(|pair| trim(text, pair[0]..pair[1]));
+    ranges.filter(|range| !range.is_empty()).collect()
+}
+
+/// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    while text.len() - start > PART_BYTES {
+        let limit = crate::words::floor(text, start + PART_BYTES);
+        let end = match text[start..limit].rfind(". ").or_else(|| text[start..limit].rfind(' ')) {
+            Some(space) if space > PART_BYTES / 4 => start + space + 1,
+            _ => limit,
+        };
+        all.push(start..end);
+        start = end;
+    }
+    all.push(start..text.len());
+    all
+}
+
+/// The language without its region (`pt` of `pt-BR`), as the splitter names it.
+fn code(language: Option<&str>) -> String {
+    let language = language.unwrap_or("en");
+    language.split(['-', '_']).next().unwrap_or("en").to_lowercase()
+}
+
+/// An initial or a title ("M."), whatever the splitter thinks of it.
+static INITIAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?:^|[\s(])\p{Lu}\.\s*$").expect("a valid pattern"));
+/// An ordinal number in languages that write it with a full stop.
+static ORDINAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?:^|\s)\d{1,2}\.\s*$").expect("a valid pattern"));
+const ORDINAL_LANGUAGES: [&str; 13] =
+    ["de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "sr", "hu", "et"];
+
+/// Whether a sentence that began at `start` may end at `at`.
+fn is_border(
+    text: &str,
+    at: usize,
+    start: usize,
+    atoms: &[Range<usize>],
+    language: Option<&str>,
+) -> bool {
+    let next = atoms.partition_point(|atom| atom.end <= at);
+    if atoms.get(next).is_some_and(|atom| atom.start < at) || !(start < at && at < text.len()) {
+        return false;
+    }
+    // Without white space, a sentence ends only in scripts that write none.
+    let touching = !text[..at].ends_with(char::is_whitespace);
+    if touching
+        && !text[..at]
+            .ends_with(|c| is_unspaced(c) || crate::words::mark(c) == crate::words::Mark::Quote)
+    {
+        return false;
+    }
+    let tail = &text[crate::words::floor(text, at.saturating_sub(16)).max(start)..at];
+    let ordinal = ORDINAL_LANGUAGES.contains(&code(language).as_str()) && ORDINAL.is_match(tail);
+    !INITIAL.is_match(tail) && !ordinal
+}
+
+/// Places where a sentence can be cut, the best first. A cut is at the end of the match, or of its group if it has one.
+static CUTS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        r"[;:]\s|[；：]|\s[–—-]\s",
+        r"[,،]\s|[，、]",
+        r"(\s)(?i:and|or|but|because|which|that|und|oder|aber|weil|dass|sondern|et|ou|mais|car|que|qui|y|o|pero|porque|e|ma|perché|mas|en|maar|og|och|men|и|но|или|что)\s",
+        r"\s",
+    ]
+    .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
+});
+
+/// `sentence` in pieces that fit, cut in halves at the best places.
+fn clauses(
+    text: &str,
+    sentence: Range<usize>,
+    atoms: &[Range<usize>],
+    fits: &dyn Fn(&str) -> bool,
+) -> Vec<Range<usize>> {
+    let mut done = Vec::new();
+    let mut todo = vec![sentence];
+    while let Some(range) = todo.pop() {
+        if range.is_empty() {
+            continue;
+        }
+        let cut = if fits(&text[range.clone()]) { None } else { middle(text, &range, atoms) };
+        match cut {
+            Some(cut) => todo.extend([trim(text, cut..range.end), trim(text, range.start..cut)]),
+            None => done.push(range),
+        }
+    }
+    done
+}
+
+/// Where `range` is cut: at the best kind of place in its middle half, else anywhere, else within a word.
+fn middle(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> Option<usize> {
+    let slice = &text[range.clone()];
+    let half = slice.len() / 2;
+    let outside = |at: usize| {
+        let next = atoms.partition_point(|atom| atom.end <= at);
+        range.start < at && at < range.end && atoms.get(next).is_none_or(|atom| atom.start >= at)
+    };
+    let nearest = |pattern: &Regex, reach: usize| {
+        let ends = pattern.captures_iter(slice).filter_map(|found| {
+            let place = found.get(1).or_else(|| found.get(0))?;
+            Some(place.end())
+        });
+        let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
+        near.min_by_key(|end| end.abs_diff(half)).map(|end| range.start + end)
+    };
+    let reaches = [slice.len() / 4, slice.len()];
+    let found = reaches.iter().find_map(|&reach| CUTS.iter().find_map(|cut| nearest(cut, reach)));
+    found.or_else(|| {
+        let inside = slice.char_indices().map(|(at, _)| range.start + at).filter(|&at| outside(at));
+        inside.min_by_key(|at| at.abs_diff(range.start + half))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split_text<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+        sentences(text, &[], Some(language)).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn abbreviations_numbers_and_initials_do_not_end_a_sentence() {
+        let text = "Dr. Smith paid 3.5 dollars. He left the U.S. early. J. R. Doe came.";
+        assert_eq!(
+            split_text(text, "en"),
+            ["Dr. Smith paid 3.5 dollars.", "He left the U.S. early.", "J. R. Doe came."]
+        );
+        assert_eq!(
+            split_text("Das ist z. B. ein Test. Der 2. Weltkrieg endete.", "de"),
+            ["Das ist z. B. ein Test.", "Der 2. Weltkrieg endete."]
+        );
+        assert_eq!(
+            split_text("M. Dupont est venu. Il part.", "fr"),
+            ["M. Dupont est venu.", "Il part."]
+        );
+    }
+
+    #[test]
+    fn quotes_and_brackets_behind_the_full_stop_belong_to_the_sentence() {
+        assert_eq!(
+            split_text("He said \"Go.\" Then he left.", "en"),
+            ["He said \"Go.\"", "Then he left."]
+        );
+        assert_eq!(split_text("„Geh weg.“ Dann ging er.", "de"), ["„Geh weg.“", "Dann ging er."]);
+    }
+
+    #[test]
+    fn sentences_end_in_scripts_without_spaces_and_with_other_marks() {
+        assert_eq!(
+            split_text("これは文です。次の文です！", "ja"),
+            ["これは文です。", "次の文です！"]
+        );
+        assert_eq!(split_text("كيف حالك؟ نعم.", "ar"), ["كيف حالك؟", "نعم."]);
+        assert_eq!(split_text("यह वाक्य है। दूसरा वाक्य।", "hi"), ["यह वाक्य है।", "दूसरा वाक्य।"]);
+    }
+
+    #[test]
+    fn a_sentence_does_not_end_within_a_protected_part() {
+        let text = "See a! B now. Yes.";
+        assert_eq!(sentences(text, std::slice::from_ref(&(4..8)), Some("en")), [0..13, 14..18]);
+    }
+
+    #[test]
+    fn long_sentences_are_cut_at_clauses_and_nothing_is_lost() {
+        let text = "He came home late, because the train was slow; she had waited for a long time, and was tired.";
+        let all = clauses(text, 0..text.len(), &[], &|part| part.len() < 50);
+        let all: Vec<&str> = all.into_iter().map(|range| &text[range]).collect();
+        assert_eq!(
+            all,
+            [
+                "He came home late, because the train was slow;",
+                "she had waited for a long time, and was tired."
+            ]
+        );
+    }
+
+    #[test]
+    fn text_without_places_to_cut_is_cut_anyway() {
+        let text = "長".repeat(100);
+        let all = clauses(&text, 0..text.len(), &[], &|part| part.chars().count() <= 10);
+        assert!(all.iter().all(|range| range.len() <= 30));
+        assert_eq!(all.iter().map(ExactSizeIterator::len).sum::<usize>(), text.len());
+    }
+
+    #[test]
+    fn a_model_that_takes_nothing_gets_single_characters() {
+        let all = clauses("ab c", 0..4, &[], &|_| false);
+        assert_eq!(all, [0..1, 1..2, 3..4]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Words and characters: what all other modules must agree on.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Whether `text` holds something that a model could translate.
+pub(crate) fn has_letters(text: &str) -> bool {
+    text.chars().any(char::is_alphabetic)
+}
+
+pub(crate) fn has_words(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
+}
+
+/// A word, a number, or one mark of punctuation; white space is in none of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) range: Range<usize>,
+    pub(crate) is_word: bool,
+}
+
+/// The tokens of `text[range]` (Unicode's words, UAX #29). Each range of `whole`, sorted and disjoint, is one word.
+pub(crate) fn tokens(text: &str, range: Range<usize>, whole: &[Range<usize>]) -> Vec<Token> {
+    let mut all = Vec::new();
+    let mut at = range.start;
+    for whole in whole {
+        plain_tokens(text, at..whole.start, &mut all);
+        all.push(Token { range: whole.clone(), is_word: true });
+        at = whole.end;
+    }
+    plain_tokens(text, at..range.end, &mut all);
+    all
+}
+
+fn plain_tokens(text: &str, range: Range<usize>, all: &mut Vec<Token>) {
+    for (offset, token) in text[range.clone()].split_word_bound_indices() {
+        if token.chars().all(char::is_whitespace) {
+            continue;
+        }
+        let start = range.start + offset;
+        all.push(Token { range: start..start + token.len(), is_word: has_words(token) });
+    }
+}
+
+/// The part of `range` without white space at its ends; empty at its start if there is nothing else.
+pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
+    let slice = &text[range.clone()];
+    let trimmed = slice.trim();
+    if trimmed.is_empty() {
+        return range.start..range.start;
+    }
+    let start = range.start + (slice.len() - slice.trim_start().len());
+    start..start + trimmed.len()
+}
+
+/// Whether words of this character's script are written without spaces between them.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
+        | 0x3000..=0x30FF | 0x3100..=0x312F | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF
+        | 0xF900..=0xFAFF | 0xFF00..=0xFF9F | 0x20000..=0x3FFFF)
+}
+
+/// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a mark of the same kind there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Open,
+    Close,
+    Quote,
+    Terminal,
+    Separator,
+    Other,
+}
+
+pub(crate) fn mark(c: char) -> Mark {
+    match c {
+        '(' | '[' | '{' | '（' | '［' | '【' | '〔' | '¿' | '¡' => Mark::Open,
+        ')' | ']' | '}' | '）' | '］' | '】' | '〕' => Mark::Close,
+        '"' | '\'' | '“' | '”' | '„' | '‟' | '‘' | '’' | '‚' | '«' | '»' | '‹' | '›' | '「'
+        | '」' | '『' | '』' => Mark::Quote,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '؟' | '।' | '۔' | '॥' => {
+            Mark::Terminal
+        }
+        ',' | ';' | ':' | '，' | '、' | '；' | '：' | '،' | '؛' => Mark::Separator,
+        _ => Mark::Other,
+    }
+}
+
+/// The largest character boundary of `text` that is not above `at`.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(text: &str) -> Vec<&str> {
+        tokens(text, 0..text.len(), &[]).into_iter().map(|token| &text[token.range]).collect()
+    }
+
+    #[test]
+    fn tokens_are_words_numbers_and_marks() {
+        assert_eq!(listed("It's 3.5 km (far)."), ["It's", "3.5", "km", "(", "far", ")", "."]);
+        assert_eq!(listed("日本語 です。"), ["日", "本", "語", "で", "す", "。"]);
+    }
+
+    #[test]
+    fn a_whole_range_is_one_word() {
+        let text = "see a.b/c now";
+        let all = tokens(text, 0..text.len(), std::slice::from_ref(&(4..9)));
+        assert_eq!(all[1], Token { range: 4..9, is_word: true });
+        assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn trimming_white_space_leaves_an_empty_range_at_the_start() {
+        assert_eq!(trim("  a b ", 0..6), 2..5);
+        assert_eq!(trim("x   y", 1..4), 1..1);
+    }
+}

@@ -1,0 +1,96 @@
+//! Translators for tests.
+#![allow(dead_code, reason = "each test program uses some")]
+
+use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+
+/// What translates a sentence.
+pub type Model<'a> = &'a dyn Fn(&Sentence) -> Translated;
+
+/// The document in English, translated by `model`; sentences of up to 400 bytes fit.
+pub fn translate(text: &str, format: Format, model: Model<'_>) -> String {
+    translate_rounds(text, format, model).0
+}
+
+/// The translation and the number of rounds.
+pub fn translate_rounds(text: &str, format: Format, model: Model<'_>) -> (String, usize) {
+    let mut document = Document::parse(text, format, Some("en"), &|sentence| sentence.len() <= 400);
+    for round in 0.. {
+        let pending = document.pending();
+        if pending.is_empty() {
+            return (document.finish(), round);
+        }
+        assert!(round < 2, "a third round");
+        for sentence in &pending {
+            assert_eq!(sentence.text.trim(), sentence.text);
+            assert!(!sentence.text.is_empty());
+        }
+        document.accept(pending.iter().map(model).collect());
+    }
+    unreachable!()
+}
+
+/// Every sentence stays, each word linked to itself.
+pub fn identity(sentence: &Sentence) -> Translated {
+    let text = sentence.text.clone();
+    let links = words(&text).map(|(at, word)| link(at, word.len(), at, word.len())).collect();
+    Translated { text, links }
+}
+
+/// Every letter in upper case; as long as the source.
+pub fn upper(sentence: &Sentence) -> Translated {
+    Translated { text: sentence.text.to_ascii_uppercase(), ..identity(sentence) }
+}
+
+/// The words in reverse order; punctuation stays at the place where it was.
+pub fn reverse(sentence: &Sentence) -> Translated {
+    let source = &sentence.text;
+    let ranges: Vec<(usize, &str)> = words(source).collect();
+    let mut text = String::new();
+    let mut links = Vec::new();
+    let mut at = 0;
+    for (&(start, old), &(from, new)) in ranges.iter().zip(ranges.iter().rev()) {
+        text.push_str(&source[at..start]);
+        links.push(link(from, new.len(), text.len(), new.len()));
+        text.push_str(new);
+        at = start + old.len();
+    }
+    text.push_str(&source[at..]);
+    Translated { text, links }
+}
+
+/// Without the alignment.
+pub fn unlinked(translated: Translated) -> Translated {
+    Translated { links: Vec::new(), ..translated }
+}
+
+fn link(source: usize, source_len: usize, target: usize, target_len: usize) -> Link {
+    Link { source: source..source + source_len, target: target..target + target_len }
+}
+
+/// Runs of letters and digits.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let start = text.as_ptr() as usize;
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .map(move |word| (word.as_ptr() as usize - start, word))
+}
+
+/// Tags and comments as the tokeniser of the HTML standard sees them, sorted.
+pub fn markup(html: &str) -> Vec<String> {
+    let mut emitter = html5gum::DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
+    let mut all = Vec::new();
+    for token in html5gum::Tokenizer::new_with_emitter(html, emitter) {
+        let Ok(token) = token;
+        let span = match token {
+            html5gum::Token::StartTag(tag) => tag.span,
+            html5gum::Token::EndTag(tag) => tag.span,
+            html5gum::Token::Comment(comment) => comment.span,
+            html5gum::Token::Doctype(doctype) => doctype.span,
+            _ => continue,
+        };
+        all.push(html[span.start..span.end].to_string());
+    }
+    all.sort();
+    all
+}

@@ -1,0 +1,75 @@
+//! Markdown documents.
+
+mod common;
+
+use burnformer_documents::{Format, Sentence, Translated};
+use common::{Model, identity, reverse, translate, unlinked, upper};
+
+fn markdown(text: &str, model: Model<'_>) -> String {
+    translate(text, Format::Markdown, model)
+}
+
+fn says(text: &'static str) -> impl Fn(&Sentence) -> Translated {
+    move |_| Translated { text: text.into(), links: Vec::new() }
+}
+
+#[test]
+fn a_chapter_comes_back_byte_for_byte_if_nothing_changes() {
+    let chapter = include_str!("fixtures/chapter.md");
+    assert_eq!(markdown(chapter, &identity), chapter);
+    let blind = |sentence: &Sentence| unlinked(identity(sentence));
+    assert_eq!(markdown(chapter, &blind), chapter);
+}
+
+#[test]
+fn text_is_translated_and_nothing_else() {
+    let chapter = include_str!("fixtures/chapter.md");
+    assert_eq!(markdown(chapter, &upper), include_str!("fixtures/chapter.upper.md"));
+}
+
+#[test]
+fn emphasis_and_links_follow_their_words() {
+    assert_eq!(
+        markdown("One *two* **three** [four](u \"t\") `five` six.", &reverse),
+        "six `five` [four](u \"t\") **three** *two* One."
+    );
+}
+
+#[test]
+fn characters_that_would_become_markup_are_escaped() {
+    assert_eq!(markdown("x", &says("*a* b_c_ [d](e) <b>")), r"\*a\* b\_c\_ \[d\](e) \<b\>");
+    assert_eq!(markdown("x", &says("1. a")), r"1\. a");
+    assert_eq!(markdown("x", &says("# a")), r"\# a");
+    assert_eq!(markdown("x", &says("- a")), r"\- a");
+    assert_eq!(markdown("x", &says("&amp; b")), r"\&amp; b");
+    assert_eq!(markdown("| a |\n|---|\n| b |\n", &says("a|b")), "| a\\|b |\n|---|\n| a\\|b |\n");
+}
+
+#[test]
+fn characters_that_are_no_markup_are_not_escaped() {
+    let text = "A snake_case name, 2 * 3 = 6, a [1] and \"x\" (y) - z! #5 ~ 7 & 8 < 9.";
+    assert_eq!(markdown(text, &identity), text);
+}
+
+#[test]
+fn a_reference_link_keeps_its_definition() {
+    let text = "See [the page] and [it][] now.\n\n[the page]: http://a.b/\n[it]: http://c.d/\n";
+    assert_eq!(markdown(text, &identity), text);
+    assert_eq!(
+        markdown(text, &upper),
+        "SEE [THE PAGE][the page] AND [IT][it] NOW.\n\n[the page]: http://a.b/\n[it]: http://c.d/\n"
+    );
+}
+
+#[test]
+fn emphasis_where_asterisks_are_none_becomes_html() {
+    // Between a full stop and a letter, `**` closes nothing.
+    let model = |_: &Sentence| Translated { text: "重要。です".into(), links: Vec::new() };
+    let translated = markdown("**Important.** is", &model);
+    assert!(translated.contains("<strong>") || translated.contains("**"), "{translated}");
+}
+
+#[test]
+fn lines_of_a_quotation_keep_their_marks() {
+    assert_eq!(markdown("> one two\n> three four\n", &reverse), "> four\n> three two one\n");
+}

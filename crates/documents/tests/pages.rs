@@ -1,0 +1,290 @@
+//! Two hundred generated pages, read before and after by a browser's parser (html5ever), and hostile input.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use burnformer_documents::{Document, Format, Sentence, Translated};
+use common::{identity, reverse, translate, unlinked, upper};
+use scraper::{ElementRef, Html, Node};
+
+/// A generator of numbers that needs no state elsewhere (Knuth's MMIX).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn one_of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len())]
+    }
+}
+
+const WORDS: [&str; 12] = [
+    "house",
+    "red",
+    "the",
+    "river",
+    "quickly",
+    "Straße",
+    "été",
+    "a",
+    "seldom",
+    "writes",
+    "日本語",
+    "book",
+];
+const INLINE: [&str; 8] = [
+    "<b>|</b>",
+    "<i class='x > y'>|</i>",
+    "<a href=\"/q?a=1&amp;b=2\" title='it&#39;s'>|</a>",
+    "<em>|</em>",
+    "<span data-x=1>|</span>",
+    "<U>|</U>",
+    "<strong\nid=z>|</strong>",
+    "<q>|</q>",
+];
+const BLOCKS: [&str; 8] = [
+    "<p>|</p>\n",
+    "<div class=\"a b\">|</div>",
+    "<h2>|</h2>\n",
+    "<ul>\n  <li>|</li>\n</ul>",
+    "<blockquote>|</blockquote>",
+    "<section>|</section>",
+    "<table><tr><td>|</td></tr></table>",
+    "<details><summary>|</summary></details>",
+];
+const OTHERS: [&str; 9] = [
+    "<img src=x alt='a > b'>",
+    "<!-- <p>no</p> -->",
+    "<wbr>",
+    "<code>keep_me()</code>",
+    "<span translate=no>Keep Me</span>",
+    "<script>if (a<b) keep('<p>')</script>",
+    "<svg><text>keep</text></svg>",
+    "<sup>[2]</sup>",
+    "&eacute;&nbsp;&amp;",
+];
+const HOSTILE: [&str; 12] = [
+    "</>",
+    "<",
+    "&",
+    "</p>",
+    "</nope>",
+    "<b>",
+    "<i></b></i>",
+    "\0",
+    "<!x>",
+    "<?y?>",
+    "<p>",
+    "<a <b>",
+];
+
+fn text(numbers: &mut Numbers) -> String {
+    let count = 1 + numbers.below(8);
+    let words: Vec<&str> = (0..count).map(|_| numbers.one_of(&WORDS)).collect();
+    words.join(" ") + numbers.one_of(&["", "", ",", ".", ". ", "! ", " (so)"])
+}
+
+/// Text with markup. A link holds no other link.
+fn inline(numbers: &mut Numbers, depth: usize, linked: bool) -> String {
+    let mut all = String::new();
+    for _ in 0..1 + numbers.below(4) {
+        match numbers.below(4) {
+            0 if depth < 6 => {
+                let mut element = numbers.one_of(&INLINE);
+                if linked && element.starts_with("<a") {
+                    element = INLINE[0];
+                }
+                let inner = inline(numbers, depth + 1, linked || element.starts_with("<a"));
+                all.push_str(&element.replace('|', &inner));
+            }
+            1 => all.push_str(numbers.one_of(&OTHERS)),
+            _ => all.push_str(&text(numbers)),
+        }
+        all.push_str(numbers.one_of(&["", " ", " "]));
+    }
+    all
+}
+
+fn blocks(numbers: &mut Numbers, depth: usize) -> String {
+    let mut all = String::new();
+    for _ in 0..1 + numbers.below(5) {
+        let nested = depth < 4 && numbers.below(3) == 0;
+        let inner = if nested { blocks(numbers, depth + 1) } else { inline(numbers, 0, false) };
+        // A paragraph holds no other block.
+        let block = if nested { "<div>|</div>\n" } else { numbers.one_of(&BLOCKS) };
+        all.push_str(&block.replace('|', &inner));
+    }
+    all
+}
+
+fn page(numbers: &mut Numbers) -> String {
+    let (title, body) = (text(numbers), blocks(numbers, 0));
+    format!(
+        "<!DOCTYPE html>\n<html><head><title>{title}</title><style>b{{}}</style></head>\n<body>{body}</body></html>\n"
+    )
+}
+
+/// `page` with things at random places that nobody should write.
+fn damaged(numbers: &mut Numbers, page: &str) -> String {
+    let mut page = page.to_string();
+    for _ in 0..1 + numbers.below(12) {
+        let at =
+            (0..=numbers.below(page.len())).rev().find(|&at| page.is_char_boundary(at)).unwrap();
+        page.insert_str(at, numbers.one_of(&HOSTILE));
+    }
+    page
+}
+
+/// Each element with its attributes and those of all its ancestors, sorted.
+fn tree(page: &str) -> Vec<String> {
+    let document = Html::parse_document(page);
+    let name = |element: ElementRef<'_>| {
+        let mut attributes: Vec<_> = element.value().attrs().collect();
+        attributes.sort_unstable();
+        format!("{} {attributes:?}", element.value().name())
+    };
+    let elements = document.tree.nodes().filter_map(ElementRef::wrap);
+    let mut all: Vec<String> = elements
+        .map(|element| {
+            let above = element.ancestors().filter_map(ElementRef::wrap).map(name);
+            std::iter::once(name(element)).chain(above).collect::<Vec<_>>().join(" < ")
+        })
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+/// Comments, and the text of what must not be translated, sorted.
+fn untranslated(page: &str) -> Vec<String> {
+    let document = Html::parse_document(page);
+    let kept = |node: ego_tree::NodeRef<'_, Node>| match node.value() {
+        Node::Comment(comment) => Some(comment.to_string()),
+        Node::Element(element) if is_kept(element) => {
+            let text =
+                node.descendants().filter_map(|node| Some(node.value().as_text()?.to_string()));
+            Some(text.collect())
+        }
+        _ => None,
+    };
+    let mut all: Vec<String> = document.tree.nodes().filter_map(kept).collect();
+    all.sort_unstable();
+    all
+}
+
+fn is_kept(element: &scraper::node::Element) -> bool {
+    matches!(element.name(), "script" | "style" | "code" | "svg")
+        || element.attr("translate") == Some("no")
+}
+
+/// Letters of text that should have been translated.
+fn lower_case_text(page: &str) -> Vec<String> {
+    let document = Html::parse_document(page);
+    let shown = document.tree.nodes().filter(|node| {
+        !node.ancestors().any(|node| node.value().as_element().is_some_and(is_kept))
+    });
+    let texts = shown.filter_map(|node| Some(node.value().as_text()?.to_string()));
+    texts.filter(|text| text.chars().any(|c| c.is_ascii_lowercase())).collect()
+}
+
+#[test]
+fn two_hundred_pages_keep_their_trees_and_their_text_is_translated() {
+    let mut numbers = Numbers(1);
+    for _ in 0..200 {
+        let page = page(&mut numbers);
+        let drop = |_: &Sentence| Translated::default();
+        let blind = |sentence: &Sentence| unlinked(reverse(sentence));
+        let models: [common::Model<'_>; 4] = [&upper, &reverse, &blind, &drop];
+        for model in models {
+            let translated = translate(&page, Format::Html, model);
+            assert_eq!(tree(&translated), tree(&page), "{page}\n{translated}");
+            assert_eq!(untranslated(&translated), untranslated(&page));
+        }
+        assert_eq!(lower_case_text(&translate(&page, Format::Html, &upper)), [""; 0]);
+    }
+}
+
+#[test]
+fn two_hundred_damaged_pages_keep_every_tag() {
+    let mut numbers = Numbers(2);
+    for _ in 0..200 {
+        let page = page(&mut numbers);
+        let page = damaged(&mut numbers, &page);
+        for model in [&upper as common::Model<'_>, &reverse, &identity] {
+            let translated = translate(&page, Format::Html, model);
+            assert_eq!(common::markup(&translated), common::markup(&page), "{page}\n{translated}");
+        }
+    }
+}
+
+/// Input that makes careless code overflow its stack, or take time that grows with the square of the length.
+#[test]
+fn hostile_input_takes_time_in_proportion_to_its_length() {
+    let many = |piece: &str| piece.repeat(100_000 / piece.len());
+    let inputs = [
+        many("<b>") + "x" + &many("</b>"),
+        many("<b>a "),
+        many("a</b> "),
+        many("<b>a</b> "),
+        many("<b>*</b>"),
+        many("<code>"),
+        many("<code>x</code> "),
+        many("<sup>1</sup>x "),
+        many("<span translate=no>"),
+        many("<p translate=no>x"),
+        many("<div>x "),
+        many("<svg><![CDATA["),
+        many("<b><i></b></i>"),
+        many("<img> "),
+        many("  \n<i> "),
+        many("&amp;"),
+        many("&amp"),
+        many("&"),
+        many("<"),
+        many("</>"),
+        many("x"),
+        many("x "),
+        many("日本語"),
+        many(". "),
+        many("a. B "),
+        many("\"a. "),
+        many("« a. "),
+        many("{a} "),
+        many("https://a.b/"),
+        many("x https://a.b/c "),
+        many("1,"),
+        many("1 000 "),
+        many("a/b"),
+        many("(("),
+        "<a b=\"".to_string() + &many("x y=1 "),
+        "<script>".to_string() + &many("a<b "),
+        many("\0"),
+        many("\r\n- a"),
+    ];
+    for input in &inputs {
+        for format in Format::ALL {
+            let start = Instant::now();
+            let mut document =
+                Document::parse(input, format, Some("en"), &|part| part.len() <= 1000);
+            loop {
+                let pending = document.pending();
+                if pending.is_empty() {
+                    break;
+                }
+                document.accept(pending.iter().map(reverse).collect());
+            }
+            assert!(!document.finish().is_empty());
+            let shown: String = input.chars().take(20).collect();
+            println!("{:6} ms {format:8} {shown:?}", start.elapsed().as_millis());
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "{format} {shown:?} {:?}",
+                start.elapsed()
+            );
+        }
+    }
+}
