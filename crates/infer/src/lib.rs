@@ -19,7 +19,7 @@
 //! | what a model must do | [`StepModel`], [`Decoding`] |
 //! | a trained model of either architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
-//! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`] |
+//! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -84,8 +84,8 @@ pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings}
 pub use translator::{
     Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,
     SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
-    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TranslateOptions, Translation,
-    Translator, VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
+    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TextLink, TranslateOptions,
+    Translation, Translator, VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
 
 /// The programs in the workspace's README and in this crate's, compiled and run as they stand there.

@@ -3,6 +3,7 @@
 mod attention;
 mod files;
 mod languages;
+mod links;
 mod load;
 mod options;
 mod score;
@@ -16,6 +17,7 @@ pub use files::{
     VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
 pub use languages::Languages;
+pub use links::TextLink;
 pub use load::Translator;
 pub use options::{LONGEST_SENTENCE, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};

@@ -1,0 +1,141 @@
+//! Which part of a source text each part of a translation comes from, in bytes of the texts.
+
+use std::ops::Range;
+
+use burnformer_data::Tokenizer;
+
+use super::load::Translator;
+use super::options::TranslateOptions;
+use super::translation::Translation;
+use crate::attention::{Attention, HeadWeights};
+use crate::error::InferError;
+
+/// A token of a translation and the token of its source that it attends to most, as ranges of bytes of the two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextLink {
+    /// Where the token stands in the source text.
+    pub source: Range<usize>,
+    /// Where the token stands in the translated text.
+    pub target: Range<usize>,
+}
+
+impl Translator {
+    /// Translates `sources` as [`translate`](Self::translate) does, and links each translation to its source as
+    /// [`links`](Self::links) does.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn translate_linked<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Result<Vec<(Translation, Vec<TextLink>)>, InferError> {
+        let translations = self.translate(sources, options)?;
+        let link = |(source, translation): (&S, Translation)| {
+            let links = self.links(source.as_ref(), &translation.text)?;
+            Ok((translation, links))
+        };
+        sources.iter().zip(translations).map(link).collect()
+    }
+
+    /// Links each token of `target`, a translation of `source`, to the source token that it attends to most: by the mean
+    /// of the heads of the last decoder layer, at the positions where the model predicts the tokens.
+    ///
+    /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as SentencePiece models do)
+    /// they are those of the normalised text, scaled to the length of the given one. The list is empty for a model
+    /// without cross-attention and where one of the texts is empty.
+    ///
+    /// # Errors
+    /// Those of [`attention`](Self::attention).
+    pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
+        let attention = self.attention(source, target)?;
+        let Some(heads) = attention.weights.cross.last() else { return Ok(Vec::new()) };
+        let weights = HeadWeights::mean(heads);
+        let sources = spans(&self.tokenizers.source, source);
+        let targets = spans(&self.tokenizers.target, target);
+        debug_assert_eq!(targets.len() + 1, attention.target_output.len());
+        Ok(strongest_sources(&attention, &weights)
+            .into_iter()
+            .zip(&targets)
+            .filter_map(|(place, target)| {
+                let source = sources.get(place?)?.clone();
+                Some(TextLink { source, target: target.clone() })
+            })
+            .collect())
+    }
+}
+
+/// For each target token the source token with the largest weight; `</s>` of the source does not count. Of equal
+/// weights the first wins.
+fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option<usize>> {
+    let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
+    let strongest = |query: usize| {
+        let row = &weights.row(query)[..words];
+        (0..words).reduce(|best, place| if row[place] > row[best] { place } else { best })
+    };
+    (0..weights.queries).map(strongest).collect()
+}
+
+/// Where each token of `text` stands in it, in bytes: from the end of the token before to its own end, without the
+/// white space between.
+fn spans(tokenizer: &Tokenizer, text: &str) -> Vec<Range<usize>> {
+    let ids = tokenizer.encode(text);
+    let whole = tokenizer.decode(&ids);
+    let mut begin = 0;
+    (1..=ids.len())
+        .map(|count| {
+            let end = match count == ids.len() {
+                true => text.len(),
+                false => place_in(text, &whole, tokenizer.decode(&ids[..count]).len()),
+            };
+            let end = end.max(begin);
+            let blank = text[begin..end].len() - text[begin..end].trim_start().len();
+            let span = begin + blank..end;
+            begin = end;
+            span
+        })
+        .collect()
+}
+
+/// The place in `text` of byte `end` of `whole`, which is what the tokeniser makes of `text`: the same one where the two
+/// are equal, else at the same share of the length; on a character's boundary.
+fn place_in(text: &str, whole: &str, end: usize) -> usize {
+    let place = match text == whole || whole.is_empty() {
+        true => end,
+        false => end * text.len() / whole.len(),
+    };
+    let place = place.min(text.len());
+    (0..=place).rev().find(|&place| text.is_char_boundary(place)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_data::TokenizerSettings;
+
+    use super::*;
+
+    fn tokenizer() -> Tokenizer {
+        let settings = TokenizerSettings { vocab_size: 290, ..TokenizerSettings::default() };
+        Tokenizer::train(["der alte Mann und das Meer", "das alte Meer"], &settings).unwrap()
+    }
+
+    #[test]
+    fn spans_cover_every_word_of_a_text_in_order() {
+        for text in ["das alte Meer", "der Mann, der Größe hat 😀!", "a", "  das  Meer "] {
+            let spans = spans(&tokenizer(), text);
+            let covered: String = spans.iter().map(|span| &text[span.clone()]).collect();
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(letters(&covered), letters(text), "{spans:?}");
+            assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{spans:?}");
+        }
+        assert!(spans(&tokenizer(), "").is_empty());
+    }
+
+    #[test]
+    fn places_in_a_normalised_text_are_scaled_and_on_characters() {
+        assert_eq!(place_in("ab cd", "ab cd", 2), 2);
+        assert_eq!(place_in("ﬁﬁ", "fifi", 2), 3);
+        assert_eq!(place_in("ﬁﬁ", "fifi", 1), 0);
+        assert_eq!(place_in("ab", "", 7), 2);
+    }
+}
