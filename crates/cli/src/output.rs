@@ -52,6 +52,14 @@ impl Output {
         writeln!(self.writer, "{line}").map_err(|cause| self.failed(cause))
     }
 
+    /// Writes `text` without a line end.
+    ///
+    /// # Errors
+    /// As [`line`](Self::line).
+    pub fn text(&mut self, text: &str) -> Result<()> {
+        self.writer.write_all(text.as_bytes()).map_err(|cause| self.failed(cause))
+    }
+
     /// Writes what is still in the buffer.
     ///
     /// # Errors

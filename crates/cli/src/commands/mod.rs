@@ -22,6 +22,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use burnformer_core::{ComputeType, Precision};
+use burnformer_documents::Format;
 use burnformer_infer::Translator;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
@@ -68,4 +69,10 @@ fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
     PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))
         .map(move |name| named(name).expect("one of the names above"))
+}
+
+/// A format of documents by its name.
+fn document_format() -> impl TypedValueParser<Value = Format> {
+    let named = |name: String| name.parse::<Format>().expect("one of the names above");
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).map(named)
 }

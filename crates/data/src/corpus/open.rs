@@ -35,6 +35,21 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     decompress(path, Box::new(file))
 }
 
+/// The whole of `path` (`-` is standard input), decompressed, with every character as it is. Bytes that are not UTF-8 become U+FFFD.
+/// Returns whether there were any.
+///
+/// # Errors
+/// The file is missing or unreadable, or its compression is damaged.
+pub fn read_text(path: &Path) -> Result<(String, bool)> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.reader.read_to_end(&mut bytes);
+    read.map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    })
+}
+
 /// Wraps `raw` in the decoder for its first bytes.
 pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<Opened> {
     let head =

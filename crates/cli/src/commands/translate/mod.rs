@@ -1,3 +1,4 @@
+mod document;
 mod input;
 mod requests;
 mod results;
@@ -6,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Error, Result};
+use burnformer_documents::Format;
 use burnformer_infer::{
     Batching, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions, Translator,
 };
@@ -13,7 +15,7 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{Computing, at_least, between};
+use super::{Computing, at_least, between, document_format};
 use crate::output::{Output, wrong_usage};
 use crate::signals;
 
@@ -29,6 +31,18 @@ pub struct Args {
     /// File for the translations, one per line [default: standard output]
     #[arg(long, short)]
     output: Option<PathBuf>,
+    /// Read the whole input as one document in this format, and keep its markup, white space and lines. Sentences that are
+    /// too long for the model are cut at clauses
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = document_format(),
+        conflicts_with_all = ["nbest", "prefix", "token_ids", "json"]
+    )]
+    format: Option<Format>,
+    /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else en]
+    #[arg(long, value_name = "LANGUAGE", requires = "format")]
+    language: Option<String>,
     /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
     #[arg(long, value_parser = between(1, 1000))]
     beam: Option<usize>,
@@ -113,6 +127,9 @@ pub fn run(args: Args) -> Result<()> {
     let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
     options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
     options.search.validate().map_err(wrong_usage)?;
+    if let Some(format) = args.format {
+        return document::run(&args, format, &translator, &options);
+    }
     let mut input = Input::open(&args)?;
     let read: Vec<&Path> = [Some(&args.input), args.prefix.as_ref()]
         .into_iter()
