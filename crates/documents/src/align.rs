@@ -187,6 +187,15 @@ impl Alignment {
         start..self.pieces.partition_point(|piece| piece.word <= word)
     }
 
+    /// What belongs together, as links between the two texts.
+    pub(crate) fn links(&self) -> Vec<Link> {
+        let link = |unit: &Unit| {
+            let source = self.pieces[unit.piece?].range.clone();
+            Some(Link { source, target: unit.range.clone() })
+        };
+        self.units.iter().filter_map(link).collect()
+    }
+
     /// Pieces within `range` of the source.
     pub(crate) fn pieces_in(&self, range: &Range<usize>) -> Range<usize> {
         let start = self.pieces.partition_point(|piece| piece.range.start < range.start);

@@ -78,7 +78,8 @@ impl Reduced {
         range: &Range<usize>,
         translated: &Translated,
     ) -> Done {
-        let places = self.places(translated);
+        let alignment = self.align(translated);
+        let places = self.places(&alignment);
         let mut text = String::new();
         let mut atoms = Vec::new();
         let mut shifts = Vec::new();
@@ -115,7 +116,11 @@ impl Reduced {
             shifts.push((place, text.len() - place));
         }
         text.push_str(&translated.text[at..]);
-        let mut links = self.shifted(&translated.links, range, &shifts);
+        // Beside the links of the atoms, words without links would count as aligned to nothing.
+        let mut links = match translated.links.is_empty() {
+            true => self.shifted(&alignment.links(), range, &shifts),
+            false => self.shifted(&translated.links, range, &shifts),
+        };
         links.extend(atoms.iter().map(|(atom, target)| {
             let source = &block.atoms[*atom].range;
             Link {
@@ -126,8 +131,8 @@ impl Reduced {
         Done { translated: Translated { text, links }, atoms }
     }
 
-    /// Where each atom belongs in the translation.
-    fn places(&self, translated: &Translated) -> Vec<usize> {
+    /// This sentence with its translation.
+    fn align(&self, translated: &Translated) -> Alignment {
         let mut alignment = Alignment::default();
         let borders: Vec<usize> = self.removed.iter().map(|removed| removed.at).collect();
         alignment.sentence(&Pair {
@@ -138,6 +143,11 @@ impl Reduced {
             whole: (&[], &[]),
             borders: &borders,
         });
+        alignment
+    }
+
+    /// Where each atom belongs in the translation.
+    fn places(&self, alignment: &Alignment) -> Vec<usize> {
         let place = |removed: &Removed| alignment.position(&self.text, removed.at, removed.spaces);
         self.removed.iter().map(place).collect()
     }

@@ -204,3 +204,12 @@ fn text_of_forms_stays_and_titles_are_translated() {
         "<textarea>a</textarea><title>B &lt;I&gt;</title>"
     );
 }
+
+#[test]
+fn without_links_a_second_round_still_knows_the_order_of_words() {
+    let model = |sentence: &Sentence| unlinked(upper(sentence));
+    assert_eq!(
+        html("Dear <b>{name}</b>, see <a href='/x'>this page</a>.", &model),
+        "DEAR <b>{name}</b>, SEE <a href='/x'>THIS PAGE</a>."
+    );
+}
