@@ -92,7 +92,7 @@ fn a_run_goes_on_with_its_own_corpus_tokeniser_and_settings_only() {
     let said = stderr(&fine);
     for expected in [
         "changed since: schedule.factor was 1.0 and is 0.5",
-        "resumed after update 60: parameters, 60 steps of Adam's moments, seed 1, epoch ",
+        "resumed after update 60: parameters, 60 steps of the optimiser, seed 1, epoch ",
     ] {
         assert!(said.contains(expected), "no {expected:?} in: {said}");
     }

@@ -250,7 +250,7 @@ fn a_corpus_can_come_from_standard_input() {
 fn a_configuration_file_without_a_preset_starts_from_tiny_as_help_says() {
     let help = stdout(&run(&["train", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("[default: the preset that --config names, or else tiny]"), "{help}");
+    assert!(help.contains("[default: the one that --config names, otherwise tiny]"), "{help}");
     let toy = Toy::new();
     let file = toy.folder.path().join("mine.toml");
     let resolved = |text: &str, arguments: &[&str]| {

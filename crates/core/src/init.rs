@@ -1,6 +1,7 @@
-//! Initial weights, each a function of a [`RandomKey`].
+//! Initial weights, each a function of a [`RandomKey`]. They are drawn when they are first looked at, which a model whose
+//! weights are loaded never does.
 
-use burn::module::Param;
+use burn::module::{Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
@@ -12,27 +13,36 @@ pub fn xavier_uniform(
     device: &Device,
 ) -> Param<Tensor<2>> {
     let bound = (6.0 / (fan_in + fan_out) as f64).sqrt() as f32;
-    let values = key.uniform(fan_out * fan_in);
-    let values = values.into_iter().map(|u| (2.0 * u - 1.0) * bound);
-    parameter(values.collect(), [fan_out, fan_in], device)
+    let draw = move || {
+        let values = key.uniform(fan_out * fan_in);
+        values.into_iter().map(|u| (2.0 * u - 1.0) * bound).collect()
+    };
+    parameter(draw, [fan_out, fan_in], device)
 }
 
 /// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
-    let values = key.normal(shape[0] * shape[1]);
-    let values = values.into_iter().map(|z| z * std as f32);
-    parameter(values.collect(), shape, device)
+    let draw = move || {
+        let values = key.normal(shape[0] * shape[1]);
+        values.into_iter().map(|z| z * std as f32).collect()
+    };
+    parameter(draw, shape, device)
 }
 
 /// A vector of `length` elements that are all `value`.
 pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
-    parameter(vec![value; length], [length], device)
+    parameter(move || vec![value; length], [length], device)
 }
 
+/// A parameter with the values that `draw` returns when it is first looked at.
 fn parameter<const D: usize>(
-    values: Vec<f32>,
+    draw: impl FnOnce() -> Vec<f32> + Send + Sync + 'static,
     shape: [usize; D],
     device: &Device,
 ) -> Param<Tensor<D>> {
-    Param::from_tensor(Tensor::from_data(TensorData::new(values, shape), device))
+    let init = move |device: &Device, is_trained: bool| {
+        let values = Tensor::from_data(TensorData::new(draw(), shape), device);
+        if is_trained { values.require_grad() } else { values }
+    };
+    Param::uninitialized(ParamId::new(), init, device.clone(), true, shape.into())
 }

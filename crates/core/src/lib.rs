@@ -94,7 +94,7 @@ pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;
 pub use parameters::{
     LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,
-    trained_parameter_sizes, with_parameters,
+    trained_parameter_shapes, with_parameters,
 };
 pub use position::{PositionalEncoding, sinusoid};
 pub use precision::Precision;

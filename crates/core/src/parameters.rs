@@ -111,17 +111,22 @@ pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
 
 /// Name and number of elements of every parameter, in the order of the fields.
 pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
-    sizes(module, false)
+    let size = |(name, shape, _): (String, Vec<usize>, bool)| (name, shape.iter().product());
+    shapes(module).into_iter().map(size).collect()
 }
 
-/// Those of [`parameter_sizes`] that are trained: all but the [frozen](freeze_parameters) ones, on a device with autodiff.
-pub fn trained_parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
-    sizes(module, true)
+/// Name and shape of every trained parameter, in the order of the fields: of all but the [frozen](freeze_parameters)
+/// ones, on a device with autodiff. Shapes are those in memory: a [`Linear`](crate::Linear) layer's is `[in, out]`.
+pub fn trained_parameter_shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
+    let trained = shapes(module).into_iter().filter(|&(_, _, trained)| trained);
+    trained.map(|(name, shape, _)| (name, shape)).collect()
 }
 
-fn sizes<M: Module>(module: &M, only_trained: bool) -> Vec<(String, usize)> {
-    struct Sizes(Path, Vec<(String, usize)>, bool);
-    impl ModuleVisitor for Sizes {
+/// Name and shape of every parameter, and whether it is trained.
+fn shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>, bool)> {
+    #[derive(Default)]
+    struct Shapes(Path, Vec<(String, Vec<usize>, bool)>);
+    impl ModuleVisitor for Shapes {
         fn enter_module(&mut self, name: &str, container: &str) {
             self.0.enter(name, container);
         }
@@ -130,14 +135,12 @@ fn sizes<M: Module>(module: &M, only_trained: bool) -> Vec<(String, usize)> {
         }
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             let value = param.val();
-            if !self.2 || value.is_require_grad() {
-                self.1.push((self.0.name(), value.shape().num_elements()));
-            }
+            self.1.push((self.0.name(), value.shape().to_vec(), value.is_require_grad()));
         }
     }
-    let mut sizes = Sizes(Path::default(), Vec::new(), only_trained);
-    module.visit(&mut sizes);
-    sizes.1
+    let mut shapes = Shapes::default();
+    module.visit(&mut shapes);
+    shapes.1
 }
 
 /// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for it.
@@ -199,9 +202,13 @@ impl ModuleMapper for Replacer {
     }
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(data) = self.take(param.val().dims().to_vec()) else {
+        let Some(data) = self.take(param.lazy_shape().to_vec()) else {
             return param;
         };
+        if !param.is_initialized() {
+            // Its initial values are never drawn.
+            return Param::from_tensor(Tensor::from_data(data, &param.lazy_device()));
+        }
         param.map(|old| {
             let new = Tensor::from_data(data, &old.device());
             new.set_require_grad(old.is_require_grad())

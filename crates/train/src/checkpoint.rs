@@ -1,7 +1,7 @@
 //! Checkpoints: everything that a run needs to go on, in one folder.
 //!
 //! A checkpoint is a model directory (so that it translates as it is) with three files more:
-//! `optimizer.safetensors`, Adam's moments, `state.json`, a [`RunState`] with the hashes of what the
+//! `optimizer.safetensors`, the moments of the optimiser, `state.json`, a [`RunState`] with the hashes of what the
 //! run learns from ([`Origin`]) and why it was written ([`CheckpointKind`]), and `config.toml`, the
 //! resolved configuration. The random state of
 //! shuffling and dropout is the seed, the update and the sampler's position. It exists whole or not at
@@ -18,13 +18,13 @@ use burnformer_models::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::adam::Adam;
 use crate::best_model::BestModel;
 use crate::config::TrainConfig;
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::error::TrainError;
 use crate::folder::write_folder;
 use crate::freeze::freeze;
+use crate::optimizer::Optimizer;
 use crate::origin::{Origin, compare};
 use crate::run_dir::RunDir;
 pub use crate::run_state::{RunState, ValidationState};
@@ -74,7 +74,7 @@ pub struct TrainerState<'a> {
     /// The reason why the checkpoint is written.
     pub kind: CheckpointKind,
     /// The optimiser.
-    pub adam: &'a Adam,
+    pub optimizer: &'a Optimizer,
     /// The state of the run.
     pub state: &'a RunState,
     /// The resolved configuration.
@@ -117,7 +117,7 @@ pub(crate) fn save_best_model(
 pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), TrainError> {
     let fill = |folder: &Path| {
         write_model(folder, saved)?;
-        write_tensors(&folder.join(OPTIMIZER), &trainer.adam.named_moments())?;
+        write_tensors(&folder.join(OPTIMIZER), &trainer.optimizer.named_moments())?;
         let (state, origin) = (*trainer.state, trainer.origin.clone());
         let file = StateFile { version: VERSION, kind: Some(trainer.kind), state, origin };
         let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
@@ -173,7 +173,7 @@ pub struct Loaded {
     /// The model.
     pub model: Model,
     /// The optimiser.
-    pub adam: Adam,
+    pub optimizer: Optimizer,
     /// The state of the run when it was written.
     pub state: RunState,
     /// Settings that have changed since, in words.
@@ -201,10 +201,10 @@ pub fn load(
     let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
     let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
-    let adam = Adam::new(config.optimizer, &model);
-    let adam = adam.restore(state.optimizer_steps, moments, device);
-    let adam = adam.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
-    Ok(Loaded { model, adam, state, changes })
+    let optimizer = Optimizer::new(config.optimizer, &model);
+    let optimizer = optimizer.restore(state.optimizer_steps, moments, device);
+    let optimizer = optimizer.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
+    Ok(Loaded { model, optimizer, state, changes })
 }
 
 /// The state of the newest checkpoint of the run in `run`.

@@ -55,14 +55,14 @@ fn known(names: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use burn::tensor::Device;
-    use burnformer_core::{TransformerConfig, trained_parameter_sizes};
+    use burnformer_core::{TransformerConfig, trained_parameter_shapes};
 
     use super::*;
 
     fn trained(patterns: &[&str]) -> Result<Vec<String>, ConfigFileError> {
         let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
         let model = TransformerConfig::tiny(20).init(1, &Device::default().autodiff()).unwrap();
-        let sizes = trained_parameter_sizes(&freeze(model, &patterns)?);
+        let sizes = trained_parameter_shapes(&freeze(model, &patterns)?);
         Ok(sizes.into_iter().map(|(name, _)| name).collect())
     }
 

@@ -18,7 +18,6 @@
 // What a run says goes through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod adam;
 mod average;
 mod best_model;
 pub mod checkpoint;
@@ -34,6 +33,7 @@ pub mod learner;
 mod log_interval;
 mod loss_scale;
 mod memory;
+mod optimizer;
 mod origin;
 mod parallel;
 mod recovery;
@@ -50,7 +50,6 @@ mod train_step;
 mod update;
 mod validate;
 
-pub use adam::{Adam, AdamSettings};
 pub use average::average_models;
 pub use best_model::BestModel;
 pub use config::{ConfigFileError, TrainConfig};
@@ -62,6 +61,7 @@ pub use learner::{Learner, Outcome, StopReason};
 pub use log_interval::LogInterval;
 pub use loss_scale::LossScale;
 pub use memory::{update_bytes, worst_batch_bytes};
+pub use optimizer::{Algorithm, Optimizer, OptimizerSettings};
 pub use origin::Origin;
 pub use parallel::Replicas;
 pub use recovery::{Recovery, RecoverySettings};

@@ -2,9 +2,9 @@ use burn::tensor::Tensor;
 use burnformer_data::Batch;
 use burnformer_models::Model;
 
-use crate::adam::Adam;
 use crate::gradients::{clip_factor, clip_factor_on_device};
 use crate::loss_scale::LossScale;
+use crate::optimizer::Optimizer;
 use crate::parallel::Replicas;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
 use crate::train_step::{GradientSums, Objective};
@@ -12,7 +12,7 @@ use crate::train_step::{GradientSums, Objective};
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
     /// The optimiser with its moments.
-    pub adam: Adam,
+    pub optimizer: Optimizer,
     /// The random key of the run.
     pub seed: u64,
     /// ε of label smoothing.
@@ -59,7 +59,7 @@ impl Updater {
         let statistics = PendingStatistics::read(pending);
         let made = pending.iter().zip(&statistics);
         let steps = made.filter(|(pending, read)| pending.is_on_device() && read.is_finite());
-        self.adam.settle(steps.count() as u64);
+        self.optimizer.settle(steps.count() as u64);
         statistics
     }
 
@@ -81,7 +81,7 @@ impl Updater {
             return (model, pending);
         }
         let scale = clip_factor(norm, self.clip_norm) / loss_scale;
-        (self.adam.step(model, sums.gradients, scale, rate), pending)
+        (self.optimizer.step(model, sums.gradients, scale, rate), pending)
     }
 
     /// Makes an update without reading its statistics.
@@ -98,7 +98,7 @@ impl Updater {
         let finite = loss.clone().is_finite().bool_and(norm.clone().is_finite());
         let scale = clip_factor_on_device(norm.clone(), self.clip_norm);
         let numbers = Tensor::cat(vec![loss, nll, norm], 0);
-        let model = self.adam.step_where(finite, model, gradients, scale, rate);
+        let model = self.optimizer.step_where(finite, model, gradients, scale, rate);
         (model, PendingStatistics::OnDevice { numbers, tokens })
     }
 
@@ -126,12 +126,12 @@ mod tests {
     use burnformer_rnn::RnnConfig;
 
     use super::*;
-    use crate::adam::AdamSettings;
+    use crate::optimizer::OptimizerSettings;
 
     fn updater(model: &Model, clip_norm: f64) -> Updater {
-        let adam = Adam::new(AdamSettings::default(), model);
+        let optimizer = Optimizer::new(OptimizerSettings::default(), model);
         Updater {
-            adam,
+            optimizer,
             seed: 1,
             label_smoothing: 0.1,
             clip_norm,
@@ -225,14 +225,14 @@ mod tests {
             // One step as wide as this leaves parameters whose forward pass overflows.
             let (model, first) = updater.one(model, &batch, 1, 1e30);
             assert!(first.is_finite());
-            let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
+            let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());
             let (model, second) = updater.one(model, &batch, 2, 1e-3);
             assert!(!second.is_finite(), "{second:?}");
-            assert_eq!(updater.adam.steps(), 1);
+            assert_eq!(updater.optimizer.steps(), 1);
             for (name, value) in named_parameters(&model) {
                 value.assert_eq(&before[&name], true);
             }
-            for (name, value) in updater.adam.named_moments() {
+            for (name, value) in updater.optimizer.named_moments() {
                 value.assert_eq(&moments[&name], true);
             }
         }
@@ -255,16 +255,16 @@ mod tests {
             let largest = sums.gradients.clone().into_inner().into_iter();
             let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);
             assert!((2e19..1e30).contains(&largest), "{largest}");
-            let (before, moments) = (named_parameters(&model), updater.adam.named_moments());
+            let (before, moments) = (named_parameters(&model), updater.optimizer.named_moments());
             let (model, pending) = match synchronous {
                 true => updater.step(model, sums, tokens, 1e-3),
                 false => updater.step_on_device(model, sums, tokens, 1e-3),
             };
             let statistics = updater.read(&[pending])[0];
             assert!(statistics.loss.is_finite() && !statistics.is_finite(), "{statistics:?}");
-            assert_eq!(updater.adam.steps(), 0);
+            assert_eq!(updater.optimizer.steps(), 0);
             assert_eq!(named_parameters(&model), before);
-            assert_eq!(updater.adam.named_moments(), moments);
+            assert_eq!(updater.optimizer.named_moments(), moments);
         }
     }
 
@@ -283,7 +283,7 @@ mod tests {
                 read.extend(updater.read(&std::mem::take(&mut unread)));
             }
         }
-        assert_eq!((read.len(), updater.adam.steps()), (20, 20));
+        assert_eq!((read.len(), updater.optimizer.steps()), (20, 20));
         read
     }
 

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor};
 use burnformer_core::{Linear, named_parameters};
 use burnformer_kernels::RandomKey;
-use burnformer_train::{Adam, AdamSettings, FlatGradients};
+use burnformer_train::{FlatGradients, Optimizer, OptimizerSettings};
 
 /// What was read before a step stays what it was, though the step is taken in place.
 #[test]
@@ -15,8 +15,8 @@ fn the_first_step_moves_every_weight_by_the_rate_against_its_gradient() {
     let mut gradients = linear.forward(x).powf_scalar(2.0).sum().backward();
     let gradients = FlatGradients::take(&linear, &mut gradients);
     let signs = gradients.clone().into_inner().remove(0).sign().into_data();
-    let mut adam = Adam::new(AdamSettings::default(), &linear);
-    let after = named_parameters(&adam.step(linear, gradients, 1.0, 0.01));
+    let mut optimizer = Optimizer::new(OptimizerSettings::default(), &linear);
+    let after = named_parameters(&optimizer.step(linear, gradients, 1.0, 0.01));
     let [old, new] = [&before, &after].map(|named| named["weight"].iter::<f32>());
     for ((old, new), sign) in old.zip(new).zip(signs.iter::<f32>()) {
         assert!((old - new - 0.01 * sign).abs() < 1e-6, "{old} {new} {sign}");

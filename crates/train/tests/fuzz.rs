@@ -11,7 +11,7 @@ use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
-use burnformer_train::{Adam, Origin, TrainConfig, worst_batch_bytes};
+use burnformer_train::{Optimizer, Origin, TrainConfig, worst_batch_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
 
@@ -107,11 +107,16 @@ impl Checkpoint {
             Saved { config: &shape, model: &model, tokenizers: &tokenizers, search: &search };
         let hash = tokenizers.source.hash();
         let origin = Origin { train: hash.clone(), valid: None, tokenizers: [hash.clone(), hash] };
-        let adam = Adam::new(config.optimizer, &model);
+        let optimizer = Optimizer::new(config.optimizer, &model);
         let state = RunState::default();
         let kind = CheckpointKind::Scheduled;
-        let trainer =
-            TrainerState { kind, adam: &adam, state: &state, config: &config, origin: &origin };
+        let trainer = TrainerState {
+            kind,
+            optimizer: &optimizer,
+            state: &state,
+            config: &config,
+            origin: &origin,
+        };
         checkpoint::save(&folder.path().join("step"), &saved, &trainer).unwrap();
         Self { folder, config, origin }
     }

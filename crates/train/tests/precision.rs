@@ -77,7 +77,7 @@ impl Toy {
         let (origin, tokenizers) = (Origin::of(&corpora), &corpora.tokenizers);
         let path = self.path(out).join(format!("checkpoints/step-{step:06}"));
         let device = Device::default().autodiff();
-        let Loaded { model, adam, mut state, .. } =
+        let Loaded { model, optimizer, mut state, .. } =
             checkpoint::load(&path, &config, &origin, &device).unwrap();
         let scale = serde_json::json!({ "factor": factor.to_string(), "good": 0 });
         state.loss_scale = Some(serde_json::from_value(scale).unwrap());
@@ -86,8 +86,13 @@ impl Toy {
             (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
         let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
         let kind = CheckpointKind::Scheduled;
-        let trainer =
-            TrainerState { kind, adam: &adam, state: &state, config: &config, origin: &origin };
+        let trainer = TrainerState {
+            kind,
+            optimizer: &optimizer,
+            state: &state,
+            config: &config,
+            origin: &origin,
+        };
         checkpoint::save(&path, &saved, &trainer).unwrap();
     }
 

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::WEIGHTS;
 use super::error::ModelDirError;
 
 const MANIFEST: &str = "manifest.json";
@@ -46,8 +47,22 @@ pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
 /// # Errors
 /// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside `dir`.
 pub fn verify(dir: &Path) -> Result<(), ModelDirError> {
+    verify_all(dir, |_| true)
+}
+
+/// Checks what [`verify`] checks but for the weights, which [`load`](super::load) checks when it reads them: each file is
+/// read once.
+///
+/// # Errors
+/// Those of [`verify`].
+pub fn verify_before_load(dir: &Path) -> Result<(), ModelDirError> {
+    verify_all(dir, |name| name != WEIGHTS)
+}
+
+fn verify_all(dir: &Path, is_meant: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
     let manifest = read_manifest(dir)?;
-    manifest.files.iter().try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
+    let mut meant = manifest.files.iter().filter(|(name, _)| is_meant(name));
+    meant.try_for_each(|(name, entry)| checked(dir, name, entry).map(drop))
 }
 
 /// Reads the bytes of `dir/name` and checks them against the manifest. Returns `None` if the manifest does not list the

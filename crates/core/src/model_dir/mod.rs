@@ -22,7 +22,7 @@ use burnformer_kernels::ComputeType;
 use serde::Serialize;
 
 pub use error::ModelDirError;
-pub use manifest::{read, seal, verify};
+pub use manifest::{read, seal, verify, verify_before_load};
 pub use weights::{read_tensors, write_quantized, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};

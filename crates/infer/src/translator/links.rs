@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn tokenizer() -> Tokenizer {
-        let settings = TokenizerSettings { vocab_size: 290, ..TokenizerSettings::default() };
+        let settings = TokenizerSettings { vocab_size: 280, ..TokenizerSettings::default() };
         Tokenizer::train(["der alte Mann und das Meer", "das alte Meer"], &settings).unwrap()
     }
 

@@ -143,7 +143,7 @@ fn load_model(
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<(NeuralModel, Tokenizers), InferError> {
-    model_dir::verify(dir)?;
+    model_dir::verify_before_load(dir)?;
     let tokenizers = load_tokenizers(dir)?;
     let (config, model) = model_dir::load::<ModelConfig>(dir, device)?;
     let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;

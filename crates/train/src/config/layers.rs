@@ -10,13 +10,14 @@ use super::document::{self, Document, one_line};
 use super::{ModelSettings, TrainConfig};
 
 /// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
-const PRESETS: [(&str, &str); 6] = [
+const PRESETS: [(&str, &str); 7] = [
     ("tiny", include_str!("../../presets/tiny.toml")),
     ("small", include_str!("../../presets/small.toml")),
     ("base", include_str!("../../presets/base.toml")),
     ("big", include_str!("../../presets/big.toml")),
     ("multi30k", include_str!("../../presets/multi30k.toml")),
     ("rnn", include_str!("../../presets/rnn.toml")),
+    ("speedrun", include_str!("../../presets/speedrun.toml")),
 ];
 /// The preset of a run if neither the command line nor the configuration file names one.
 pub const DEFAULT_PRESET: &str = "tiny";

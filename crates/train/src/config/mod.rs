@@ -20,8 +20,8 @@ pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::ModelSettings;
 
-use crate::adam::AdamSettings;
 use crate::early_stopping::EarlyStoppingMetric;
+use crate::optimizer::OptimizerSettings;
 use crate::recovery::RecoverySettings;
 use crate::run_dir::RunDir;
 use crate::schedule::ScheduleSettings;
@@ -45,8 +45,8 @@ pub struct TrainConfig {
     pub training: TrainingSettings,
     /// The learning rate over the course of the run (paper §5.3, equation 3).
     pub schedule: ScheduleSettings,
-    /// The optimiser, Adam (paper §5.3).
-    pub optimizer: AdamSettings,
+    /// The optimiser: the paper has Adam (§5.3).
+    pub optimizer: OptimizerSettings,
     /// What the run does when a loss or a gradient is not a finite number.
     pub recovery: RecoverySettings,
     /// How often the model is measured on text that it does not learn from, and how.

@@ -4,6 +4,7 @@ use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerCon
 use burnformer_data::SpecialIds;
 
 use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
+use crate::optimizer::OptimizerSettings;
 
 /// The largest number of padded tokens per side of a batch that a configuration may have.
 const LARGEST_BUDGET: usize = 1 << 24;
@@ -131,7 +132,7 @@ impl TrainConfig {
     }
 
     fn validate_optimizer(&self) -> Checked {
-        let (schedule, adam) = (&self.schedule, &self.optimizer);
+        let (schedule, optimizer) = (&self.schedule, &self.optimizer);
         check(schedule.warmup > 0, "schedule.warmup", schedule.warmup, "at least 1")?;
         let good = schedule.factor.is_finite() && schedule.factor > 0.0;
         check(good, "schedule.factor", schedule.factor, "above 0")?;
@@ -139,13 +140,20 @@ impl TrainConfig {
         check(not_negative(schedule.peak), "schedule.peak", schedule.peak, remedy)?;
         let good = (0.0..=1.0).contains(&schedule.cooldown);
         check(good, "schedule.cooldown", schedule.cooldown, "a share of the run, from 0 to 1")?;
-        for (key, beta) in [("optimizer.beta1", adam.beta1), ("optimizer.beta2", adam.beta2)] {
-            check((0.0..1.0).contains(&beta), key, beta, "at least 0 and below 1")?;
+        let OptimizerSettings { beta1, beta2, epsilon, momentum, muon_factor, .. } = *optimizer;
+        let rates = [
+            ("optimizer.beta1", beta1),
+            ("optimizer.beta2", beta2),
+            ("optimizer.momentum", momentum),
+        ];
+        for (key, rate) in rates {
+            check((0.0..1.0).contains(&rate), key, rate, "at least 0 and below 1")?;
         }
-        let good = adam.epsilon.is_finite() && adam.epsilon > 0.0;
-        check(good, "optimizer.epsilon", adam.epsilon, "above 0, such as 1e-9")?;
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        check(positive(epsilon), "optimizer.epsilon", epsilon, "above 0, such as 1e-9")?;
+        check(positive(muon_factor), "optimizer.muon_factor", muon_factor, "above 0, such as 1")?;
         let remedy = "above 0, such as 1, or 0 for no clipping";
-        check(not_negative(adam.clip_norm), "optimizer.clip_norm", adam.clip_norm, remedy)
+        check(not_negative(optimizer.clip_norm), "optimizer.clip_norm", optimizer.clip_norm, remedy)
     }
 
     fn validate_validation(&self) -> Checked {

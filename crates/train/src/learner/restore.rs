@@ -9,11 +9,11 @@ use burnformer_models::Model;
 
 use super::Learner;
 use super::save::kind_of;
-use crate::adam::Adam;
 use crate::checkpoint::{self, CheckpointKind, Loaded, RunState};
 use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::freeze::freeze;
+use crate::optimizer::Optimizer;
 use crate::origin::Origin;
 use crate::report::{Answer, DivergenceRecord};
 use crate::run_dir::RunDir;
@@ -22,7 +22,7 @@ use crate::start_model::FirstModel;
 /// A model, its optimiser and the state of the run.
 pub(super) struct Start {
     pub(super) model: Model,
-    pub(super) adam: Adam,
+    pub(super) optimizer: Optimizer,
     pub(super) state: RunState,
     /// Messages for the user about the start.
     pub(super) notes: Vec<String>,
@@ -38,9 +38,9 @@ impl Start {
     ) -> Result<Self, TrainError> {
         let model = first.init(config.training.seed, device)?;
         let model = freeze(model, &config.training.freeze)?;
-        let adam = Adam::new(config.optimizer, &model);
+        let optimizer = Optimizer::new(config.optimizer, &model);
         let state = RunState { sampler: sampler.start(), ..RunState::default() };
-        let start = Self { model, adam, state, notes: Vec::new() };
+        let start = Self { model, optimizer, state, notes: Vec::new() };
         Ok(start.in_precision(config.training.precision))
     }
 
@@ -100,7 +100,7 @@ fn is_damage(error: &TrainError) -> bool {
 }
 
 fn start(run: &RunDir, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<Start, TrainError> {
-    let Loaded { model, adam, mut state, changes } = loaded;
+    let Loaded { model, optimizer, mut state, changes } = loaded;
     if let Some(validation) = run.finished(state.step).and_then(|finished| finished.validation) {
         state.validation = validation;
     }
@@ -115,7 +115,7 @@ fn start(run: &RunDir, loaded: Loaded, damaged: &[(u64, TrainError)]) -> Result<
         ));
     }
     notes.extend(changes.into_iter().map(|change| format!("changed since: {change}")));
-    Ok(Start { model, adam, state, notes })
+    Ok(Start { model, optimizer, state, notes })
 }
 
 impl Learner {
@@ -153,7 +153,7 @@ impl Learner {
         self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
         let validation = self.state.validation.back_at(start.state.validation);
         self.state = RunState { recovery: self.state.recovery, validation, ..start.state };
-        self.updater.adam = start.adam;
+        self.updater.optimizer = start.optimizer;
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
         Ok(self.reporter.go_back(self.state.reported())?)

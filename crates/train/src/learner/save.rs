@@ -31,7 +31,8 @@ impl Learner {
                 false => otherwise,
             };
             let (state, config, origin) = (&self.state, &self.config, &self.origin);
-            let trainer = TrainerState { kind, adam: &self.updater.adam, state, config, origin };
+            let trainer =
+                TrainerState { kind, optimizer: &self.updater.optimizer, state, config, origin };
             checkpoint::save(&path, &self.saved(), &trainer)?;
         }
         checkpoint::publish(&path, &self.run.model("last"))?;

@@ -9,13 +9,13 @@ use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 use super::Learner;
 use super::restore::Start;
 use super::setup::Setup;
-use crate::adam::Adam;
 use crate::best_model::BestModel;
 use crate::checkpoint::RunState;
 use crate::config::{CheckpointSettings, TrainConfig};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
 use crate::folder::write_file;
+use crate::optimizer::Optimizer;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run_dir::{RunDir, RunMode};
 use crate::update::Updater;
@@ -76,9 +76,9 @@ impl Learner {
     ) -> Self {
         let Setup { first, replicas, sampler, validator, origin, run, memory, worst } = setup;
         let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
-        let Start { model, adam, state, .. } = start;
+        let Start { model, optimizer, state, .. } = start;
         Self {
-            updater: updater(&config, adam, &state, replicas.first()),
+            updater: updater(&config, optimizer, &state, replicas.first()),
             best_on_disk: best_on_disk(&config, &run, &state),
             config,
             shape: first.shape.clone(),
@@ -146,7 +146,7 @@ impl Learner {
         let best = state.validation.best_model.map_or("none yet".into(), |best| best.to_string());
         let waited = state.validation.early_stopping.waited;
         format!(
-            "resumed after update {}: parameters, {} steps of Adam's moments, seed {}, epoch {}, batch {} next, \
+            "resumed after update {}: parameters, {} steps of the optimiser, seed {}, epoch {}, batch {} next, \
              learning rate {:.3e}, best model: {best}, {waited} validations without improvement, {} tokens in {:.0} s",
             state.step,
             state.optimizer_steps,
@@ -160,9 +160,14 @@ impl Learner {
     }
 }
 
-fn updater(config: &TrainConfig, adam: Adam, state: &RunState, device: &Device) -> Updater {
+fn updater(
+    config: &TrainConfig,
+    optimizer: Optimizer,
+    state: &RunState,
+    device: &Device,
+) -> Updater {
     Updater {
-        adam,
+        optimizer,
         seed: config.training.seed,
         label_smoothing: config.training.label_smoothing,
         clip_norm: config.optimizer.clip_norm,

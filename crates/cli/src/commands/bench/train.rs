@@ -10,7 +10,7 @@ use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettin
 use burnformer_kernels::is_fused_on;
 use burnformer_models::ModelConfig;
 use burnformer_train::{
-    Adam, AdamSettings, Corpora, LossScale, Replicas, Texts, TrainConfig, Updater, noam,
+    Corpora, LossScale, Optimizer, OptimizerSettings, Replicas, Texts, TrainConfig, Updater, noam,
 };
 use serde_json::json;
 
@@ -186,7 +186,7 @@ impl Timed {
 fn updater(args: &Args, model: &burnformer_models::Model, device: &Device) -> Updater {
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     Updater {
-        adam: Adam::new(AdamSettings::default(), model),
+        optimizer: Optimizer::new(OptimizerSettings::default(), model),
         seed: 1,
         label_smoothing: 0.1,
         clip_norm: 0.0,

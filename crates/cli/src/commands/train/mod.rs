@@ -25,7 +25,7 @@ use crate::texts::{ReadTexts, Unnamed};
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The preset to start from: tiny, small, base, big, multi30k or rnn
+    /// The preset to start from: tiny, small, base, big, multi30k, rnn or speedrun
     /// [default: the one that --config names, otherwise tiny]
     #[arg(long, short)]
     preset: Option<String>,

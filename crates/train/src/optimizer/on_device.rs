@@ -4,10 +4,12 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::Moving;
 
-use super::Adam;
+use super::moments::Step;
+use super::muon::Matrix;
+use super::{Optimizer, OptimizerSettings};
 use crate::gradients::FlatGradients;
 
-impl Adam {
+impl Optimizer {
     /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments stay unchanged.
     /// `scale` is `[1]` too. The host does not learn which of the two happened, and so does not know the number of
     /// steps: tell it with [`settle`](Self::settle) before the moments are saved.
@@ -25,14 +27,23 @@ impl Adam {
         let now = next_bias(before, [beta1, beta2], &finite);
         self.bias = Some(now.clone());
         let [bias1, bias2] = now;
-        self.map(module, gradients, |old, gradient| {
+        let OptimizerSettings { momentum, muon_factor, .. } = self.settings;
+        self.moments.map(module, gradients, |old, gradient| {
             let gradient = gradient * scale.clone();
-            let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
-            let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
-            let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
-            let moved = first.clone() / bias1.clone() / root * rate;
-            let parameter = old.parameter.clone() - moved;
-            choose(&finite, Moving { parameter, first, second }, old)
+            match old {
+                Step::Adam(old) => {
+                    let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
+                    let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
+                    let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
+                    let moved = first.clone() / bias1.clone() / root * rate;
+                    let parameter = old.parameter.clone() - moved;
+                    Step::Adam(choose(&finite, Moving { parameter, first, second }, old))
+                }
+                Step::Muon(old) => {
+                    let new = old.clone().step(gradient, momentum, rate * muon_factor);
+                    Step::Muon(choose_matrix(&finite, new, old))
+                }
+            }
         })
     }
 
@@ -80,24 +91,33 @@ fn choose(finite: &Tensor<1, Bool>, new: Moving<1>, old: Moving<1>) -> Moving<1>
     }
 }
 
+/// `new` where `finite`, else `old`.
+fn choose_matrix(finite: &Tensor<1, Bool>, new: Matrix, old: Matrix) -> Matrix {
+    let finite = finite.clone().expand(old.parameter.dims());
+    Matrix {
+        parameter: old.parameter.mask_where(finite.clone(), new.parameter),
+        momentum: old.momentum.mask_where(finite, new.momentum),
+        shape: old.shape,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use burn::tensor::TensorData;
-    use burnformer_core::{Linear, RandomKey, named_parameters};
+    use burnformer_core::named_parameters;
 
     use super::*;
-    use crate::adam::AdamSettings;
-    use crate::adam::tests::{device, gradients};
+    use crate::optimizer::tests::{Stack, both, device, gradients, stack};
 
     /// A step that is taken, or one along a gradient of NaN, which is not.
-    fn step(adam: &mut Adam, linear: Linear, finite: bool) -> Linear {
-        let gradients = gradients(&linear);
+    fn step(optimizer: &mut Optimizer, stack: Stack, finite: bool) -> Stack {
+        let gradients = gradients(&stack);
         let plain = Device::default();
         let scale = Tensor::from_floats([if finite { 0.5 } else { f32::NAN }], &plain);
         let finite = Tensor::<1, Bool>::from_data(TensorData::from([finite]), &plain);
-        adam.step_where(finite, linear, gradients, scale, 0.01)
+        optimizer.step_where(finite, stack, gradients, scale, 0.01)
     }
 
     fn assert_close(a: &BTreeMap<String, TensorData>, b: &BTreeMap<String, TensorData>) {
@@ -110,40 +130,44 @@ mod tests {
 
     #[test]
     fn steps_that_are_not_taken_leave_no_trace_in_those_that_are() {
-        let mut host = Linear::new(3, 2, RandomKey::new(1), &device());
-        let mut device = host.clone();
-        let mut by_host = Adam::new(AdamSettings::default(), &host);
-        let mut by_device = by_host.clone();
-        for finite in [false, true, true, false, false, true] {
-            let (before, moments) = (named_parameters(&device), by_device.named_moments());
-            device = step(&mut by_device, device, finite);
-            if finite {
-                let gradients = gradients(&host);
-                host = by_host.step(host, gradients, 0.5, 0.01);
-                assert_close(&named_parameters(&device), &named_parameters(&host));
-                assert_close(&by_device.named_moments(), &by_host.named_moments());
-            } else {
-                assert_eq!(named_parameters(&device), before);
-                assert_eq!(by_device.named_moments(), moments);
+        for settings in both() {
+            let mut host = stack();
+            let mut device = host.clone();
+            let mut by_host = Optimizer::new(settings, &host);
+            let mut by_device = by_host.clone();
+            for finite in [false, true, true, false, false, true] {
+                let (before, moments) = (named_parameters(&device), by_device.named_moments());
+                device = step(&mut by_device, device, finite);
+                if finite {
+                    let gradients = gradients(&host);
+                    host = by_host.step(host, gradients, 0.5, 0.01);
+                    assert_close(&named_parameters(&device), &named_parameters(&host));
+                    assert_close(&by_device.named_moments(), &by_host.named_moments());
+                } else {
+                    assert_eq!(named_parameters(&device), before);
+                    assert_eq!(by_device.named_moments(), moments);
+                }
             }
+            by_device.settle(3);
+            assert_eq!(by_device.steps(), 3);
         }
-        by_device.settle(3);
-        assert_eq!(by_device.steps(), 3);
     }
 
     #[test]
     fn a_restored_optimiser_steps_on_with_the_same_bits() {
-        let mut linear = Linear::new(3, 2, RandomKey::new(1), &device());
-        let mut adam = Adam::new(AdamSettings::default(), &linear);
-        for taken in 0..40 {
-            linear = step(&mut adam, linear, taken % 4 != 1);
+        for settings in both() {
+            let mut stack = stack();
+            let mut optimizer = Optimizer::new(settings, &stack);
+            for taken in 0..40 {
+                stack = step(&mut optimizer, stack, taken % 4 != 1);
+            }
+            optimizer.settle(30);
+            let moments = optimizer.named_moments();
+            let restored = Optimizer::new(settings, &stack);
+            let mut restored = restored.restore(30, moments, &device()).unwrap();
+            let one = step(&mut optimizer, stack.clone(), true);
+            let other = step(&mut restored, stack, true);
+            assert_eq!(named_parameters(&one), named_parameters(&other));
         }
-        adam.settle(30);
-        let moments = adam.named_moments();
-        let restored = Adam::new(AdamSettings::default(), &linear);
-        let mut restored = restored.restore(30, moments, &device()).unwrap();
-        let one = step(&mut adam, linear.clone(), true);
-        let other = step(&mut restored, linear, true);
-        assert_eq!(named_parameters(&one), named_parameters(&other));
     }
 }

@@ -1,0 +1,140 @@
+//! Muon (Jordan et al., 2024): steps along the orthogonal matrix nearest to the momentum.
+
+use burn::tensor::Tensor;
+
+/// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al. chose them: singular
+/// values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five iterations can bring them.
+const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
+
+/// The number of Newton–Schulz iterations.
+const ITERATIONS: usize = 5;
+
+/// The root mean square of an entry in Adam's steps, which Muon's are scaled to (Liu et al., 2025), so that both go by
+/// the same learning rates.
+const ADAM_RMS: f64 = 0.2;
+
+/// A matrix and the running sum of its gradients, both flat.
+#[derive(Clone)]
+pub(super) struct Matrix {
+    /// The matrix, `[rows · columns]`.
+    pub parameter: Tensor<1>,
+    /// Σ μⁿ·(the gradient n steps ago), `[rows · columns]`.
+    pub momentum: Tensor<1>,
+    /// Rows and columns.
+    pub shape: [usize; 2],
+}
+
+impl Matrix {
+    /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns) · orthogonal(G + μM),
+    /// with μ = `momentum` (Nesterov's form, as Jordan et al. have it).
+    pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64) -> Self {
+        let Self { parameter, momentum: sum, shape } = self;
+        let sum = sum * momentum + gradient.clone();
+        let ahead = gradient + sum.clone() * momentum;
+        let [rows, columns] = shape;
+        let length = rate * ADAM_RMS * (rows.max(columns) as f64).sqrt();
+        let direction = orthogonal(ahead.reshape(shape)).reshape([-1]);
+        Self { parameter: parameter - direction * length, momentum: sum, shape }
+    }
+}
+
+/// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between 0.7 and 1.2.
+fn orthogonal(x: Tensor<2>) -> Tensor<2> {
+    let [rows, columns] = x.dims();
+    match rows > columns {
+        true => iterate(x.transpose()).transpose(),
+        false => iterate(x),
+    }
+}
+
+fn iterate(x: Tensor<2>) -> Tensor<2> {
+    let [a, b, c] = COEFFICIENTS;
+    let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);
+    let mut x = x / norm.unsqueeze();
+    for _ in 0..ITERATIONS {
+        let gram = x.clone().matmul(x.clone().transpose());
+        let polynomial = gram.clone() * b + gram.clone().matmul(gram) * c;
+        x = x.clone() * a + polynomial.matmul(x);
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, TensorData};
+    use burnformer_core::RandomKey;
+
+    use super::*;
+
+    fn normal(seed: u64, shape: [usize; 2]) -> Tensor<2> {
+        let values = RandomKey::new(seed).normal(shape[0] * shape[1]);
+        Tensor::from_data(TensorData::new(values, shape), &Device::default())
+    }
+
+    /// The product of the smaller side's vectors with one another: the identity, if they are orthonormal.
+    fn gram(x: Tensor<2>) -> Tensor<2> {
+        let [rows, columns] = x.dims();
+        match rows > columns {
+            true => x.clone().transpose().matmul(x),
+            false => x.clone().matmul(x.transpose()),
+        }
+    }
+
+    #[test]
+    fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
+        for (shape, scale) in [([8, 8], 1e-6), ([5, 16], 1.0), ([16, 5], 1e6)] {
+            let o = orthogonal(normal(3, shape) * scale);
+            // The largest eigenvalue of the Gram matrix is at most its largest absolute row sum.
+            let bound = gram(o.clone()).abs().sum_dim(1).max().into_scalar::<f32>();
+            let mean = o.square().sum().into_scalar::<f32>() / shape[0].min(shape[1]) as f32;
+            assert!(bound < 2.2, "{shape:?}: {bound}");
+            assert!(
+                (0.5..1.5).contains(&mean),
+                "{shape:?}: mean square of the singular values {mean}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_orthogonalised_matrix_keeps_the_singular_vectors() {
+        // For A = U·diag(s)·Vᵀ, AᵀO is V·diag(s·o)·Vᵀ: symmetric, with the trace Σ s·o above 0.
+        let a = normal(5, [6, 6]);
+        let product = a.clone().transpose().matmul(orthogonal(a));
+        let skew = (product.clone() - product.clone().transpose()).abs().max().into_scalar::<f32>();
+        let size = product.abs().max().into_scalar::<f32>();
+        assert!(skew < 1e-3 * size, "{skew} of {size}");
+    }
+
+    #[test]
+    fn a_step_has_the_length_of_adams_and_lowers_the_loss() {
+        let shape = [12, 20];
+        let target = normal(1, shape);
+        let zeros = Tensor::<1>::zeros([240], &Device::default());
+        let mut matrix = Matrix { parameter: zeros.clone(), momentum: zeros, shape };
+        let loss = |matrix: &Matrix| {
+            (matrix.parameter.clone().reshape(shape) - target.clone())
+                .square()
+                .mean()
+                .into_scalar::<f32>()
+        };
+        let before = loss(&matrix);
+        for _ in 0..60 {
+            let gradient = matrix.parameter.clone() - target.clone().reshape([-1]);
+            let moved = matrix.clone().step(gradient, 0.9, 0.1);
+            let step = (moved.parameter.clone() - matrix.parameter.clone()).square().mean().sqrt();
+            // 0.1 · 0.2 · √20 · √(12 / 240) is 0.02.
+            assert!((0.013..0.027).contains(&step.into_scalar::<f32>()));
+            matrix = moved;
+        }
+        assert!(loss(&matrix) < 0.2 * before, "{} {before}", loss(&matrix));
+    }
+
+    #[test]
+    fn a_gradient_of_zeros_moves_nothing() {
+        let zeros = Tensor::<1>::zeros([6], &Device::default());
+        let ones = zeros.clone() + 1.0;
+        let matrix = Matrix { parameter: ones.clone(), momentum: zeros.clone(), shape: [2, 3] };
+        let moved = matrix.step(zeros, 0.95, 0.1);
+        moved.parameter.into_data().assert_eq(&ones.into_data(), true);
+    }
+}
