@@ -27,7 +27,7 @@ use worker::Worker;
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 16] = [
+const FORWARDED: [Entry; 17] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -42,6 +42,7 @@ const FORWARDED: [Entry; 16] = [
     ("attention", "show the attention of a model, or word alignments"),
     ("plot", "draw the curves of runs, or figures of the paper"),
     ("devices", "list the devices of this build and this machine"),
+    ("serve", "translate over HTTP, with a web page"),
     ("worker", "compute for other machines"),
     ("bench", "measure speed, alone or in comparison with another framework"),
 ];

@@ -56,6 +56,9 @@ enum Command {
     Attention(commands::attention::Args),
     /// Draw the curves of runs, or figures of the paper.
     Plot(commands::plot::Args),
+    /// Translate over HTTP: LibreTranslate's interface, one of our own, and a web page.
+    #[cfg(feature = "serve")]
+    Serve(commands::serve::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
     /// Compute for other machines, which name this one as `--device remote:HOST:PORT`.
@@ -96,6 +99,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Worker(args) => commands::worker::run(args),
         Command::Bench(args) => commands::bench::run(args),

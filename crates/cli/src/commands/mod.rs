@@ -12,6 +12,8 @@ pub mod inspect;
 pub mod plot;
 pub mod quantize;
 pub mod score;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod study;
 mod token_ids;
 pub mod train;

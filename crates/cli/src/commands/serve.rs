@@ -1,0 +1,200 @@
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use burn::tensor::Device;
+use burnformer_core::ComputeType;
+use burnformer_infer::Translator;
+use burnformer_server::{
+    Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
+};
+
+use super::{at_least, compute_type};
+use crate::device::DeviceName;
+use crate::output::print;
+
+/// Arguments of `serve`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A model directory and what it translates, such as `de-en=runs/tiny/best` (`pt-BR:en=DIR` where a code has a `-`);
+    /// one for each pair of languages
+    #[arg(long, short, required = true, value_name = "PAIR=DIR", value_parser = model)]
+    model: Vec<(LanguagePair, PathBuf)>,
+    /// Where to listen; port 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
+    #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// A file of keys, one per line, of which each request has to name one; lines that begin with # are left out
+    /// [default: everybody may ask]
+    #[arg(long, value_name = "FILE")]
+    api_keys: Option<PathBuf>,
+    /// The origin whose pages may ask from a browser, such as `https://example.org`, or `*` for all [default: the server's own
+    /// page alone]
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Option<String>,
+    /// The most characters of a request
+    #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
+    max_characters: usize,
+    /// The most texts of a request
+    #[arg(long, default_value_t = Limits::default().texts, value_parser = at_least(1), value_name = "N")]
+    max_texts: usize,
+    /// The longest time until an answer, in seconds
+    #[arg(long, default_value_t = Limits::default().time.as_secs(), value_name = "SECONDS")]
+    timeout: u64,
+    /// The most sentences that wait; requests beyond it are answered 503
+    #[arg(long, default_value_t = QueueSettings::default().waiting, value_parser = at_least(1), value_name = "N")]
+    max_waiting: usize,
+    /// The most sentences translated together
+    #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
+    batch: usize,
+    /// How long sentences wait for others to be translated with, in milliseconds
+    #[arg(long, default_value_t = QueueSettings::default().patience.as_millis() as u64, value_name = "MS")]
+    patience: u64,
+    /// The number of batches translated at the same time [default: the number of processors]
+    #[arg(long, value_parser = at_least(1), value_name = "N")]
+    workers: Option<usize>,
+    /// The megabytes of translations kept for sentences that come again; 0 keeps none
+    #[arg(long, default_value_t = 64, value_name = "MB")]
+    cache: usize,
+    /// The most megabytes of model files loaded at the same time; beyond it, the models that were not used for longest are
+    /// unloaded [default: no limit]
+    #[arg(long, value_name = "MB")]
+    memory: Option<u64>,
+    /// Load each model when it is first asked for, not before the first request
+    #[arg(long)]
+    lazy: bool,
+    /// Numbers in which weights are multiplied: float32 or int8 [default: the model's; see `quantize`]
+    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
+    compute: Option<ComputeType>,
+    /// Where to compute
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    device: DeviceName,
+    /// The form of the log on standard error, which never holds what users translate
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    log: Log,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Log {
+    Text,
+    Json,
+    Off,
+}
+
+/// Reads `de-en=DIR`.
+fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
+    let (pair, dir) = text
+        .split_once('=')
+        .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
+    Ok((pair.parse()?, PathBuf::from(dir)))
+}
+
+/// Serves until Ctrl-C or SIGTERM; what was accepted then is answered still.
+pub fn run(args: Args) -> Result<()> {
+    let log = args.log;
+    let server = Server::new(settings(args)?)?;
+    start_log(log);
+    print(format_args!("listening at http://{}", server.address()?))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(server.run(stopped()))?;
+    Ok(())
+}
+
+fn settings(args: Args) -> Result<ServerSettings> {
+    let device = args.device.open()?;
+    let source =
+        |(pair, dir): (LanguagePair, PathBuf)| model_source(pair, dir, &device, args.compute);
+    let models = args.model.into_iter().map(source).collect::<Result<_>>()?;
+    let queue = QueueSettings::default();
+    Ok(ServerSettings {
+        listen: args.listen,
+        models,
+        queue: QueueSettings {
+            batch: args.batch,
+            waiting: args.max_waiting,
+            patience: Duration::from_millis(args.patience),
+            workers: args.workers.unwrap_or(queue.workers),
+        },
+        limits: Limits {
+            characters: args.max_characters,
+            texts: args.max_texts,
+            time: Duration::from_secs(args.timeout),
+            // Every character can take six bytes as an escape of JSON or a form, some twelve.
+            body: args.max_characters.saturating_mul(12).saturating_add(1 << 16),
+            ..Limits::default()
+        },
+        cache: args.cache << 20,
+        memory: args.memory.map_or(u64::MAX, |megabytes| megabytes << 20),
+        preload: !args.lazy,
+        keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
+        cors: args.cors,
+    })
+}
+
+fn model_source(
+    pair: LanguagePair,
+    dir: PathBuf,
+    device: &Device,
+    compute: Option<ComputeType>,
+) -> Result<ModelSource> {
+    let weights = dir.join("model.safetensors");
+    let bytes = std::fs::metadata(&weights)
+        .with_context(|| format!("{} is no model directory: {}", dir.display(), weights.display()))?
+        .len();
+    let (name, device) = (dir.clone(), device.clone());
+    let load = move || -> Result<Arc<dyn Engine>, String> {
+        let translator = Translator::load_as(&[&dir], &device, compute);
+        Ok(Arc::new(translator.map_err(|error| error.to_string())?))
+    };
+    Ok(ModelSource { pair, name, bytes, load: Arc::new(load) })
+}
+
+/// The keys of a file.
+fn read_keys(path: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let keys: Vec<String> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
+    anyhow::ensure!(
+        !keys.is_empty(),
+        "{} has no key: with an empty file nobody could ask; write one key per line",
+        path.display()
+    );
+    Ok(keys)
+}
+
+fn start_log(log: Log) {
+    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let lines = lines.with_max_level(tracing_subscriber::filter::LevelFilter::INFO);
+    match log {
+        Log::Text => lines.with_ansi(false).init(),
+        Log::Json => lines.json().init(),
+        Log::Off => {}
+    }
+}
+
+/// Done when the process is asked to end.
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}

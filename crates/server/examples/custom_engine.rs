@@ -1,0 +1,55 @@
+//! Serves an engine of one's own, here one that shouts: `cargo run --example custom_engine -- 127.0.0.1:5000`.
+
+use std::sync::Arc;
+
+use burnformer_server::{
+    Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
+    ServerSettings, Work,
+};
+
+struct Shouting;
+
+impl Engine for Shouting {
+    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
+        let shout = |work: &Work| {
+            let text = |rank: usize| {
+                format!("{}{}{}", work.prefix, work.text.to_uppercase(), "!".repeat(rank))
+            };
+            let candidate =
+                |rank| Candidate { text: text(rank), score: -(rank as f64), links: Vec::new() };
+            (0..choice.n_best.max(1)).map(candidate).collect()
+        };
+        Ok(work.iter().map(shout).collect())
+    }
+
+    fn fits(&self, sentence: &str) -> bool {
+        sentence.len() < 1000
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let listen = std::env::args().nth(1).unwrap_or("127.0.0.1:5000".into()).parse()?;
+    let model = |pair: &str| {
+        Ok::<_, String>(ModelSource {
+            pair: pair.parse()?,
+            name: pair.into(),
+            bytes: 0,
+            load: Arc::new(|| Ok(Arc::new(Shouting))),
+        })
+    };
+    let server = Server::new(ServerSettings {
+        listen,
+        models: vec![model("de-en")?, model("en-de")?],
+        queue: QueueSettings::default(),
+        limits: Limits::default(),
+        cache: 64 << 20,
+        memory: u64::MAX,
+        preload: true,
+        keys: Vec::new(),
+        cors: None,
+    })?;
+    println!("listening at http://{}", server.address()?);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(server.run(std::future::pending()))?;
+    Ok(())
+}

@@ -1,0 +1,290 @@
+"use strict";
+// The page's program: text to sentences, sentences to the server, translations to the page.
+
+const $ = (id) => document.getElementById(id);
+let languages = [];
+let limit = 0;
+let asked = 0; // The number of the last request: answers to earlier ones are left out.
+let shown = []; // The sentences that are shown: {source, text, links, before}.
+
+const headers = () => {
+  const all = { "Content-Type": "application/json" };
+  if ($("key").value) all.Authorization = `Bearer ${$("key").value}`;
+  return all;
+};
+
+async function ask(path, fields) {
+  const response = await fetch(path, { method: "POST", headers: headers(), body: JSON.stringify(fields) });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error([answer.error, answer.remedy].filter(Boolean).join(": ") || `error ${response.status}`);
+  return answer;
+}
+
+function say(text, bad = false) {
+  $("status").textContent = text;
+  $("status").classList.toggle("bad", bad);
+}
+
+// The sentences of a text, each with the white space before it; line breaks end sentences.
+function sentencesOf(text, language) {
+  const parts = [];
+  const segments = window.Intl && Intl.Segmenter
+    ? (line) => [...new Intl.Segmenter(language === "auto" ? undefined : language, { granularity: "sentence" }).segment(line)].map((s) => s.segment)
+    : (line) => [line];
+  let before = "";
+  for (const piece of text.split(/(\n)/)) {
+    for (const segment of piece === "\n" ? [piece] : segments(piece)) {
+      const [, left, core, right] = segment.match(/^(\s*)([^]*?)(\s*)$/);
+      before += left;
+      if (core) {
+        parts.push({ before, source: core });
+        before = "";
+      }
+      before += right;
+    }
+  }
+  return { parts, after: before };
+}
+
+async function detected(text) {
+  if ($("source").value !== "auto") return $("source").value;
+  const [found] = await ask("detect", { q: text.slice(0, 2000), api_key: $("key").value || undefined });
+  return found.language;
+}
+
+async function translate(event) {
+  event?.preventDefault();
+  const text = $("source-text").value;
+  const number = ++asked;
+  if (!text.trim()) {
+    shown = [];
+    show("");
+    say("");
+    return;
+  }
+  say("Translating …");
+  try {
+    const source = await detected(text);
+    const target = $("target").value;
+    const { parts, after } = sentencesOf(text, source);
+    for (let begin = 0; begin < parts.length; begin += 200) {
+      const some = parts.slice(begin, begin + 200);
+      const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
+      if (number !== asked) return;
+      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, language: source, target }));
+      shown = parts.slice(0, begin + some.length);
+      show(begin + some.length === parts.length ? after : "");
+    }
+    const name = languages.find((language) => language.code === source)?.name ?? source;
+    say($("source").value === "auto" ? `Translated from ${name}` : "");
+  } catch (error) {
+    if (number === asked) say(error.message, true);
+  }
+}
+
+function show(after) {
+  const result = $("result");
+  result.replaceChildren();
+  $("aligned").hidden = true;
+  shown.forEach((part, place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sentence";
+    button.textContent = part.text;
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => open(place));
+    result.append(part.before, button);
+  });
+  result.append(after);
+}
+
+// The words of a text with their places in characters (of Unicode, as the server counts them).
+function words(text) {
+  const found = [];
+  let place = 0;
+  for (const word of text.split(/(\s+)/)) {
+    const length = [...word].length;
+    if (word.trim()) found.push({ word, begin: place, end: place + length });
+    place += length;
+  }
+  return found;
+}
+
+// Shows a sentence with its links, and other translations of it.
+async function open(place) {
+  const part = shown[place];
+  const fields = { sentences: [part.source], source: part.language, target: part.target, alternatives: 3, links: true };
+  document.querySelectorAll(".result .sentence").forEach((button, other) => button.setAttribute("aria-pressed", String(other === place)));
+  try {
+    const { sentences: [all] } = await ask("v1/sentences", fields);
+    const best = all.find((one) => one.text === part.text) ?? all[0];
+    $("aligned").hidden = false;
+    link(part, place, best);
+    offer(place, all.filter((one) => one.text !== part.text));
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+function link(part, place, best) {
+  const sources = words(part.source);
+  const targets = words(best.text);
+  const meets = (word, [begin, end]) => word.begin < end && begin < word.end;
+  const pairs = new Set();
+  for (const { source, target } of best.links ?? []) {
+    sources.forEach((s, i) => targets.forEach((t, j) => {
+      if (meets(s, source) && meets(t, target)) pairs.add(`${i} ${j}`);
+    }));
+  }
+  const buttons = { source: [], target: [] };
+  const mark = (side, index, on) => {
+    buttons[side][index].classList.toggle("linked", on);
+    const other = side === "source" ? "target" : "source";
+    buttons[other].forEach((button, number) => {
+      const key = side === "source" ? `${index} ${number}` : `${number} ${index}`;
+      if (pairs.has(key)) button.classList.toggle("linked", on);
+    });
+  };
+  const fill = (side, list, press) => {
+    const line = $(`aligned-${side}`);
+    line.replaceChildren();
+    list.forEach((item, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "word";
+      button.textContent = item.word;
+      for (const [event, on] of [["mouseenter", true], ["focus", true], ["mouseleave", false], ["blur", false]]) {
+        button.addEventListener(event, () => mark(side, index, on));
+      }
+      if (press) button.addEventListener("click", () => press(index));
+      buttons[side].push(button);
+      line.append(button, " ");
+    });
+  };
+  fill("source", sources);
+  fill("target", targets, (index) => goOn(part, place, targets.slice(0, index).map((t) => t.word).join(" ")));
+}
+
+// Translations that begin with `prefix`.
+async function goOn(part, place, prefix) {
+  const fields = { sentences: [{ text: part.source, prefix }], source: part.language, target: part.target, alternatives: 5, beam: 8 };
+  try {
+    const { sentences: [all] } = await ask("v1/sentences", fields);
+    offer(place, all.filter((one) => one.text !== shown[place].text));
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+function offer(place, all) {
+  $("alternatives").replaceChildren(...all.map((one) => {
+    const item = document.createElement("li");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = one.text;
+    button.addEventListener("click", () => {
+      shown[place].text = one.text;
+      document.querySelectorAll(".result .sentence")[place].textContent = one.text;
+      say("Changed");
+    });
+    item.append(button);
+    return item;
+  }));
+}
+
+function fillTargets() {
+  const source = $("source").value;
+  const codes = source === "auto"
+    ? [...new Set(languages.flatMap((language) => language.targets))]
+    : languages.find((language) => language.code === source)?.targets ?? [];
+  const before = $("target").value;
+  $("target").replaceChildren(...codes.map(option));
+  if (codes.includes(before)) $("target").value = before;
+}
+
+function option(code) {
+  const item = document.createElement("option");
+  item.value = code;
+  item.textContent = code === "auto" ? "Detect the language" : languages.find((language) => language.code === code)?.name ?? code;
+  return item;
+}
+
+function swap() {
+  const [source, target] = [$("source").value, $("target").value];
+  const back = languages.find((language) => language.code === target);
+  if (source === "auto" || !back?.targets.includes(source)) {
+    say("There is no model for the other direction", true);
+    return;
+  }
+  $("source").value = target;
+  fillTargets();
+  $("target").value = source;
+  $("source-text").value = $("result").textContent || $("source-text").value;
+  count();
+  translate();
+}
+
+function count() {
+  const characters = [...$("source-text").value].length;
+  $("counter").textContent = `${characters.toLocaleString("en")} of ${limit.toLocaleString("en")} characters`;
+}
+
+async function translateFile(event) {
+  event.preventDefault();
+  const status = $("file-status");
+  const form = new FormData();
+  form.append("source", $("source").value);
+  form.append("target", $("target").value);
+  if ($("key").value) form.append("api_key", $("key").value);
+  form.append("file", $("file").files[0]);
+  status.textContent = "Translating …";
+  status.classList.remove("bad");
+  const response = await fetch("translate_file", { method: "POST", body: form });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    status.textContent = [answer.error, answer.remedy].filter(Boolean).join(": ");
+    status.classList.add("bad");
+    return;
+  }
+  const anchor = document.createElement("a");
+  anchor.href = new URL(answer.translatedFileUrl).pathname;
+  anchor.textContent = "Fetch the translation";
+  status.replaceChildren(anchor);
+}
+
+function colours() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+let waiting;
+function soon() {
+  count();
+  clearTimeout(waiting);
+  waiting = setTimeout(translate, 400);
+}
+
+async function start() {
+  const [served, settings] = await Promise.all(["languages", "frontend/settings"].map(async (path) => (await fetch(path)).json()));
+  languages = served;
+  limit = settings.charLimit;
+  const sources = served.filter((language) => language.targets.length).map((language) => language.code);
+  $("source").replaceChildren(...["auto", ...sources].map(option));
+  $("source").value = settings.language.source.code;
+  for (const id of ["key", "key-label"]) $(id).hidden = !settings.keyRequired;
+  fillTargets();
+  $("target").value = settings.language.target.code;
+  count();
+  if ($("source-text").value) translate();
+}
+
+$("form").addEventListener("submit", translate);
+$("source-text").addEventListener("input", soon);
+$("source").addEventListener("change", () => { fillTargets(); translate(); });
+$("target").addEventListener("change", translate);
+$("swap").addEventListener("click", swap);
+$("copy").addEventListener("click", () => navigator.clipboard.writeText($("result").textContent).then(() => say("Copied")));
+$("file-form").addEventListener("submit", translateFile);
+$("theme").addEventListener("click", colours);
+start().catch(() => say("The server does not answer", true));

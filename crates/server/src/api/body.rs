@@ -1,0 +1,164 @@
+//! Reading a request's body: JSON, or a form with the same fields.
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, Request};
+use axum::http::{StatusCode, header};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::error::ApiError;
+
+/// The fields of a request, from a body of `application/json` or `application/x-www-form-urlencoded`.
+pub(crate) struct Fields<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Fields<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let content_type = request.headers().get(header::CONTENT_TYPE);
+        let content_type =
+            content_type.and_then(|value| value.to_str().ok()).unwrap_or("application/json");
+        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let form = match kind.as_str() {
+            "application/json" => false,
+            "application/x-www-form-urlencoded" => true,
+            _ => return Err(ApiError::media_type(&kind)),
+        };
+        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
+        if form { read_form(&bytes) } else { read_json(&bytes) }.map(Self)
+    }
+}
+
+fn unreadable(error: BytesRejection) -> ApiError {
+    match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::too_large("body", "the body is too large".into())
+        }
+        _ => ApiError::body("the body cannot be read".into(), "send it whole"),
+    }
+}
+
+fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let remedy = "a JSON object with the fields that /openapi.json describes";
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| ApiError::body("the body is not UTF-8".into(), remedy))?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let fields = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        wrong_fields(&path, error.into_inner(), remedy)
+    })?;
+    json.end().map_err(|error| ApiError::body(error.to_string(), remedy))?;
+    Ok(fields)
+}
+
+/// A form's values are texts; a name that comes twice is a list.
+fn read_form<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let remedy = "a form with the fields that /openapi.json describes";
+    let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(bytes)
+        .map_err(|error| ApiError::body(error.to_string(), remedy))?;
+    let mut fields = serde_json::Map::new();
+    for (name, value) in pairs {
+        match fields.get_mut(&name) {
+            None => drop(fields.insert(name, Value::String(value))),
+            Some(Value::Array(values)) => values.push(Value::String(value)),
+            Some(first) => *first = Value::Array(vec![first.take(), Value::String(value)]),
+        }
+    }
+    serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
+        let path = error.path().to_string();
+        wrong_fields(&path, error.into_inner(), remedy)
+    })
+}
+
+/// What is wrong with the field at `path`, or with the one that `error` misses.
+fn wrong_fields(path: &str, error: serde_json::Error, remedy: &str) -> ApiError {
+    let error = error.to_string();
+    let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    match (path, missing) {
+        (".", None) => ApiError::body(error, remedy),
+        (".", Some(field)) => ApiError::bad(field, error.clone(), remedy.into()),
+        (path, _) => ApiError::bad(path, error, remedy.into()),
+    }
+}
+
+/// One text, or a list of texts.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Texts {
+    /// One text.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl Texts {
+    /// The texts, and whether there is one that is no list.
+    pub fn into_list(self) -> (Vec<String>, bool) {
+        match self {
+            Self::One(text) => (vec![text], true),
+            Self::Many(texts) => (texts, false),
+        }
+    }
+}
+
+/// A number, also as a text, as forms have it.
+pub(crate) fn number<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<usize>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Plain(u64),
+        // JSON does not tell 4.0 from 4.
+        Decimal(f64),
+        Text(String),
+    }
+    let wrong = || D::Error::custom("expected a whole number from 0");
+    let number = match Option::<Number>::deserialize(deserializer).map_err(|_| wrong())? {
+        None => return Ok(None),
+        Some(Number::Plain(number)) => number,
+        Some(Number::Decimal(number)) if number.fract() == 0.0 && (0.0..1e15).contains(&number) => {
+            number as u64
+        }
+        Some(Number::Decimal(_)) => return Err(wrong()),
+        Some(Number::Text(text)) if text.is_empty() => return Ok(None),
+        Some(Number::Text(text)) => text.parse().map_err(|_| wrong())?,
+    };
+    usize::try_from(number).map(Some).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Asked {
+        q: Texts,
+        #[serde(default, deserialize_with = "number")]
+        alternatives: Option<usize>,
+    }
+
+    #[test]
+    fn a_form_and_json_give_the_same_fields() {
+        let json: Asked = read_json(br#"{"q": ["a", "b"], "alternatives": 2}"#).unwrap();
+        let form: Asked = read_form(b"q=a&q=b&alternatives=2").unwrap();
+        for asked in [json, form] {
+            assert_eq!(asked.alternatives, Some(2));
+            assert_eq!(asked.q.into_list(), (vec!["a".into(), "b".into()], false));
+        }
+        let one: Asked = read_form("q=Gr%C3%B6%C3%9Fe+hier".as_bytes()).unwrap();
+        assert_eq!(one.q.into_list(), (vec!["Größe hier".into()], true));
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        let error = read_json::<Asked>(br#"{"q": "a", "alternatives": -1}"#).unwrap_err();
+        assert!(format!("{error:?}").contains(r#"Some("alternatives")"#), "{error:?}");
+        for body in [&b"{"[..], b"[]", b"{} x", b"\xff", br#"{"q": 3}"#, b""] {
+            assert!(read_json::<Asked>(body).is_err());
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! LibreTranslate's interface.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::body::{Fields, Texts, number};
+use super::error::{ApiError, ErrorBody};
+use super::{AUTO, Service, Shared, format};
+use crate::detect::Detection;
+use crate::engine::Choice;
+use crate::language::name;
+use crate::models::LanguagePair;
+
+/// A request to `/translate`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TranslateRequest {
+    /// The text, or several.
+    pub q: Texts,
+    /// The code of its language, or `auto`.
+    #[schema(example = "de")]
+    pub source: String,
+    /// The code of the language to translate into.
+    #[schema(example = "en")]
+    pub target: String,
+    /// `text` (the default), `html`, `markdown` or `srt`.
+    #[schema(example = "text")]
+    pub format: Option<String>,
+    /// The number of other translations wanted, 0 unless it is given.
+    #[serde(default, deserialize_with = "number")]
+    pub alternatives: Option<usize>,
+    /// The key, where the server asks for one.
+    pub api_key: Option<String>,
+}
+
+/// The fields of a form to `/translate`, for the interface's description. A `q` that comes several times is a list.
+#[derive(ToSchema)]
+#[allow(dead_code)]
+pub(crate) struct TranslateForm {
+    /// The text.
+    q: String,
+    /// The code of its language, or `auto`.
+    source: String,
+    /// The code of the language to translate into.
+    target: String,
+    /// `text` (the default), `html`, `markdown` or `srt`.
+    #[schema(nullable = false)]
+    format: Option<String>,
+    /// The number of other translations wanted, 0 unless it is given.
+    #[schema(nullable = false)]
+    alternatives: Option<usize>,
+    /// The key, where the server asks for one.
+    api_key: Option<String>,
+}
+
+/// The fields of a form to `/detect`, for the interface's description.
+#[derive(ToSchema)]
+#[allow(dead_code)]
+pub(crate) struct DetectForm {
+    /// The text.
+    q: String,
+    /// The key, where the server asks for one.
+    api_key: Option<String>,
+}
+
+/// A language that was found out.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Detected {
+    /// How sure that is, from 0 to 100.
+    pub confidence: f64,
+    /// The language's code.
+    pub language: String,
+}
+
+impl From<Detection> for Detected {
+    fn from(Detection { language, confidence }: Detection) -> Self {
+        Self { confidence, language }
+    }
+}
+
+/// One of something for one text, a list for a list of texts.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum OneOrMany<T> {
+    /// For one text.
+    One(T),
+    /// For a list of texts.
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    fn new(mut all: Vec<T>, one: bool) -> Self {
+        match one {
+            true => Self::One(all.remove(0)),
+            false => Self::Many(all),
+        }
+    }
+}
+
+/// The answer to `/translate`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TranslateResponse {
+    /// The translation, or a list of them.
+    pub translated_text: OneOrMany<String>,
+    /// The language that was found out, where `source` was `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detected_language: Option<OneOrMany<Detected>>,
+    /// Other translations, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<OneOrMany<Vec<String>>>,
+}
+
+/// Translates text.
+#[utoipa::path(post, path = "/translate", tag = "LibreTranslate",
+    request_body(content((TranslateRequest = "application/json"), (TranslateForm = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = TranslateResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(crate) async fn translate(
+    State(service): State<Shared>,
+    Fields(request): Fields<TranslateRequest>,
+) -> Result<Json<TranslateResponse>, ApiError> {
+    service.check_key(request.api_key.as_deref())?;
+    let format = format(request.format.as_deref())?;
+    let (texts, one) = request.q.into_list();
+    service.check_texts("q", &texts)?;
+    let alternatives = alternatives(&service, request.alternatives)?;
+    let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
+    let (source, detected) = source(&service, &request.source, &texts)?;
+    let pair = LanguagePair { source, target: request.target };
+    let translations = service.translate(&texts, &pair, format, choice).await?;
+    let others = (alternatives > 0)
+        .then(|| OneOrMany::new(translations.iter().map(|all| all[1..].to_vec()).collect(), one));
+    let detected = detected.map(|detected| {
+        let one_each =
+            || Detected { confidence: detected.confidence, language: detected.language.clone() };
+        OneOrMany::new(texts.iter().map(|_| one_each()).collect(), one)
+    });
+    let first = |mut all: Vec<String>| all.swap_remove(0);
+    let translated_text = OneOrMany::new(translations.into_iter().map(first).collect(), one);
+    Ok(Json(TranslateResponse {
+        translated_text,
+        detected_language: detected,
+        alternatives: others,
+    }))
+}
+
+/// The number of alternatives, checked.
+pub(crate) fn alternatives(service: &Service, asked: Option<usize>) -> Result<usize, ApiError> {
+    let most = service.limits.alternatives;
+    match asked.unwrap_or(0) {
+        asked if asked > most => {
+            let message = format!("{asked} alternatives are more than the {most} allowed");
+            Err(ApiError::bad("alternatives", message, format!("a number from 0 to {most}")))
+        }
+        asked => Ok(asked),
+    }
+}
+
+/// The code of the source language: `asked`, or what all of `texts` together look like.
+pub(crate) fn source(
+    service: &Service,
+    asked: &str,
+    texts: &[String],
+) -> Result<(String, Option<Detection>), ApiError> {
+    if asked != AUTO {
+        return Ok((asked.into(), None));
+    }
+    let detection = service.detect(&texts.join("\n"));
+    Ok((detection.language.clone(), Some(detection)))
+}
+
+/// A request to `/detect`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DetectRequest {
+    /// The text.
+    pub q: Texts,
+    /// The key, where the server asks for one.
+    pub api_key: Option<String>,
+}
+
+/// Tells which of the served languages a text is in.
+#[utoipa::path(post, path = "/detect", tag = "LibreTranslate",
+    request_body(content((DetectRequest = "application/json"), (DetectForm = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = Vec<Detected>), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
+pub(crate) async fn detect(
+    State(service): State<Shared>,
+    Fields(request): Fields<DetectRequest>,
+) -> Result<Json<Vec<Detected>>, ApiError> {
+    service.check_key(request.api_key.as_deref())?;
+    let (texts, _) = request.q.into_list();
+    service.check_texts("q", &texts)?;
+    Ok(Json(vec![service.detect(&texts.join("\n")).into()]))
+}
+
+/// A language that is served.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ServedLanguage {
+    /// Its code.
+    pub code: String,
+    /// Its English name.
+    pub name: String,
+    /// The codes of the languages that it can be translated into.
+    pub targets: Vec<String>,
+}
+
+/// Lists the languages that can be translated from and into.
+#[utoipa::path(get, path = "/languages", tag = "LibreTranslate",
+    responses((status = 200, body = Vec<ServedLanguage>)))]
+pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedLanguage>> {
+    let mut codes = service.codes(|pair| &pair.source);
+    codes.extend(service.codes(|pair| &pair.target));
+    codes.sort_unstable();
+    codes.dedup();
+    let language = |code: &str| {
+        let targets = service.models.pairs().filter(|pair| pair.source == code);
+        let targets = targets.map(|pair| pair.target.clone()).collect();
+        ServedLanguage { code: code.into(), name: name(code), targets }
+    };
+    Json(codes.into_iter().map(language).collect())
+}
+
+/// What LibreTranslate's page asks its server for.
+#[utoipa::path(get, path = "/frontend/settings", tag = "LibreTranslate",
+    responses((status = 200, body = Object)))]
+pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
+    let first = service.models.pairs().next().expect("a server has a model");
+    let language = |code: &str| json!({"code": code, "name": name(code)});
+    let key = service.keys.are_required();
+    Json(json!({
+        "apiKeys": key,
+        "charLimit": service.limits.characters,
+        "filesTranslation": true,
+        "frontendTimeout": 500,
+        "keyRequired": key,
+        "language": {"source": language(&first.source), "target": language(&first.target)},
+        "suggestions": false,
+        "supportedFilesFormat": super::files::EXTENSIONS.map(|(extension, _)| format!(".{extension}")),
+    }))
+}
+
+/// Refuses suggestions of better translations, which this server does not keep.
+#[utoipa::path(post, path = "/suggest", tag = "LibreTranslate", responses((status = 403, body = ErrorBody)))]
+pub(crate) async fn suggest() -> ApiError {
+    ApiError::disabled("Suggestions are disabled on this server.")
+}

@@ -1,0 +1,91 @@
+//! The OpenAPI document of a server: its interfaces, with its own languages and limits.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use super::error::ErrorBody;
+use super::{AUTO, Service, Shared, files, libretranslate, status, v1};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Burnformer",
+        description = "Translation over HTTP: LibreTranslate's interface and one of our own."
+    ),
+    paths(
+        libretranslate::translate,
+        libretranslate::detect,
+        libretranslate::languages,
+        libretranslate::settings,
+        libretranslate::suggest,
+        files::translate_file,
+        files::download,
+        v1::translate,
+        v1::sentences,
+        status::health,
+        status::ready,
+        status::metrics,
+    ),
+    components(schemas(ErrorBody))
+)]
+struct Description;
+
+/// Gives the document.
+pub(crate) async fn describe(State(service): State<Shared>) -> Json<Value> {
+    Json(document(&service))
+}
+
+/// The document, in which the fields of requests have the values that this server takes.
+fn document(service: &Service) -> Value {
+    let mut document = serde_json::to_value(Description::openapi()).expect("a document is JSON");
+    let requests = [
+        "TranslateRequest",
+        "TranslateForm",
+        "DocumentsRequest",
+        "SentencesRequest",
+        "DetectRequest",
+        "FileRequest",
+    ];
+    for request in requests {
+        let fields = document["components"]["schemas"][request]["properties"].as_object_mut();
+        for (name, field) in fields.into_iter().flatten() {
+            restrict(service, request, name, field);
+        }
+    }
+    document
+}
+
+/// Adds to `field`, called `name`, which values are taken.
+fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
+    let limits = &service.limits;
+    let optional = field["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
+    let one_of = |mut codes: Vec<&str>| {
+        let mut values: Vec<Value> = codes.drain(..).map(Value::from).collect();
+        values.extend(optional.then_some(Value::Null));
+        Value::Array(values)
+    };
+    match name {
+        "source" => {
+            let mut codes = service.codes(|pair| &pair.source);
+            if request != "SentencesRequest" {
+                codes.insert(0, AUTO);
+            }
+            field["enum"] = one_of(codes);
+        }
+        "target" => field["enum"] = one_of(service.codes(|pair| &pair.target)),
+        "format" => field["enum"] = one_of(vec!["text", "html", "markdown", "srt"]),
+        "alternatives" => field["maximum"] = json!(limits.alternatives),
+        "beam" => {
+            field["minimum"] = json!(1);
+            field["maximum"] = json!(limits.alternatives);
+        }
+        "length_penalty" => {
+            field["minimum"] = json!(0);
+            field["maximum"] = json!(10);
+        }
+        "sentences" => field["maxItems"] = json!(limits.texts / 2),
+        _ => {}
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether the server lives, and how it does.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Shared;
+use super::error::{ApiError, ErrorBody};
+use crate::queue::QueueError;
+
+/// The answer to `/health` and `/ready`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Status {
+    /// `ok`.
+    pub status: &'static str,
+}
+
+/// Answers as long as the process lives.
+#[utoipa::path(get, path = "/health", tag = "status", responses((status = 200, body = Status)))]
+pub(crate) async fn health() -> Json<Status> {
+    Json(Status { status: "ok" })
+}
+
+/// Answers 200 while requests are taken, 503 while the queues are full.
+#[utoipa::path(get, path = "/ready", tag = "status",
+    responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
+pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>, ApiError> {
+    match service.models.full() {
+        Some((waiting, retry)) => Err(QueueError::Full { waiting, retry }.into()),
+        None => Ok(Json(Status { status: "ok" })),
+    }
+}
+
+/// Numbers for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "status",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
+pub(crate) async fn metrics(State(service): State<Shared>) -> impl IntoResponse {
+    let text = service.metrics.text(service.models.waiting(), service.models.loaded());
+    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
+}

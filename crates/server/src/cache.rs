@@ -1,0 +1,120 @@
+//! Translations of sentences that were asked for lately.
+
+use std::sync::Mutex;
+
+use lru::LruCache;
+
+use crate::engine::{Candidate, Choice, Work};
+use crate::queue::locked;
+
+/// Candidates by sentence and choice, the least recently used left out first, bounded by their bytes.
+pub(crate) struct Cache {
+    most: usize,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    entries: LruCache<(String, Work, Choice), Vec<Candidate>>,
+    bytes: usize,
+}
+
+/// About what an entry takes beside its texts.
+const ENTRY_BYTES: usize = 256;
+
+impl Cache {
+    /// A cache of at most `most` bytes; 0 keeps nothing.
+    pub fn new(most: usize) -> Self {
+        Self { most, inner: Mutex::new(Inner { entries: LruCache::unbounded(), bytes: 0 }) }
+    }
+
+    /// What the model for `pair` translated `work` by.
+    pub fn get(&self, pair: &str, work: &Work, choice: Choice) -> Option<Vec<Candidate>> {
+        if self.most == 0 {
+            return None;
+        }
+        locked(&self.inner).entries.get(&(pair.to_owned(), work.clone(), choice)).cloned()
+    }
+
+    /// Keeps the candidates of `work` by the model for `pair`.
+    pub fn put(&self, pair: &str, work: Work, choice: Choice, candidates: &[Candidate]) {
+        let size = bytes(&work, candidates);
+        if size > self.most {
+            return;
+        }
+        let mut inner = locked(&self.inner);
+        inner.bytes += size;
+        if let Some(old) =
+            inner.entries.put((pair.to_owned(), work.clone(), choice), candidates.to_vec())
+        {
+            inner.bytes -= bytes(&work, &old);
+        }
+        while inner.bytes > self.most {
+            let Some(((_, work, _), candidates)) = inner.entries.pop_lru() else { break };
+            inner.bytes -= bytes(&work, &candidates);
+        }
+    }
+
+    /// The bytes that the entries take.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        locked(&self.inner).bytes
+    }
+}
+
+fn bytes(work: &Work, candidates: &[Candidate]) -> usize {
+    let of = |candidate: &Candidate| {
+        candidate.text.len() + candidate.links.len() * size_of::<burnformer_documents::Link>() + 64
+    };
+    ENTRY_BYTES + work.text.len() + work.prefix.len() + candidates.iter().map(of).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(text: &str) -> Work {
+        Work { text: text.into(), ..Work::default() }
+    }
+
+    fn candidate(text: &str) -> Vec<Candidate> {
+        vec![Candidate { text: text.into(), score: -1.0, links: Vec::new() }]
+    }
+
+    #[test]
+    fn what_was_put_is_found_under_the_same_choice_alone() {
+        let cache = Cache::new(10_000);
+        let choice = Choice { n_best: 2, ..Choice::default() };
+        cache.put("de-en", work("a"), choice, &candidate("b"));
+        assert_eq!(cache.get("de-en", &work("a"), choice), Some(candidate("b")));
+        assert_eq!(cache.get("de-en", &work("a"), Choice::default()), None);
+        assert_eq!(cache.get("en-de", &work("a"), choice), None);
+        assert_eq!(cache.get("de-en", &Work { links: true, ..work("a") }, choice), None);
+    }
+
+    #[test]
+    fn bytes_stay_below_the_bound_and_the_least_recently_used_goes_first() {
+        let cache = Cache::new(2_000);
+        let choice = Choice::default();
+        for number in 0..100 {
+            cache.put("de-en", work(&number.to_string()), choice, &candidate("translation"));
+            assert!(cache.bytes() <= 2_000);
+            assert!(cache.get("de-en", &work("0"), choice).is_some(), "used all the time");
+        }
+        assert!(cache.get("de-en", &work("1"), choice).is_none());
+        cache.put("de-en", work(&"x".repeat(3_000)), choice, &candidate("y"));
+        assert!(
+            cache.get("de-en", &work("0"), choice).is_some(),
+            "an entry beyond the bound is not kept"
+        );
+        assert!(Cache::new(0).get("de-en", &work("0"), choice).is_none());
+    }
+
+    #[test]
+    fn putting_an_entry_twice_counts_it_once() {
+        let cache = Cache::new(2_000);
+        cache.put("de-en", work("a"), Choice::default(), &candidate("b"));
+        let once = cache.bytes();
+        cache.put("de-en", work("a"), Choice::default(), &candidate("b"));
+        assert_eq!(cache.bytes(), once);
+    }
+}

@@ -1,0 +1,63 @@
+//! What translates sentences.
+
+#[cfg(feature = "translator")]
+mod translator;
+
+use burnformer_documents::Link;
+
+/// How the sentences of a request are searched. Sentences with the same choice can share a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The number of hypotheses of the beam search; the model's own where it is `None`.
+    pub beam: Option<usize>,
+    /// The exponent α of the length penalty, in thousandths; the model's own penalty where it is `None`.
+    pub alpha: Option<u32>,
+    /// The number of translations per sentence, from 1.
+    pub n_best: usize,
+}
+
+/// A sentence to translate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Work {
+    /// The sentence.
+    pub text: String,
+    /// What its translation has to begin with; nothing where it is empty.
+    pub prefix: String,
+    /// Whether the translations are to be linked to the sentence.
+    pub links: bool,
+}
+
+/// One translation of a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The translation.
+    pub text: String,
+    /// Its log-probability over the length penalty.
+    pub score: f64,
+    /// Which part comes from which part of the sentence, where that was asked for.
+    pub links: Vec<Link>,
+}
+
+/// Why sentences cannot be translated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The request is at fault.
+    #[error("{0}")]
+    Request(String),
+    /// The model or the machine is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What translates sentences for a [`Queue`](crate::Queue). It is called from several threads at once.
+pub trait Engine: Send + Sync + 'static {
+    /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in the order of `work`.
+    /// A sentence that is too long is translated as far as it fits.
+    ///
+    /// # Errors
+    /// [`EngineError`]; then no sentence of `work` is translated.
+    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError>;
+
+    /// Whether the model takes `sentence` whole.
+    fn fits(&self, sentence: &str) -> bool;
+}

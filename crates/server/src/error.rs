@@ -1,0 +1,42 @@
+use std::path::PathBuf;
+
+use crate::models::LanguagePair;
+
+/// Why a server cannot start, or a model cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// There is nothing to serve.
+    #[error("there is no model to serve: name one by --model de-en=DIR")]
+    NoModels,
+    /// Two models are given for one language pair.
+    #[error("two models translate {pair}: leave one out, or give it other codes")]
+    TwoModels {
+        /// The pair.
+        pair: LanguagePair,
+    },
+    /// A model cannot be loaded.
+    #[error("{}: {cause}", name.display())]
+    Load {
+        /// The model's folder.
+        name: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}; is it taken? Port 0 takes a free one")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The origin of `--cors` is none.
+    #[error("{origin:?} is no origin such as https://example.org, and not *")]
+    Cors {
+        /// What was given.
+        origin: String,
+    },
+    /// The system failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,40 @@
+//! Translation over HTTP: sentences of all requests share batches, documents keep their markup.
+//!
+//! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to stop. Two interfaces
+//! are served beside a web page: LibreTranslate's (`/translate`, `/languages`, `/detect`, …), so that its clients work
+//! unchanged, and `/v1/translate` with scores, alternatives, alignments and forced prefixes. `/openapi.json` describes
+//! both.
+//!
+//! The trade-off taken: *one queue per model between the connections and the search*. A request's text is cut into
+//! sentences, the sentences of all requests wait in one queue, and a thread takes as many as make a good batch. Since a
+//! translation depends on its sentence alone (not on the batch), nobody's answer depends on who else asks. Requests take
+//! turns in the queue, sentence by sentence, so a document does not keep a short request waiting. The queue is bounded:
+//! beyond its length the answer is 503 with `Retry-After`.
+//!
+//! | idea | item |
+//! |---|---|
+//! | what translates | [`Engine`]; a `Translator` of burnformer-infer is one |
+//! | models by language pair, loaded when first needed | [`ModelSource`] |
+//! | bounds on what a client may ask | [`Limits`] |
+//! | requests that share batches | [`Queue`] |
+
+mod api;
+mod auth;
+mod cache;
+mod detect;
+mod engine;
+mod error;
+mod language;
+mod metrics;
+mod models;
+mod queue;
+mod server;
+mod settings;
+mod text;
+
+pub use engine::{Candidate, Choice, Engine, EngineError, Work};
+pub use error::ServerError;
+pub use models::{LanguagePair, ModelSource};
+pub use queue::{Queue, QueueError, QueueSettings};
+pub use server::Server;
+pub use settings::{Limits, ServerSettings};

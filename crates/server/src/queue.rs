@@ -1,0 +1,375 @@
+//! The queue in which the sentences of all requests share batches.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
+
+/// The sizes of a [`Queue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// The most sentences in a batch; at least 1.
+    pub batch: usize,
+    /// The most sentences that wait; a request beyond it is refused, unless the queue is empty.
+    pub waiting: usize,
+    /// How long a batch that is not full waits for more sentences.
+    pub patience: Duration,
+    /// The number of batches that are translated at the same time; at least 1.
+    pub workers: usize,
+}
+
+impl Default for QueueSettings {
+    fn default() -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { batch: 32, waiting: 4096, patience: Duration::from_millis(2), workers }
+    }
+}
+
+/// Why a request was not translated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// Too many sentences wait.
+    #[error("{waiting} sentences are waiting already; try again in {} s", retry.as_secs())]
+    Full {
+        /// The number of sentences that wait.
+        waiting: usize,
+        /// When to try again.
+        retry: Duration,
+    },
+    /// The server is being stopped.
+    #[error("the server is being stopped")]
+    Stopped,
+    /// The engine has failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// What becomes of one request: the candidates of each of its sentences.
+type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
+
+/// The sentences of all requests to one model, and the threads that translate them.
+///
+/// Dropping it ends the threads once the batches that they work on are done.
+pub struct Queue {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    engine: Arc<dyn Engine>,
+    settings: QueueSettings,
+    state: Mutex<State>,
+    wake: Condvar,
+    batches: Box<dyn Fn(usize, Duration) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Requests with sentences that nobody has taken yet, in the order of their next turn.
+    requests: VecDeque<Waiting>,
+    /// The number of those sentences.
+    sentences: usize,
+    /// Sentences translated and the seconds it took, fading: what is waiting will take so long.
+    pace: Pace,
+    stopped: bool,
+}
+
+struct Waiting {
+    choice: Choice,
+    arrived: Instant,
+    work: VecDeque<(usize, Work)>,
+    gathered: Arc<Mutex<Gathered>>,
+}
+
+/// The answers of a request as they come in.
+struct Gathered {
+    answers: Vec<Vec<Candidate>>,
+    missing: usize,
+    reply: Option<oneshot::Sender<Answer>>,
+}
+
+impl Gathered {
+    /// Whether nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool {
+        self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    fn send(&mut self, answer: Answer) {
+        if let Some(reply) = self.reply.take() {
+            // The client may have gone.
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+/// The number of sentences per second, over the last batches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    sentences: f64,
+    seconds: f64,
+}
+
+impl Pace {
+    /// What is left of the past with each batch.
+    const FADING: f64 = 0.9;
+
+    fn add(&mut self, sentences: usize, took: Duration) {
+        self.sentences = self.sentences * Self::FADING + sentences as f64;
+        self.seconds = self.seconds * Self::FADING + took.as_secs_f64();
+    }
+
+    /// How long `sentences` will take, from one second to a minute.
+    fn wait(self, sentences: usize, workers: usize) -> Duration {
+        let per_sentence = if self.sentences > 0.0 { self.seconds / self.sentences } else { 0.0 };
+        let seconds = per_sentence * sentences as f64 / workers as f64;
+        Duration::from_secs_f64(seconds.ceil().clamp(1.0, 60.0))
+    }
+}
+
+/// A sentence that is being translated, and where its translation goes.
+struct Taken {
+    place: usize,
+    work: Work,
+    gathered: Arc<Mutex<Gathered>>,
+}
+
+impl Queue {
+    /// A queue for `engine`; `batches` is told of the size and the duration of every batch.
+    ///
+    /// # Errors
+    /// If the system has no threads left.
+    pub fn new(
+        engine: Arc<dyn Engine>,
+        settings: QueueSettings,
+        batches: impl Fn(usize, Duration) + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            engine,
+            settings,
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            batches: Box::new(batches),
+        });
+        let start = |_| {
+            let shared = shared.clone();
+            std::thread::Builder::new().name("translate".into()).spawn(move || shared.work())
+        };
+        let threads = (0..settings.workers.max(1)).map(start).collect::<Result<_, _>>()?;
+        Ok(Self { shared, threads })
+    }
+
+    /// What translates.
+    pub fn engine(&self) -> &Arc<dyn Engine> {
+        &self.shared.engine
+    }
+
+    /// The number of sentences that wait.
+    pub fn waiting(&self) -> usize {
+        self.shared.lock().sentences
+    }
+
+    /// The number of sentences that wait, and how long they will take, if a request would be refused.
+    pub fn full(&self) -> Option<(usize, Duration)> {
+        let state = self.shared.lock();
+        let QueueSettings { waiting, workers, .. } = self.shared.settings;
+        let retry = state.pace.wait(state.sentences, workers);
+        (state.sentences >= waiting).then_some((state.sentences, retry))
+    }
+
+    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences that have not been
+    /// translated when the returned future is dropped are left out.
+    ///
+    /// # Errors
+    /// [`QueueError`]; then no translation is returned.
+    pub async fn translate(&self, work: Vec<Work>, choice: Choice) -> Answer {
+        if work.is_empty() {
+            return Ok(Vec::new());
+        }
+        let answer = self.put(work, choice)?;
+        answer.await.unwrap_or(Err(QueueError::Stopped))
+    }
+
+    fn put(
+        &self,
+        work: Vec<Work>,
+        choice: Choice,
+    ) -> Result<oneshot::Receiver<Answer>, QueueError> {
+        let (reply, answer) = oneshot::channel();
+        let count = work.len();
+        let gathered =
+            Gathered { answers: vec![Vec::new(); count], missing: count, reply: Some(reply) };
+        let mut state = self.shared.lock();
+        if state.stopped {
+            return Err(QueueError::Stopped);
+        }
+        let QueueSettings { waiting, workers, .. } = self.shared.settings;
+        if state.sentences > 0 && state.sentences + count > waiting {
+            state.forget_abandoned();
+        }
+        if state.sentences > 0 && state.sentences + count > waiting {
+            let retry = state.pace.wait(state.sentences, workers);
+            return Err(QueueError::Full { waiting: state.sentences, retry });
+        }
+        state.sentences += count;
+        state.requests.push_back(Waiting {
+            choice,
+            arrived: Instant::now(),
+            work: work.into_iter().enumerate().collect(),
+            gathered: Arc::new(Mutex::new(gathered)),
+        });
+        drop(state);
+        self.shared.wake.notify_one();
+        Ok(answer)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.stopped = true;
+        state.requests.clear();
+        drop(state);
+        self.shared.wake.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panic has been reported by the thread itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl State {
+    /// Leaves out the requests that nobody waits for any more.
+    fn forget_abandoned(&mut self) {
+        self.requests.retain(|request| !locked(&request.gathered).is_abandoned());
+        self.sentences = self.requests.iter().map(|request| request.work.len()).sum();
+    }
+
+    /// Takes a batch of at most `most` sentences with one choice: one of each request in turn, beginning with the one
+    /// whose turn it is.
+    fn take(&mut self, most: usize) -> (Choice, Vec<Taken>) {
+        self.forget_abandoned();
+        let Some(first) = self.requests.front() else { return (Choice::default(), Vec::new()) };
+        let choice = first.choice;
+        let mut batch = Vec::with_capacity(most.min(self.sentences));
+        let mut passed = 0;
+        while batch.len() < most && passed < self.requests.len() {
+            let mut request = self.requests.pop_front().expect("requests that were not passed");
+            if request.choice != choice {
+                self.requests.push_back(request);
+                passed += 1;
+                continue;
+            }
+            passed = 0;
+            let (place, work) = request.work.pop_front().expect("a request with sentences");
+            batch.push(Taken { place, work, gathered: request.gathered.clone() });
+            if !request.work.is_empty() {
+                self.requests.push_back(request);
+            }
+        }
+        self.sentences -= batch.len();
+        (choice, batch)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+
+    /// Translates batches until the queue is dropped.
+    fn work(&self) {
+        while let Some((choice, batch)) = self.next_batch() {
+            if batch.is_empty() {
+                continue;
+            }
+            let begun = Instant::now();
+            let count = batch.len();
+            match self.translate(&batch, choice) {
+                Ok(candidates) => hand_out(batch, candidates),
+                Err(error) => self.translate_apart(batch, choice, error),
+            }
+            let took = begun.elapsed();
+            self.lock().pace.add(count, took);
+            (self.batches)(count, took);
+        }
+    }
+
+    fn translate(
+        &self,
+        batch: &[Taken],
+        choice: Choice,
+    ) -> Result<Vec<Vec<Candidate>>, EngineError> {
+        let work: Vec<Work> = batch.iter().map(|taken| taken.work.clone()).collect();
+        let translate = || self.engine.translate(&work, choice);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(translate))
+            .unwrap_or_else(|_| Err(EngineError::Failed("the model failed on this text".into())))
+    }
+
+    /// Translates the sentences of each request by themselves after `error`, so that one at fault does not harm others.
+    fn translate_apart(&self, batch: Vec<Taken>, choice: Choice, error: EngineError) {
+        let mut parts: Vec<Vec<Taken>> = Vec::new();
+        for taken in batch {
+            let of_same = |part: &&mut Vec<Taken>| Arc::ptr_eq(&part[0].gathered, &taken.gathered);
+            match parts.iter_mut().find(of_same) {
+                Some(part) => part.push(taken),
+                None => parts.push(vec![taken]),
+            }
+        }
+        let alone = parts.len() == 1;
+        for part in parts {
+            let result = if alone { Err(error.clone()) } else { self.translate(&part, choice) };
+            match result {
+                Ok(candidates) => hand_out(part, candidates),
+                Err(error) => locked(&part[0].gathered).send(Err(error.into())),
+            }
+        }
+    }
+
+    /// Waits for sentences, and for `patience` more unless they fill a batch; `None` at the end.
+    fn next_batch(&self) -> Option<(Choice, Vec<Taken>)> {
+        let QueueSettings { batch, patience, .. } = self.settings;
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            let Some(first) = state.requests.front() else {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let waited = first.arrived.elapsed();
+            if state.sentences >= batch || waited >= patience {
+                let taken = state.take(batch);
+                if state.sentences > 0 {
+                    self.wake.notify_one();
+                }
+                return Some(taken);
+            }
+            let rest = patience - waited;
+            (state, _) =
+                self.wake.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Gives every request its candidates, and sends the answers that are complete.
+fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
+    for (taken, candidates) in batch.into_iter().zip(candidates) {
+        let mut gathered = locked(&taken.gathered);
+        gathered.answers[taken.place] = candidates;
+        gathered.missing -= 1;
+        if gathered.missing == 0 {
+            let answers = std::mem::take(&mut gathered.answers);
+            gathered.send(Ok(answers));
+        }
+    }
+}
+
+/// A lock that outlives the panic of a thread that held it: what it guards is valid between any two statements.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

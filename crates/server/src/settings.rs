@@ -1,0 +1,57 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::models::ModelSource;
+use crate::queue::QueueSettings;
+
+/// Bounds on what one request may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes of a request's body.
+    pub body: usize,
+    /// The most characters of a request's texts together.
+    pub characters: usize,
+    /// The most texts of a request.
+    pub texts: usize,
+    /// The most alternatives, and the widest beam.
+    pub alternatives: usize,
+    /// The longest time until the answer.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 2 << 20,
+            characters: 200_000,
+            texts: 1_000,
+            alternatives: 10,
+            time: Duration::from_secs(120),
+        }
+    }
+}
+
+/// What a [`Server`](crate::Server) is made of.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The models.
+    pub models: Vec<ModelSource>,
+    /// The sizes of each model's queue.
+    pub queue: QueueSettings,
+    /// Bounds on requests.
+    pub limits: Limits,
+    /// The most bytes of translations that are kept for sentences that come again; 0 keeps none.
+    pub cache: usize,
+    /// The most bytes of model files that are loaded at the same time. A model beyond it waits until others, the least
+    /// recently used first, are unloaded.
+    pub memory: u64,
+    /// Whether to load all models before the first request; otherwise each is loaded when it is first asked for.
+    pub preload: bool,
+    /// The keys of which a request has to name one; empty where everybody may ask.
+    pub keys: Vec<String>,
+    /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all); `None` allows none but the
+    /// server's own page.
+    pub cors: Option<String>,
+}

@@ -1,0 +1,165 @@
+//! A server with an engine of its own, for tests.
+#![allow(dead_code)] // each test file uses its part
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use burnformer_documents::Link;
+use burnformer_server::{
+    Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
+    ServerSettings, Work,
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+/// Translates by capital letters. A sentence with "fail" cannot be translated, one with "panic" ends in a panic.
+#[derive(Default)]
+pub struct Shouting {
+    /// How long a batch takes.
+    pub delay: Duration,
+    /// Batches so far.
+    pub batches: AtomicUsize,
+    /// Sentences so far.
+    pub sentences: AtomicUsize,
+    /// The largest batch so far.
+    pub largest: AtomicUsize,
+}
+
+impl Engine for Shouting {
+    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
+        self.batches.fetch_add(1, Ordering::SeqCst);
+        self.sentences.fetch_add(work.len(), Ordering::SeqCst);
+        self.largest.fetch_max(work.len(), Ordering::SeqCst);
+        std::thread::sleep(self.delay);
+        assert!(!work.iter().any(|work| work.text.contains("panic")), "asked to panic");
+        if work.iter().any(|work| work.text.contains("fail")) {
+            return Err(EngineError::Request("asked to fail".into()));
+        }
+        Ok(work.iter().map(|work| candidates(work, choice)).collect())
+    }
+
+    fn fits(&self, sentence: &str) -> bool {
+        sentence.len() < 500
+    }
+}
+
+fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
+    let shouted = format!("{}{}", work.prefix, work.text.to_uppercase());
+    let links = match work.links && shouted.len() == work.text.len() {
+        true => vec![Link { source: 0..work.text.len(), target: 0..shouted.len() }],
+        false => Vec::new(),
+    };
+    let candidate = |rank: usize| Candidate {
+        text: format!("{shouted}{}", "!".repeat(rank)),
+        score: -(rank as f64),
+        links: links.clone(),
+    };
+    (0..choice.n_best.max(1)).map(candidate).collect()
+}
+
+/// A server on a free port of this machine, which stops when it is dropped.
+pub struct Running {
+    pub address: String,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Running {
+    /// Serves `engine` as de-en and en-de, with what `change` makes of the settings.
+    pub fn start(engine: Arc<dyn Engine>, change: impl FnOnce(&mut ServerSettings)) -> Self {
+        let mut settings = settings(engine);
+        change(&mut settings);
+        let server = Server::new(settings).expect("a server");
+        let address = format!("http://{}", server.address().expect("an address"));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serve = move || {
+            let mut runtime = tokio::runtime::Builder::new_multi_thread();
+            let runtime = runtime.worker_threads(2).enable_all().build().expect("a runtime");
+            let stopped = async { drop(stopped.await) };
+            runtime.block_on(server.run(stopped)).expect("serving");
+        };
+        Self { address, stop: Some(stop), thread: Some(std::thread::spawn(serve)) }
+    }
+
+    /// Asks the server to stop, as a signal would.
+    pub fn stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits until it has stopped.
+    pub fn join(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("a server without a panic");
+        }
+    }
+
+    /// The status and the body of a request without one.
+    pub fn get(&self, path: &str) -> (u16, String) {
+        let mut response =
+            agent().get(format!("{}{path}", self.address)).call().expect("an answer");
+        (response.status().as_u16(), response.body_mut().read_to_string().expect("a body"))
+    }
+
+    /// The status and the answer of a request in JSON.
+    pub fn post(&self, path: &str, body: Value) -> (u16, Value) {
+        self.send(path, "application/json", &[], body.to_string().as_bytes())
+    }
+
+    /// The same of any body, with more headers.
+    pub fn send(
+        &self,
+        path: &str,
+        kind: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, Value) {
+        let mut request =
+            agent().post(format!("{}{path}", self.address)).header("content-type", kind);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut response = request.send(body).expect("an answer");
+        let text = response.body_mut().read_to_string().expect("a body");
+        (response.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// An HTTP client that takes every status for an answer.
+pub fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().http_status_as_error(false).build().into()
+}
+
+/// Settings of a small server of this machine.
+pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
+    let source = |pair: &str| {
+        let engine = engine.clone();
+        ModelSource {
+            pair: pair.parse().expect("a pair"),
+            name: pair.into(),
+            bytes: 1,
+            load: Arc::new(move || Ok(engine.clone())),
+        }
+    };
+    ServerSettings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        models: vec![source("de-en"), source("en-de")],
+        queue: QueueSettings { workers: 1, ..QueueSettings::default() },
+        limits: Limits::default(),
+        cache: 1 << 20,
+        memory: u64::MAX,
+        preload: true,
+        keys: Vec::new(),
+        cors: None,
+    }
+}

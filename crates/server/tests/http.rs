@@ -1,0 +1,292 @@
+//! The interfaces over a connection, with an engine that translates by capital letters.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use common::{Running, Shouting, agent};
+use serde_json::json;
+
+fn server() -> Running {
+    Running::start(Arc::new(Shouting::default()), |_| {})
+}
+
+#[test]
+fn libretranslates_requests_are_answered_as_it_does() {
+    let server = server();
+    let (status, answer) =
+        server.post("/translate", json!({"q": "hallo", "source": "de", "target": "en"}));
+    assert_eq!((status, answer), (200, json!({"translatedText": "HALLO"})));
+    let (status, answer) = server.post(
+        "/translate",
+        json!({"q": ["eins", "zwei"], "source": "de", "target": "en", "format": "text", "alternatives": 1}),
+    );
+    assert_eq!(status, 200);
+    assert_eq!(answer["translatedText"], json!(["EINS", "ZWEI"]));
+    assert_eq!(answer["alternatives"], json!([["EINS!"], ["ZWEI!"]]));
+    let form = "q=hallo+du&source=de&target=en&alternatives=2".as_bytes();
+    let (status, answer) =
+        server.send("/translate", "application/x-www-form-urlencoded", &[], form);
+    assert_eq!((status, &answer["translatedText"]), (200, &json!("HALLO DU")));
+    assert_eq!(answer["alternatives"], json!(["HALLO DU!", "HALLO DU!!"]));
+}
+
+#[test]
+fn the_language_is_found_out_where_that_is_asked() {
+    let server = server();
+    let text = "Der alte Mann wohnt am Meer und fischt jeden Tag.";
+    let (_, answer) = server.post("/detect", json!({"q": text}));
+    assert_eq!(answer[0]["language"], "de");
+    let (status, answer) =
+        server.post("/translate", json!({"q": text, "source": "auto", "target": "en"}));
+    assert_eq!((status, &answer["detectedLanguage"]["language"]), (200, &json!("de")));
+    let (_, answer) = server.post("/v1/translate", json!({"texts": text, "target": "en"}));
+    assert_eq!(answer["source"], "de");
+    assert_eq!(answer["translations"], json!([text.to_uppercase()]));
+}
+
+#[test]
+fn languages_and_settings_are_listed() {
+    let server = server();
+    let (status, body) = server.get("/languages");
+    assert_eq!(status, 200);
+    let languages: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        languages,
+        json!([{"code": "de", "name": "German", "targets": ["en"]}, {"code": "en", "name": "English", "targets": ["de"]}])
+    );
+    for path in [
+        "/frontend/settings",
+        "/health",
+        "/ready",
+        "/metrics",
+        "/openapi.json",
+        "/",
+        "/docs",
+        "/page.js",
+        "/page.css",
+    ] {
+        assert_eq!(server.get(path).0, 200, "{path}");
+    }
+}
+
+#[test]
+fn sentences_have_scores_alternatives_links_and_prefixes() {
+    let server = server();
+    let (status, answer) = server.post(
+        "/v1/sentences",
+        json!({"sentences": ["für dich", {"text": "b", "prefix": "Z"}], "source": "de", "target": "en", "alternatives": 1, "links": true}),
+    );
+    assert_eq!(status, 200, "{answer}");
+    let first = &answer["sentences"][0];
+    assert_eq!(first[0]["text"], "FÜR DICH");
+    assert_eq!(first[1]["score"], -1.0);
+    assert_eq!(
+        first[0]["links"],
+        json!([{"source": [0, 8], "target": [0, 8]}]),
+        "counted in characters"
+    );
+    assert_eq!(answer["sentences"][1][0]["text"], "ZB");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_field_and_a_remedy() {
+    let server = server();
+    let cases = [
+        (json!({"q": "a", "source": "xx", "target": "en"}), 400, "source"),
+        (json!({"q": "a", "source": "de", "target": "fr"}), 400, "target"),
+        (json!({"q": "a", "source": "de", "target": "en", "format": "pdf"}), 400, "format"),
+        (
+            json!({"q": "a", "source": "de", "target": "en", "alternatives": 1000}),
+            400,
+            "alternatives",
+        ),
+        (
+            json!({"q": "a", "source": "de", "target": "en", "alternatives": -1}),
+            400,
+            "alternatives",
+        ),
+        (json!({"q": 3, "source": "de", "target": "en"}), 400, "q"),
+        (json!({"q": "a".repeat(300_000), "source": "de", "target": "en"}), 413, "q"),
+    ];
+    for (body, expected, field) in cases {
+        let (status, answer) = server.post("/translate", body);
+        assert_eq!((status, answer["field"].as_str()), (expected, Some(field)), "{answer}");
+        assert!(answer["error"].is_string() && answer["remedy"].is_string(), "{answer}");
+    }
+    let (status, answer) = server.post(
+        "/v1/sentences",
+        json!({"sentences": ["a"], "source": "de", "target": "en", "beam": 0}),
+    );
+    assert_eq!((status, &answer["field"]), (400, &json!("beam")));
+    let many = vec!["a"; 2000];
+    let (status, _) = server.post("/translate", json!({"q": many, "source": "de", "target": "en"}));
+    assert_eq!(status, 413);
+}
+
+#[test]
+fn bodies_that_cannot_be_read_are_refused_in_json() {
+    let server = server();
+    for (kind, body, expected) in [
+        ("application/json", &b"{"[..], 400),
+        ("application/json", b"\xff\xfe", 400),
+        ("application/json", b"", 400),
+        ("text/plain", b"hello", 415),
+        ("application/x-www-form-urlencoded", b"%zz&q", 400),
+        ("multipart/form-data", b"", 415),
+    ] {
+        let (status, answer) = server.send("/translate", kind, &[], body);
+        assert_eq!(status, expected, "{kind} {answer}");
+        assert!(answer["error"].is_string(), "{answer}");
+    }
+    let large = vec![b'a'; 3 << 20];
+    assert_eq!(server.send("/translate", "application/json", &[], &large).0, 413);
+    assert_eq!(server.get("/nothing").0, 404);
+    assert_eq!(server.get("/translate").0, 405);
+}
+
+#[test]
+fn a_server_with_keys_answers_those_who_have_one() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["secret".into()]
+    });
+    let body = json!({"q": "a", "source": "de", "target": "en"});
+    assert_eq!(server.post("/translate", body.clone()).0, 403);
+    let mut with_key = body.clone();
+    with_key["api_key"] = json!("wrong");
+    assert_eq!(server.post("/translate", with_key.clone()).0, 403);
+    with_key["api_key"] = json!("secret");
+    assert_eq!(server.post("/translate", with_key).0, 200);
+    let body = json!({"texts": "a", "source": "de", "target": "en"}).to_string();
+    let bearer = [("authorization", "Bearer secret")];
+    assert_eq!(server.send("/v1/translate", "application/json", &bearer, body.as_bytes()).0, 200);
+    assert_eq!(server.send("/v1/translate", "application/json", &[], body.as_bytes()).0, 403);
+    assert_eq!(server.get("/health").0, 200);
+}
+
+#[test]
+fn a_request_at_fault_does_not_harm_its_neighbours() {
+    let engine = Shouting { delay: Duration::from_millis(50), ..Shouting::default() };
+    let server = Arc::new(Running::start(Arc::new(engine), |_| {}));
+    let ask = |text: String| {
+        let server = server.clone();
+        std::thread::spawn(move || {
+            server.post("/translate", json!({"q": text, "source": "de", "target": "en"}))
+        })
+    };
+    let asked: Vec<_> = (0..24)
+        .map(|number| {
+            let text = match number % 8 {
+                3 => format!("fail {number}"),
+                5 => format!("panic {number}"),
+                _ => format!("text {number}"),
+            };
+            (text.clone(), ask(text))
+        })
+        .collect();
+    for (text, answer) in asked {
+        let (status, answer) = answer.join().unwrap();
+        let expected = if text.starts_with("fail") {
+            400
+        } else if text.starts_with("panic") {
+            500
+        } else {
+            200
+        };
+        assert_eq!(status, expected, "{text}: {answer}");
+        if status == 200 {
+            assert_eq!(answer["translatedText"], text.to_uppercase());
+        }
+    }
+}
+
+#[test]
+fn sentences_that_come_again_are_not_translated_again() {
+    let engine = Arc::new(Shouting::default());
+    let server = Running::start(engine.clone(), |_| {});
+    for _ in 0..5 {
+        server.post("/translate", json!({"q": "noch einmal", "source": "de", "target": "en"}));
+    }
+    assert_eq!(engine.sentences.load(Ordering::SeqCst), 1);
+    server.post("/translate", json!({"q": "noch einmal", "source": "en", "target": "de"}));
+    assert_eq!(engine.sentences.load(Ordering::SeqCst), 2, "of another model");
+}
+
+#[test]
+fn files_are_translated_and_fetched() {
+    let server = server();
+    let part = |name: &str, value: &str| {
+        format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let form = |file: &str| {
+        format!(
+            "{}{}--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{file}\"\r\n\r\neins\nzwei\n\r\n--b--\r\n",
+            part("source", "de"),
+            part("target", "en")
+        )
+    };
+    let kind = "multipart/form-data; boundary=b";
+    let (status, answer) = server.send("/translate_file", kind, &[], form("a.txt").as_bytes());
+    assert_eq!(status, 200, "{answer}");
+    let url = answer["translatedFileUrl"].as_str().unwrap();
+    assert!(url.starts_with(&server.address) && url.ends_with(".a.txt"), "{url}");
+    let body = agent().get(url).call().unwrap().body_mut().read_to_string().unwrap();
+    assert_eq!(body.trim_end(), "EINS\nZWEI");
+    let (status, answer) = server.send("/translate_file", kind, &[], form("a.exe").as_bytes());
+    assert_eq!((status, &answer["field"]), (400, &json!("file")));
+    assert_eq!(server.send("/translate_file", kind, &[], b"--b--\r\n").0, 400);
+    assert_eq!(server.get("/download_file/unknown").0, 404);
+}
+
+#[test]
+fn pages_of_other_origins_may_ask_only_if_told_so() {
+    let origin = |server: &Running| {
+        let request = agent()
+            .get(format!("{}/languages", server.address))
+            .header("origin", "https://a.example");
+        let response = request.call().unwrap();
+        let allowed = response.headers().get("access-control-allow-origin");
+        allowed.map(|value| value.to_str().unwrap().to_owned())
+    };
+    assert_eq!(origin(&server()), None);
+    let with = |cors: &str| {
+        let cors = Some(cors.to_owned());
+        Running::start(Arc::new(Shouting::default()), |settings| settings.cors = cors)
+    };
+    assert_eq!(origin(&with("*")).as_deref(), Some("*"));
+    assert_eq!(origin(&with("https://a.example")).as_deref(), Some("https://a.example"));
+    let mut settings = common::settings(Arc::new(Shouting::default()));
+    settings.cors = Some("a.example/".into());
+    assert!(burnformer_server::Server::new(settings).is_err());
+}
+
+#[test]
+fn answers_carry_headers_that_keep_browsers_safe() {
+    let server = server();
+    for path in ["/", "/languages", "/nothing"] {
+        let response = agent().get(format!("{}{path}", server.address)).call().unwrap();
+        for header in ["x-content-type-options", "content-security-policy", "referrer-policy"] {
+            assert!(response.headers().contains_key(header), "{path} {header}");
+        }
+    }
+}
+
+#[test]
+fn the_description_names_every_path_and_its_answers() {
+    let (_, body) = server().get("/openapi.json");
+    let document: serde_json::Value = serde_json::from_str(&body).unwrap();
+    for path in
+        ["/translate", "/detect", "/languages", "/v1/translate", "/v1/sentences", "/translate_file"]
+    {
+        assert!(document["paths"][path].is_object(), "{path}");
+    }
+    let answers = &document["paths"]["/translate"]["post"]["responses"];
+    for status in ["200", "400", "403", "413", "415", "503"] {
+        assert!(answers[status].is_object(), "{status}");
+    }
+    let fields = &document["components"]["schemas"]["TranslateRequest"]["properties"];
+    assert_eq!(fields["source"]["enum"], json!(["auto", "de", "en"]));
+    assert_eq!(fields["target"]["enum"], json!(["de", "en"]));
+}
