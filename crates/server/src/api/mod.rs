@@ -56,13 +56,13 @@ impl Service {
         if texts.len() > self.limits.texts {
             let message =
                 format!("{} texts are more than the {} allowed", texts.len(), self.limits.texts);
-            return Err(ApiError::too_large(field, message));
+            return Err(ApiError::bad(field, message, "send less at a time".into()));
         }
         let characters: usize = texts.iter().map(|text| text.as_ref().chars().count()).sum();
         if characters > self.limits.characters {
             let limit = self.limits.characters;
             let message = format!("{characters} characters are more than the {limit} allowed");
-            return Err(ApiError::too_large(field, message));
+            return Err(ApiError::bad(field, message, "send less at a time".into()));
         }
         Ok(())
     }

@@ -54,7 +54,22 @@ fn document(service: &Service) -> Value {
             restrict(service, request, name, field);
         }
     }
+    loosen(&mut document);
     document
+}
+
+/// Makes `anyOf` of every `oneOf`: an empty list is one text's and many texts'.
+fn loosen(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(schemas) = fields.remove("oneOf") {
+                fields.insert("anyOf".into(), schemas);
+            }
+            fields.values_mut().for_each(loosen);
+        }
+        Value::Array(values) => values.iter_mut().for_each(loosen),
+        _ => {}
+    }
 }
 
 /// Adds to `field`, called `name`, which values are taken.
@@ -74,7 +89,14 @@ fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
             }
             field["enum"] = one_of(codes);
         }
-        "target" => field["enum"] = one_of(service.codes(|pair| &pair.target)),
+        // A text whose language is the target already stays as it is.
+        "target" => {
+            let mut codes = service.codes(|pair| &pair.source);
+            codes.extend(service.codes(|pair| &pair.target));
+            codes.sort_unstable();
+            codes.dedup();
+            field["enum"] = one_of(codes);
+        }
         "format" => field["enum"] = one_of(vec!["text", "html", "markdown", "srt"]),
         "alternatives" => field["maximum"] = json!(limits.alternatives),
         "beam" => {
