@@ -2,7 +2,7 @@
 
 mod common;
 
-use burnformer_documents::{Format, Sentence, Translated};
+use burnformer_documents::{Format, Link, Sentence, Translated};
 use common::{Model, identity, reverse, translate, unlinked, upper};
 
 fn markdown(text: &str, model: Model<'_>) -> String {
@@ -62,11 +62,15 @@ fn a_reference_link_keeps_its_definition() {
 }
 
 #[test]
-fn emphasis_where_asterisks_are_none_becomes_html() {
-    // Between a full stop and a letter, `**` closes nothing.
-    let model = |_: &Sentence| Translated { text: "重要。です".into(), links: Vec::new() };
-    let translated = markdown("**Important.** is", &model);
-    assert!(translated.contains("<strong>") || translated.contains("**"), "{translated}");
+fn emphasis_where_its_marks_are_none_becomes_html() {
+    // Before a letter, `_` closes nothing.
+    let (text, first) = ("重要です", "重要".len());
+    let links = vec![
+        Link { source: 0..9, target: 0..first },
+        Link { source: 10..12, target: first..text.len() },
+    ];
+    let model = |_: &Sentence| Translated { text: text.into(), links: links.clone() };
+    assert_eq!(markdown("_important_ is", &model), "<em>重要</em>です");
 }
 
 #[test]

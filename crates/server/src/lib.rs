@@ -13,7 +13,7 @@
 //!
 //! | idea | item |
 //! |---|---|
-//! | what translates | [`Engine`]; a `Translator` of burnformer-infer is one |
+//! | what translates | [`Engine`]; `TranslatorEngine` makes one of a `Translator` |
 //! | models by language pair, loaded when first needed | [`ModelSource`] |
 //! | bounds on what a client may ask | [`Limits`] |
 //! | requests that share batches | [`Queue`] |
@@ -22,6 +22,7 @@ mod api;
 mod auth;
 mod cache;
 mod detect;
+mod drain;
 mod engine;
 mod error;
 mod language;
@@ -32,6 +33,8 @@ mod server;
 mod settings;
 mod text;
 
+#[cfg(feature = "translator")]
+pub use engine::TranslatorEngine;
 pub use engine::{Candidate, Choice, Engine, EngineError, Work};
 pub use error::ServerError;
 pub use models::{LanguagePair, ModelSource};

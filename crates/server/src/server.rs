@@ -15,10 +15,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use crate::api::error::ApiError;
-use crate::api::files::Files;
+use crate::api::files::{Files, MOST_KEPT};
 use crate::api::{Service, Shared, files, libretranslate, openapi, page, status, v1};
 use crate::auth::Keys;
 use crate::cache::Cache;
+use crate::drain::drain;
 use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::models::Models;
@@ -48,7 +49,7 @@ impl Server {
             metrics,
             keys: Keys::new(&keys),
             limits,
-            files: Files::new(64 << 20),
+            files: Files::new(MOST_KEPT),
         });
         let router = router(service.clone(), cors.as_deref())?;
         let listening = |source| ServerError::Listen { address: listen, source };
@@ -117,6 +118,7 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
                 .into_response()
         }))
         .layer(from_fn(safe_headers))
+        .layer(from_fn(drain))
         .with_state(service);
     Ok(match cors {
         None => router,

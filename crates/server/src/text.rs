@@ -34,40 +34,23 @@ impl Path<'_> {
         language: &str,
     ) -> Result<Translations, QueueError> {
         let parsed = self.parse(text, format, language).await;
+        // What a document asks for in its second round depends on its translations of the first.
+        let first = self.sentences(parsed.pending().iter().map(work).collect()).await?;
         let mut documents = vec![parsed; self.choice.n_best.max(1)];
-        loop {
-            let pending = documents[0].pending();
-            if pending.is_empty() {
-                break;
-            }
-            let candidates = self.sentences(pending.iter().map(work).collect()).await?;
-            let others = documents.iter_mut().enumerate().skip(1);
-            let mut later = Vec::new();
-            for (rank, document) in others {
-                // The documents may differ in what their second round asks for.
-                match document.pending() == pending {
-                    true => document.accept(ranked(&candidates, rank)),
-                    false => later.push(rank),
-                }
-            }
-            documents[0].accept(ranked(&candidates, 0));
-            for rank in later {
-                self.rest(&mut documents[rank], rank).await?;
-            }
-        }
-        for (rank, document) in documents.iter_mut().enumerate().skip(1) {
+        for (rank, document) in documents.iter_mut().enumerate() {
+            document.accept(ranked(&first, rank));
             self.rest(document, rank).await?;
         }
         let mut texts: Translations = Vec::with_capacity(documents.len());
         for text in documents.into_iter().map(Document::finish) {
-            if texts.is_empty() || !texts.contains(&text) {
+            if !texts.contains(&text) {
                 texts.push(text);
             }
         }
         Ok(texts)
     }
 
-    /// What is pending of `document` still.
+    /// Translates what is pending of `document` still.
     async fn rest(&self, document: &mut Document, rank: usize) -> Result<(), QueueError> {
         loop {
             let pending = document.pending();

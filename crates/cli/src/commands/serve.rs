@@ -9,16 +9,16 @@ use burnformer_core::ComputeType;
 use burnformer_infer::Translator;
 use burnformer_server::{
     Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
+    TranslatorEngine,
 };
 
-use super::{at_least, compute_type};
-use crate::device::DeviceName;
+use super::{Computing, at_least};
 use crate::output::print;
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A model directory and what it translates, such as `de-en=runs/tiny/best` (`pt-BR:en=DIR` where a code has a `-`);
+    /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR` where a code has a `-`);
     /// one for each pair of languages
     #[arg(long, short, required = true, value_name = "PAIR=DIR", value_parser = model)]
     model: Vec<(LanguagePair, PathBuf)>,
@@ -64,15 +64,11 @@ pub struct Args {
     /// Load each model when it is first asked for, not before the first request
     #[arg(long)]
     lazy: bool,
-    /// Numbers in which weights are multiplied: float32 or int8 [default: the model's; see `quantize`]
-    #[arg(long, value_name = "TYPE", value_parser = compute_type())]
-    compute: Option<ComputeType>,
-    /// Where to compute
-    #[arg(long, default_value = "auto", value_name = "DEVICE")]
-    device: DeviceName,
     /// The form of the log on standard error, which never holds what users translate
     #[arg(long, default_value = "text", value_name = "FORM")]
     log: Log,
+    #[command(flatten)]
+    computing: Computing,
 }
 
 /// The form of the log.
@@ -103,9 +99,8 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn settings(args: Args) -> Result<ServerSettings> {
-    let device = args.device.open()?;
-    let source =
-        |(pair, dir): (LanguagePair, PathBuf)| model_source(pair, dir, &device, args.compute);
+    let (device, compute) = (args.computing.device.open()?, args.computing.compute);
+    let source = |(pair, dir): (LanguagePair, PathBuf)| model_source(pair, dir, &device, compute);
     let models = args.model.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
     Ok(ServerSettings {
@@ -143,10 +138,11 @@ fn model_source(
     let bytes = std::fs::metadata(&weights)
         .with_context(|| format!("{} is no model directory: {}", dir.display(), weights.display()))?
         .len();
-    let (name, device) = (dir.clone(), device.clone());
+    let (name, of, device) = (dir.clone(), pair.clone(), device.clone());
     let load = move || -> Result<Arc<dyn Engine>, String> {
         let translator = Translator::load_as(&[&dir], &device, compute);
-        Ok(Arc::new(translator.map_err(|error| error.to_string())?))
+        let engine = translator.and_then(|translator| TranslatorEngine::new(translator, &of));
+        Ok(Arc::new(engine.map_err(|error| error.to_string())?))
     };
     Ok(ModelSource { pair, name, bytes, load: Arc::new(load) })
 }

@@ -6,9 +6,10 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::WEIGHTS;
 use super::error::ModelDirError;
 
+/// The file of the parameters.
+pub(super) const WEIGHTS: &str = "model.safetensors";
 const MANIFEST: &str = "manifest.json";
 /// Largest accepted manifest in bytes; a manifest lists only a few files.
 const MANIFEST_LIMIT: u64 = 1 << 20;

@@ -27,12 +27,11 @@ pub use weights::{read_tensors, write_quantized, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
-use manifest::{read_checked, write};
+use manifest::{WEIGHTS, read_checked, write};
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 const CONFIG: &str = "config.json";
-const WEIGHTS: &str = "model.safetensors";
 
 #[derive(Serialize)]
 struct ConfigFile<'a, C> {

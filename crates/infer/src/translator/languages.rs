@@ -1,28 +1,8 @@
 //! The languages of models that know several.
 
 use super::load::Translator;
+use super::options::Languages;
 use crate::error::InferError;
-use crate::search::Request;
-
-/// The tokens that tell a model of several languages which ones to translate from and to.
-/// [`Translator::languages`] makes them; the default is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Languages {
-    /// The tokens that every source begins with.
-    source: Vec<u32>,
-    /// The tokens that every translation is made to begin with.
-    target: Vec<u32>,
-}
-
-impl Languages {
-    /// Adds the tokens to a request, unless it has nothing to translate.
-    pub(super) fn add_to(&self, request: &mut Request, eos: u32) {
-        if !request.is_empty(eos) {
-            request.source.splice(0..0, self.source.iter().copied());
-            request.prefix.splice(0..0, self.target.iter().copied());
-        }
-    }
-}
 
 impl Translator {
     /// The tokens for a translation from the language `source` into the language `target`, as the vocabulary writes them:

@@ -5,8 +5,6 @@ use std::ops::Range;
 use burnformer_data::Tokenizer;
 
 use super::load::Translator;
-use super::options::TranslateOptions;
-use super::translation::Translation;
 use crate::attention::{Attention, HeadWeights};
 use crate::error::InferError;
 
@@ -20,35 +18,26 @@ pub struct TextLink {
 }
 
 impl Translator {
-    /// Translates `sources` as [`translate`](Self::translate) does, and links each translation to its source as
-    /// [`links`](Self::links) does.
-    ///
-    /// # Errors
-    /// Those of both.
-    pub fn translate_linked<S: AsRef<str> + Sync>(
-        &self,
-        sources: &[S],
-        options: &TranslateOptions,
-    ) -> Result<Vec<(Translation, Vec<TextLink>)>, InferError> {
-        let translations = self.translate(sources, options)?;
-        let link = |(source, translation): (&S, Translation)| {
-            let links = self.links(source.as_ref(), &translation.text)?;
-            Ok((translation, links))
-        };
-        sources.iter().zip(translations).map(link).collect()
-    }
-
     /// Links each token of `target`, a translation of `source`, to the source token that it attends to most: by the mean
     /// of the heads of the last decoder layer, at the positions where the model predicts the tokens.
     ///
     /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as SentencePiece models do)
-    /// they are those of the normalised text, scaled to the length of the given one. The list is empty for a model
-    /// without cross-attention and where one of the texts is empty.
+    /// they are those of the normalised text, scaled to the length of the given one. The list is empty where there is
+    /// no attention to go by: for a model without cross-attention, for an ensemble, and where one of the texts is empty or
+    /// longer than the model takes.
     ///
     /// # Errors
-    /// Those of [`attention`](Self::attention).
+    /// Those of [`attention`](Self::attention) but for the ones of these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
-        let attention = self.attention(source, target)?;
+        let attention = match self.attention(source, target) {
+            Ok(attention) => attention,
+            Err(
+                InferError::NoAttention
+                | InferError::SourceTooLong { .. }
+                | InferError::TargetTooLong { .. },
+            ) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
         let Some(heads) = attention.weights.cross.last() else { return Ok(Vec::new()) };
         let weights = HeadWeights::mean(heads);
         let sources = spans(&self.tokenizers.source, source);

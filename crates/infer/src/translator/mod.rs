@@ -16,8 +16,7 @@ pub use files::{
     TARGET_TOKENIZER_FILE, TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES,
     VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
-pub use languages::Languages;
 pub use links::TextLink;
 pub use load::Translator;
-pub use options::{LONGEST_SENTENCE, LongSources, TranslateOptions};
+pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};

@@ -1,5 +1,5 @@
-use super::languages::Languages;
 use crate::batching::Batching;
+use crate::search::Request;
 use crate::settings::SearchSettings;
 
 /// The default of [`TranslateOptions::longest`], in tokens with `</s>`.
@@ -13,6 +13,26 @@ pub enum LongSources {
     Refuse,
     /// Translate the tokens that fit; the rest of the sentence is lost.
     Truncate,
+}
+
+/// The tokens that tell a model of several languages which ones to translate from and to.
+/// [`Translator::languages`](crate::Translator::languages) makes them; the default is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Languages {
+    /// The tokens that every source begins with.
+    pub(super) source: Vec<u32>,
+    /// The tokens that every translation is made to begin with.
+    pub(super) target: Vec<u32>,
+}
+
+impl Languages {
+    /// Adds the tokens to a request, unless it has nothing to translate.
+    pub(super) fn add_to(&self, request: &mut Request, eos: u32) {
+        if !request.is_empty(eos) {
+            request.source.splice(0..0, self.source.iter().copied());
+            request.prefix.splice(0..0, self.target.iter().copied());
+        }
+    }
 }
 
 /// How a [`Translator`](crate::Translator) translates.

@@ -31,6 +31,9 @@ pub(crate) const EXTENSIONS: [(&str, Format); 6] = [
     ("srt", Format::Srt),
 ];
 
+/// How many bytes of translated files are kept.
+pub(crate) const MOST_KEPT: usize = 64 << 20;
+
 /// How long a translated file can be fetched.
 const KEPT: Duration = Duration::from_secs(600);
 
@@ -141,8 +144,17 @@ pub(crate) async fn translate_file(
     let translated = service.translate(&texts, &pair, format, choice).await?;
     let text = translated.into_iter().flatten().next().unwrap_or_default();
     let key = service.files.put(&plain(&name), text);
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    Ok(Json(FileResponse { translated_file_url: format!("http://{host}/download_file/{key}") }))
+    Ok(Json(FileResponse {
+        translated_file_url: format!("{}/download_file/{key}", origin(&headers)),
+    }))
+}
+
+/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`.
+fn origin(headers: &HeaderMap) -> String {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    let host = text("x-forwarded-host").or(text("host")).unwrap_or("localhost");
+    format!("{scheme}://{host}")
 }
 
 /// The parts of a form.
@@ -236,6 +248,22 @@ mod tests {
         assert_eq!(files.get(&first), None);
         assert_eq!(files.get(&second).as_deref(), Some("123456"));
         assert_eq!(files.get("0.a.txt"), None);
+    }
+
+    #[test]
+    fn a_file_is_fetched_from_where_the_client_found_the_server() {
+        let origin = |pairs: &[(&'static str, &str)]| {
+            let pairs = pairs.iter().map(|(name, value)| {
+                (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+            });
+            origin(&pairs.collect())
+        };
+        assert_eq!(origin(&[("host", "127.0.0.1:5000")]), "http://127.0.0.1:5000");
+        let behind_proxy = [("host", "127.0.0.1:5000"), ("x-forwarded-proto", "https")];
+        assert_eq!(origin(&behind_proxy), "https://127.0.0.1:5000");
+        let renamed = [behind_proxy[1], ("x-forwarded-host", "example.org")];
+        assert_eq!(origin(&renamed), "https://example.org");
+        assert_eq!(origin(&[("x-forwarded-proto", "javascript")]), "http://localhost");
     }
 
     #[test]

@@ -3,6 +3,9 @@
 #[cfg(feature = "translator")]
 mod translator;
 
+#[cfg(feature = "translator")]
+pub use translator::TranslatorEngine;
+
 use burnformer_documents::Link;
 
 /// How the sentences of a request are searched. Sentences with the same choice can share a batch.

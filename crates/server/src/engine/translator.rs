@@ -2,57 +2,73 @@
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    Alternative, InferError, LengthPenalty, LongSources, Translation, Translator,
+    Alternative, InferError, LengthPenalty, LongSources, TextLink, TranslateOptions, Translation,
+    Translator,
 };
 
 use super::{Candidate, Choice, Engine, EngineError, Work};
+use crate::models::LanguagePair;
 
-impl Engine for Translator {
+/// A [`Translator`] for one pair of languages.
+pub struct TranslatorEngine {
+    translator: Translator,
+    /// The model's own options, with the tokens of the languages for a model of several.
+    options: TranslateOptions,
+}
+
+impl TranslatorEngine {
+    /// An engine that translates `pair` by `translator`. A model of several languages is told the codes of the pair.
+    ///
+    /// # Errors
+    /// [`InferError::Language`] if the model knows several languages and not those of `pair` by these codes.
+    pub fn new(translator: Translator, pair: &LanguagePair) -> Result<Self, InferError> {
+        let languages = match translator.languages(None, None) {
+            Err(InferError::Language { .. }) => {
+                translator.languages(Some(&pair.source), Some(&pair.target))?
+            }
+            languages => languages?,
+        };
+        let options = TranslateOptions {
+            languages,
+            long_sources: LongSources::Truncate,
+            ..translator.options()
+        };
+        Ok(Self { translator, options })
+    }
+
+    fn candidate(&self, work: &Work, found: Alternative) -> Result<Candidate, EngineError> {
+        let links = match work.links {
+            true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
+            false => Vec::new(),
+        };
+        let link = |TextLink { source, target }| Link { source, target };
+        let links = links.into_iter().map(link).collect();
+        Ok(Candidate { text: found.text, score: found.hypothesis.score, links })
+    }
+}
+
+impl Engine for TranslatorEngine {
     fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let mut options = self.options();
+        let mut options = self.options.clone();
         let search = &mut options.search;
         search.beam_size = choice.beam.unwrap_or(search.beam_size).max(choice.n_best);
         search.n_best = choice.n_best.max(1);
         if let Some(thousandths) = choice.alpha {
             search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
         }
-        options.long_sources = LongSources::Truncate;
         let texts: Vec<&str> = work.iter().map(|work| &work.text[..]).collect();
         let prefixes: Vec<&str> = work.iter().map(|work| &work.prefix[..]).collect();
-        let translations =
-            self.translate_with_prefixes(&texts, &prefixes, &options).map_err(engine_error)?;
+        let translations = self.translator.translate_with_prefixes(&texts, &prefixes, &options);
         let candidates = |(work, translation): (&Work, Translation)| {
-            let candidate = |alternative: Alternative| {
-                let links =
-                    if work.links { links(self, work, &alternative.text)? } else { Vec::new() };
-                let score = alternative.hypothesis.score;
-                Ok(Candidate { text: alternative.text, score, links })
-            };
-            translation.n_best.into_iter().map(candidate).collect()
+            translation.n_best.into_iter().map(|found| self.candidate(work, found)).collect()
         };
-        work.iter().zip(translations).map(candidates).collect()
+        work.iter().zip(translations.map_err(engine_error)?).map(candidates).collect()
     }
 
     fn fits(&self, sentence: &str) -> bool {
-        let limit = self.longest_source(&self.options());
+        let limit = self.translator.longest_source(&self.options);
         // A token has at least one byte, and `</s>` is one more.
-        sentence.len() < limit || self.tokenizers().source.encode(sentence).len() < limit
-    }
-}
-
-fn links(translator: &Translator, work: &Work, target: &str) -> Result<Vec<Link>, EngineError> {
-    match translator.links(&work.text, target) {
-        Ok(links) => Ok(links
-            .into_iter()
-            .map(|link| Link { source: link.source, target: link.target })
-            .collect()),
-        // Without them markup is placed by the length of the texts.
-        Err(
-            InferError::NoAttention
-            | InferError::SourceTooLong { .. }
-            | InferError::TargetTooLong { .. },
-        ) => Ok(Vec::new()),
-        Err(error) => Err(engine_error(error)),
+        sentence.len() < limit || self.translator.tokenizers().source.encode(sentence).len() < limit
     }
 }
 

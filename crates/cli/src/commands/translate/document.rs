@@ -3,7 +3,7 @@
 use anyhow::Result;
 use burnformer_data::corpus::read_text;
 use burnformer_documents::{Document, Format, Link, Sentence, Translated};
-use burnformer_infer::{InferError, TextLink, TranslateOptions, Translation, Translator};
+use burnformer_infer::{TextLink, TranslateOptions, Translation, Translator};
 
 use super::Args;
 use crate::output::{Output, say};
@@ -47,25 +47,11 @@ fn translate(
     let translations = translator.translate(&texts, options)?;
     let link = |(sentence, translation): (&Sentence, Translation)| {
         let links = match sentence.links {
-            true => links(translator, &sentence.text, &translation.text)?,
+            true => translator.links(&sentence.text, &translation.text)?,
             false => Vec::new(),
         };
         let link = |TextLink { source, target }| Link { source, target };
         Ok(Translated { text: translation.text, links: links.into_iter().map(link).collect() })
     };
     sentences.iter().zip(translations).map(link).collect()
-}
-
-/// The links of a translation; none where the model has no attention to show, as an ensemble, and for what is too long.
-/// Markup is placed by the lengths of the texts then.
-fn links(translator: &Translator, source: &str, target: &str) -> Result<Vec<TextLink>> {
-    match translator.links(source, target) {
-        Ok(links) => Ok(links),
-        Err(
-            InferError::NoAttention
-            | InferError::SourceTooLong { .. }
-            | InferError::TargetTooLong { .. },
-        ) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-    }
 }

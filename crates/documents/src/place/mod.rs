@@ -4,17 +4,20 @@
 //! words that are aligned to its own. A run may hold words that are aligned to nothing, and punctuation, but no word of others. So
 //! elements stay within their parents and never cross, whatever the alignment is.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod empty;
+mod rest;
+mod taken;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use self::taken::Taken;
 use crate::align::{Alignment, marks_between};
 use crate::block::{Block, Kind, Node};
-use crate::words::{floor, has_words, trim};
+use crate::words::trim;
 
 /// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at 512.
 const DEEPEST: usize = 100;
-/// How far from its expected place a mark is looked for, in bytes.
-const REACH: usize = 256;
 
 /// For each node of `block`, its bytes in the translation. `atoms` says where the atoms are there.
 pub(crate) fn place(
@@ -71,26 +74,6 @@ struct Family<'a> {
     /// The element in the translation.
     window: Range<usize>,
     children: &'a [usize],
-}
-
-/// Parts of the window that are taken.
-#[derive(Default)]
-struct Taken {
-    /// By their starts, with their ends and the node.
-    parts: BTreeMap<usize, (usize, usize)>,
-    nodes: BTreeSet<usize>,
-}
-
-impl Taken {
-    fn insert(&mut self, range: Range<usize>, node: usize) {
-        self.parts.insert(range.start, (range.end, node));
-        self.nodes.insert(node);
-    }
-
-    fn is_free(&self, range: &Range<usize>) -> bool {
-        let before = self.parts.range(..range.end).next_back();
-        before.is_none_or(|(_, &(end, _))| end <= range.start)
-    }
 }
 
 impl Family<'_> {
@@ -282,102 +265,6 @@ impl Family<'_> {
             run.end = limits.end - rest.trim_start().len();
         }
         run
-    }
-
-    /// A place for an element whose words have no run: a word that it shares with others, the same punctuation, white space.
-    fn take_rest(&self, child: usize, taken: &mut Taken) {
-        let source = &self.block.nodes[child].range;
-        let text = &self.block.text[source.clone()];
-        let range = match has_words(text) {
-            true => self.shared_word(source, taken),
-            false if text.trim().is_empty() => self.white_space(source),
-            false => self.same_text(source, taken),
-        };
-        let inside =
-            |range: &Range<usize>| self.window.start <= range.start && range.end <= self.window.end;
-        if let Some(range) = range.filter(|range| inside(range) && taken.is_free(range)) {
-            let before = taken.parts.range(..range.start).next_back();
-            let low = before.map_or(self.window.start, |(_, &(end, _))| end);
-            let after = taken.parts.range(range.end..).next();
-            let high = after.map_or(self.window.end, |(&start, _)| start);
-            self.take(self.with_space(range, child, low..high), child, taken);
-        }
-    }
-
-    fn shared_word(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
-        let pieces = self.alignment.pieces_in(source);
-        let piece = (!pieces.is_empty()).then_some(pieces.start)?;
-        let word = self.alignment.word_of(piece);
-        let near = piece.saturating_sub(4).max(word.start)..word.end.min(piece + 4);
-        let units = self.alignment.pieces[near].iter().filter_map(|piece| piece.units);
-        let ranges = units.map(|(first, _)| self.alignment.units[first].range.clone());
-        ranges.into_iter().find(|range| taken.is_free(range))
-    }
-
-    fn same_text(&self, source: &Range<usize>, taken: &Taken) -> Option<Range<usize>> {
-        let target = &self.alignment.target;
-        let text = self.block.text[source.clone()].trim();
-        let expected = self.position(source.start, false);
-        let low = floor(target, expected.saturating_sub(REACH)).max(self.window.start);
-        let high = floor(target, expected.saturating_add(REACH)).min(self.window.end);
-        let window = target.get(low..high)?;
-        let starts = window.char_indices().map(|(at, _)| at);
-        let found = starts.filter(|&at| window[at..].starts_with(text));
-        let ranges = found.map(|at| low + at..low + at + text.len());
-        let free = ranges.filter(|range| taken.is_free(range));
-        free.min_by_key(|range| (range.start.abs_diff(expected), range.start < expected))
-    }
-
-    fn white_space(&self, source: &Range<usize>) -> Option<Range<usize>> {
-        let at = self.position(source.start, false);
-        let rest = self.alignment.target.get(at..self.window.end)?;
-        let space = rest.len() - rest.trim_start().len();
-        (space > 0).then(|| at..at + floor(rest, space.min(source.len())))
-    }
-
-    fn position(&self, at: usize, space_after: bool) -> usize {
-        let text = &self.block.text;
-        let before = text[..at].ends_with(char::is_whitespace);
-        let after = space_after || text[at..].starts_with(char::is_whitespace);
-        let position = self.alignment.position(text, at, (before, after));
-        position.clamp(self.window.start, self.window.end)
-    }
-
-    /// Where a point stands, or an element without text: not within what others have.
-    fn empty_place(&self, child: usize, taken: &Taken) -> usize {
-        let node = &self.block.nodes[child];
-        let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
-        let mut at = self.position(node.range.start, space_after);
-        at += self.white_space_before(node.range.start, space_after, at);
-        match taken.parts.range(..at).next_back() {
-            Some((&start, &(end, other))) if at < end => {
-                if child < other {
-                    start
-                } else {
-                    end
-                }
-            }
-            _ => at,
-        }
-    }
-
-    /// How much of the white space at `at` in the translation goes before what stands at `source`, where `space_after` says that white
-    /// space followed which the text does not have.
-    fn white_space_before(&self, source: usize, space_after: bool, at: usize) -> usize {
-        let (before, after) = self.block.text.split_at(source);
-        let before = before.len() - before.trim_end().len();
-        let after = after.len() - after.trim_start().len();
-        let target = &self.alignment.target[at..self.window.end];
-        let rest = target.trim_start();
-        let space = target.len() - rest.len();
-        if before > 0 && after > 0 && space >= before + after {
-            floor(target, before)
-        } else if space_after || before > 0 && !rest.starts_with(char::is_alphanumeric) {
-            // Behind white space, unless that would put it against the next word.
-            space
-        } else {
-            0
-        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The queue in which the sentences of all requests share batches.
 
-use std::collections::VecDeque;
+mod pace;
+mod waiting;
+
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use self::waiting::{Gathered, State, Taken, Waiting, hand_out};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
 
 /// The sizes of a [`Queue`].
@@ -65,76 +68,6 @@ struct Shared {
     state: Mutex<State>,
     wake: Condvar,
     batches: Box<dyn Fn(usize, Duration) + Send + Sync>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Requests with sentences that nobody has taken yet, in the order of their next turn.
-    requests: VecDeque<Waiting>,
-    /// The number of those sentences.
-    sentences: usize,
-    /// Sentences translated and the seconds it took, fading: what is waiting will take so long.
-    pace: Pace,
-    stopped: bool,
-}
-
-struct Waiting {
-    choice: Choice,
-    arrived: Instant,
-    work: VecDeque<(usize, Work)>,
-    gathered: Arc<Mutex<Gathered>>,
-}
-
-/// The answers of a request as they come in.
-struct Gathered {
-    answers: Vec<Vec<Candidate>>,
-    missing: usize,
-    reply: Option<oneshot::Sender<Answer>>,
-}
-
-impl Gathered {
-    /// Whether nobody waits for the answer any more.
-    fn is_abandoned(&self) -> bool {
-        self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
-    }
-
-    fn send(&mut self, answer: Answer) {
-        if let Some(reply) = self.reply.take() {
-            // The client may have gone.
-            let _ = reply.send(answer);
-        }
-    }
-}
-
-/// The number of sentences per second, over the last batches.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pace {
-    sentences: f64,
-    seconds: f64,
-}
-
-impl Pace {
-    /// What is left of the past with each batch.
-    const FADING: f64 = 0.9;
-
-    fn add(&mut self, sentences: usize, took: Duration) {
-        self.sentences = self.sentences * Self::FADING + sentences as f64;
-        self.seconds = self.seconds * Self::FADING + took.as_secs_f64();
-    }
-
-    /// How long `sentences` will take, from one second to a minute.
-    fn wait(self, sentences: usize, workers: usize) -> Duration {
-        let per_sentence = if self.sentences > 0.0 { self.seconds / self.sentences } else { 0.0 };
-        let seconds = per_sentence * sentences as f64 / workers as f64;
-        Duration::from_secs_f64(seconds.ceil().clamp(1.0, 60.0))
-    }
-}
-
-/// A sentence that is being translated, and where its translation goes.
-struct Taken {
-    place: usize,
-    work: Work,
-    gathered: Arc<Mutex<Gathered>>,
 }
 
 impl Queue {
@@ -241,40 +174,6 @@ impl Drop for Queue {
     }
 }
 
-impl State {
-    /// Leaves out the requests that nobody waits for any more.
-    fn forget_abandoned(&mut self) {
-        self.requests.retain(|request| !locked(&request.gathered).is_abandoned());
-        self.sentences = self.requests.iter().map(|request| request.work.len()).sum();
-    }
-
-    /// Takes a batch of at most `most` sentences with one choice: one of each request in turn, beginning with the one
-    /// whose turn it is.
-    fn take(&mut self, most: usize) -> (Choice, Vec<Taken>) {
-        self.forget_abandoned();
-        let Some(first) = self.requests.front() else { return (Choice::default(), Vec::new()) };
-        let choice = first.choice;
-        let mut batch = Vec::with_capacity(most.min(self.sentences));
-        let mut passed = 0;
-        while batch.len() < most && passed < self.requests.len() {
-            let mut request = self.requests.pop_front().expect("requests that were not passed");
-            if request.choice != choice {
-                self.requests.push_back(request);
-                passed += 1;
-                continue;
-            }
-            passed = 0;
-            let (place, work) = request.work.pop_front().expect("a request with sentences");
-            batch.push(Taken { place, work, gathered: request.gathered.clone() });
-            if !request.work.is_empty() {
-                self.requests.push_back(request);
-            }
-        }
-        self.sentences -= batch.len();
-        (choice, batch)
-    }
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
@@ -352,19 +251,6 @@ impl Shared {
             let rest = patience - waited;
             (state, _) =
                 self.wake.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// Gives every request its candidates, and sends the answers that are complete.
-fn hand_out(batch: Vec<Taken>, candidates: Vec<Vec<Candidate>>) {
-    for (taken, candidates) in batch.into_iter().zip(candidates) {
-        let mut gathered = locked(&taken.gathered);
-        gathered.answers[taken.place] = candidates;
-        gathered.missing -= 1;
-        if gathered.missing == 0 {
-            let answers = std::mem::take(&mut gathered.answers);
-            gathered.send(Ok(answers));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which words of a translation belong to which words of the source.
 
+mod build;
+
 use std::ops::Range;
 
 use crate::Link;
@@ -52,134 +54,6 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Alignment {
-    /// Appends text that stands between sentences.
-    pub(crate) fn gap(&mut self, text: &str) {
-        self.target.push_str(text);
-    }
-
-    /// Appends a translated sentence.
-    pub(crate) fn sentence(&mut self, pair: &Pair<'_>) {
-        let first = self.pieces.len();
-        self.add_pieces(pair);
-        let offset = self.target.len();
-        self.target.push_str(pair.target);
-        self.sentences.push((pair.range.clone(), offset..self.target.len()));
-        let units = tokens(pair.target, 0..pair.target.len(), pair.whole.1);
-        let votes = match pair.links.is_empty() {
-            true => even_votes(&self.words_from(first), &units),
-            false => self.votes(first, pair, &units),
-        };
-        for (unit, votes) in units.into_iter().zip(votes) {
-            self.add_unit(pair, offset, unit, &votes);
-        }
-    }
-
-    fn add_pieces(&mut self, pair: &Pair<'_>) {
-        let mut number = self.pieces.last().map_or(0, |piece| piece.word + 1);
-        for token in tokens(pair.source, pair.range.clone(), pair.whole.0) {
-            if !token.is_word {
-                continue;
-            }
-            let mut start = token.range.start;
-            let inside = pair.borders.partition_point(|&border| border <= start);
-            for &border in &pair.borders[inside..] {
-                if border >= token.range.end {
-                    break;
-                }
-                self.pieces.push(Piece { range: start..border, word: number, units: None });
-                start = border;
-            }
-            self.pieces.push(Piece { range: start..token.range.end, word: number, units: None });
-            number += 1;
-        }
-    }
-
-    /// For each unit, pieces with weights.
-    fn votes(&self, first: usize, pair: &Pair<'_>, units: &[Token]) -> Vec<Vec<(usize, usize)>> {
-        let mut all = vec![Vec::new(); units.len()];
-        for link in pair.links {
-            let from = units.partition_point(|unit| unit.range.end <= link.target.start);
-            for (unit, votes) in units[from..].iter().zip(&mut all[from..]) {
-                let weight = overlap(&unit.range, &link.target);
-                if weight == 0 {
-                    break;
-                }
-                let Some(piece) = self.linked_piece(first, pair.range.start, link, &unit.range)
-                else {
-                    break;
-                };
-                match votes.iter_mut().find(|(known, _)| *known == piece) {
-                    Some((_, sum)) => *sum += weight,
-                    None => votes.push((piece, weight)),
-                }
-            }
-        }
-        all
-    }
-
-    /// The piece that `link` gives to `unit`. Of several pieces it is the one at the same share of the link's length.
-    fn linked_piece(
-        &self,
-        first: usize,
-        offset: usize,
-        link: &Link,
-        unit: &Range<usize>,
-    ) -> Option<usize> {
-        let start = link.source.start.saturating_add(offset);
-        let end = link.source.end.saturating_add(offset);
-        let pieces = &self.pieces[first..];
-        let low = pieces.partition_point(|piece| piece.range.end <= start);
-        let high = pieces.partition_point(|piece| piece.range.start < end);
-        if low >= high {
-            return None;
-        }
-        let middle = (unit.start.max(link.target.start) + unit.end.min(link.target.end)) / 2;
-        let share =
-            (middle - link.target.start) as f64 / (link.target.end - link.target.start) as f64;
-        let at = start as f64 + share * (end - start) as f64;
-        let piece = pieces.partition_point(|piece| piece.range.end as f64 <= at);
-        Some(first + piece.clamp(low, high - 1))
-    }
-
-    fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[(usize, usize)]) {
-        let shifted = |range: Range<usize>| range.start + offset..range.end + offset;
-        let Token { range, is_word } = unit;
-        let Some(best) = self.best(votes).filter(|_| is_word) else {
-            return self.units.push(Unit { range: shifted(range), is_word, piece: None });
-        };
-        let parts = self.word_of(best);
-        let word = self.pieces[parts.start].range.start..self.pieces[parts.end - 1].range.end;
-        if parts.len() > 1 && pair.source[word.clone()] == pair.target[range.clone()] {
-            // The same word is cut where the source cuts it.
-            for part in parts {
-                let Range { start, end } = self.pieces[part].range;
-                let range = start - word.start + range.start..end - word.start + range.start;
-                self.push_unit(shifted(range), part);
-            }
-            return;
-        }
-        self.push_unit(shifted(range), best);
-    }
-
-    fn push_unit(&mut self, range: Range<usize>, piece: usize) {
-        let index = self.units.len();
-        self.units.push(Unit { range, is_word: true, piece: Some(piece) });
-        let units = &mut self.pieces[piece].units;
-        *units = Some((units.map_or(index, |(first, _)| first), index));
-    }
-
-    /// The piece with most votes, of the word with most votes.
-    fn best(&self, votes: &[(usize, usize)]) -> Option<usize> {
-        let of_word = |piece: usize| {
-            let word = self.pieces[piece].word;
-            let same = votes.iter().filter(|(other, _)| self.pieces[*other].word == word);
-            same.map(|(_, weight)| weight).sum::<usize>()
-        };
-        // Of equals, the first.
-        let best = votes.iter().rev().max_by_key(|(piece, weight)| (of_word(*piece), *weight));
-        best.map(|&(piece, _)| piece)
-    }
-
     /// The pieces of the word of `piece`.
     pub(crate) fn word_of(&self, piece: usize) -> Range<usize> {
         let word = self.pieces[piece].word;
@@ -336,24 +210,6 @@ impl Alignment {
 pub(crate) fn marks_between(text: &str, range: Range<usize>) -> Vec<Mark> {
     let first = |token: Token| text[token.range].chars().next().map_or(Mark::Other, mark);
     tokens(text, range, &[]).into_iter().take_while(|token| !token.is_word).map(first).collect()
-}
-
-fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {
-    a.end.min(b.end).saturating_sub(a.start.max(b.start))
-}
-
-/// Without links, words belong to those in the same place of the order. `words` are their first pieces.
-fn even_votes(words: &[usize], units: &[Token]) -> Vec<Vec<(usize, usize)>> {
-    let count = units.iter().filter(|unit| unit.is_word).count();
-    let mut seen = 0;
-    let vote = |unit: &Token| {
-        if !unit.is_word || words.is_empty() {
-            return Vec::new();
-        }
-        seen += 1;
-        vec![(words[(2 * seen - 1) * words.len() / (2 * count)], 1)]
-    };
-    units.iter().map(vote).collect()
 }
 
 #[cfg(test)]
