@@ -185,11 +185,11 @@ fn without_a_folder_the_run_written_last_goes_on_whatever_its_number() {
     };
     let (nothing, _) = train("2", &["--resume"]);
     common::assert_refused(&nothing, 1, &["no run under runs", "--out"]);
-    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/tiny"));
-    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/tiny-2"));
-    assert_eq!(train("4", &["--resume"]).1.as_deref(), Some("runs/tiny-2"));
-    stdout(&train("4", &["--resume", "--out", "runs/tiny"]).0);
-    assert_eq!(train("6", &["--resume"]).1.as_deref(), Some("runs/tiny"));
+    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/speedrun"));
+    assert_eq!(train("2", &[]).1.as_deref(), Some("runs/speedrun-2"));
+    assert_eq!(train("4", &["--resume"]).1.as_deref(), Some("runs/speedrun-2"));
+    stdout(&train("4", &["--resume", "--out", "runs/speedrun"]).0);
+    assert_eq!(train("6", &["--resume"]).1.as_deref(), Some("runs/speedrun"));
     let (other, _) = train("8", &["--resume", "--preset", "small"]);
     common::assert_refused(&other, 1, &["no run under runs/small", "--out"]);
 }
@@ -247,10 +247,10 @@ fn a_corpus_can_come_from_standard_input() {
 }
 
 #[test]
-fn a_configuration_file_without_a_preset_starts_from_tiny_as_help_says() {
+fn a_configuration_file_without_a_preset_starts_from_the_default_as_help_says() {
     let help = stdout(&run(&["train", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("[default: the one that --config names, otherwise tiny]"), "{help}");
+    assert!(help.contains("[default: the one that --config names, otherwise speedrun]"), "{help}");
     let toy = Toy::new();
     let file = toy.folder.path().join("mine.toml");
     let resolved = |text: &str, arguments: &[&str]| {
@@ -261,7 +261,7 @@ fn a_configuration_file_without_a_preset_starts_from_tiny_as_help_says() {
     let wide = "[model]\nd_ff = 300\n";
     let own = resolved(wide, &[]);
     assert!(own.contains("d_ff = 300\n") && own.contains("d_model = 128\n"), "{own}");
-    assert_eq!(own, resolved(wide, &["--preset", "tiny"]));
+    assert_eq!(own, resolved(wide, &["--preset", "speedrun"]));
     assert_ne!(own, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
 }
 

@@ -164,12 +164,13 @@ impl Memory {
 
 /// [`update_bytes`] under `config`.
 fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 {
-    update_bytes(model, shape, config.training.accumulate, config.training.precision)
+    update_bytes(model, shape, config.training.accumulate, config.training.precision.number_type())
 }
 
 /// The setting to lower so that an update fits into `limit` bytes, and the value to lower it to.
 fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
-    let parameters = parameter_bytes(model, config.training.accumulate, config.training.precision);
+    let parameters =
+        parameter_bytes(model, config.training.accumulate, config.training.precision.number_type());
     if parameters >= limit {
         return format!(
             "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \

@@ -25,7 +25,7 @@ fn check(config: &TrainConfig) {
     shape.validate().unwrap();
     let training = &config.training;
     let longest = config.data.max_source_len;
-    worst_batch_bytes(&shape, training.budget, longest, training.precision);
+    worst_batch_bytes(&shape, training.budget, longest, training.precision.number_type());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("again.toml");
     fs::write(&path, config.to_toml()).unwrap();

@@ -185,6 +185,22 @@ fn a_run_may_go_on_in_another_precision() {
 }
 
 #[test]
+fn the_number_type_that_auto_chose_is_in_the_folder_of_the_run() {
+    let toy = Toy::new();
+    toy.train("auto", "auto", 2, RunMode::New);
+    let written = fs::read_to_string(toy.path("auto/config.toml")).unwrap();
+    let chosen = match burnformer_kernels::is_bfloat16_fast_on(&Device::default()) {
+        true => "bfloat16",
+        false => "float32",
+    };
+    assert!(written.contains(&format!("precision = \"{chosen}\"")), "{written}");
+    // The same command goes on in the same type.
+    toy.train("auto", "auto", 4, RunMode::Resume);
+    let log = fs::read_to_string(toy.path("auto/train.log")).unwrap();
+    assert!(!log.contains("training.precision was"), "{log}");
+}
+
+#[test]
 fn a_device_that_lacks_the_type_is_named_with_the_remedy() {
     let precision = burnformer_core::Precision::BFloat16;
     let error = TrainError::Precision { precision, device: "Device<Wgpu(0)>".into() }.to_string();

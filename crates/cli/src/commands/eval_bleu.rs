@@ -66,12 +66,12 @@ pub struct Args {
     /// Print JSON in sacreBLEU's format
     #[arg(long)]
     json: bool,
-    /// Number of hypotheses of the beam search; 1 is greedy search
-    #[arg(long, default_value_t = 4, value_parser = between(1, 1000))]
-    beam: usize,
-    /// Length penalty α (Wu et al., 2016)
-    #[arg(long, default_value_t = 0.6)]
-    alpha: f64,
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
+    #[arg(long, value_parser = between(1, 1000), requires = "model")]
+    beam: Option<usize>,
+    /// Length penalty α (Wu et al., 2016) [default: the model's]
+    #[arg(long, requires = "model")]
+    alpha: Option<f64>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
@@ -190,9 +190,11 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
     let translator = args.computing.load(&args.model)?;
     let mut options = translator.options();
-    options.search.beam_size = args.beam;
+    options.search.beam_size = args.beam.unwrap_or(options.search.beam_size);
     options.search.n_best = 1;
-    options.search.length_penalty = LengthPenalty::Gnmt(args.alpha);
+    if let Some(alpha) = args.alpha {
+        options.search.length_penalty = LengthPenalty::Gnmt(alpha);
+    }
     options.search.validate().map_err(wrong_usage)?;
     options.longest = args.longest;
     options.long_sources = LongSources::Truncate;

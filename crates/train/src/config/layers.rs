@@ -11,16 +11,16 @@ use super::{ModelSettings, TrainConfig};
 
 /// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
 const PRESETS: [(&str, &str); 7] = [
+    ("speedrun", include_str!("../../presets/speedrun.toml")),
     ("tiny", include_str!("../../presets/tiny.toml")),
     ("small", include_str!("../../presets/small.toml")),
     ("base", include_str!("../../presets/base.toml")),
     ("big", include_str!("../../presets/big.toml")),
     ("multi30k", include_str!("../../presets/multi30k.toml")),
     ("rnn", include_str!("../../presets/rnn.toml")),
-    ("speedrun", include_str!("../../presets/speedrun.toml")),
 ];
 /// The preset of a run if neither the command line nor the configuration file names one.
-pub const DEFAULT_PRESET: &str = "tiny";
+pub const DEFAULT_PRESET: &str = "speedrun";
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

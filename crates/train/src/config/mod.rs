@@ -4,12 +4,12 @@ mod data;
 mod document;
 mod layers;
 mod model;
+mod precision;
 pub mod reference;
 mod validate;
 
 use std::path::{Path, PathBuf};
 
-use burnformer_core::Precision;
 use burnformer_data::TokenizerSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ pub use data::{DataSettings, MixedText, corpus_paths};
 pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::ModelSettings;
+pub use precision::PrecisionSetting;
 
 use crate::early_stopping::EarlyStoppingMetric;
 use crate::optimizer::OptimizerSettings;
@@ -107,8 +108,9 @@ pub struct TrainingSettings {
     /// The number type in which matrices are multiplied during training. Weights, sums, normalisation and losses
     /// stay in float32, and so do validation and translation. A type of 16 bits saves time on GPUs that have
     /// units for it. On a CPU, `bfloat16` saves time where the processor has the instructions AVX-512 BF16 (a run
-    /// in float32 says so when it starts); elsewhere, and in `float16`, it only costs time.
-    pub precision: Precision,
+    /// in float32 says so when it starts); elsewhere, and in `float16`, it only costs time. `auto` is `bfloat16`
+    /// on such a CPU and `float32` everywhere else; `config.toml` in the run's folder names the one that was chosen.
+    pub precision: PrecisionSetting,
     /// The share of probability that the training target spreads over the whole vocabulary instead of the one
     /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4). Fixed once a
     /// run has begun where `validation.metric` is `loss`.
@@ -138,7 +140,7 @@ impl Default for TrainingSettings {
             max_sentences: 0,
             multiple: 1,
             accumulate: 1,
-            precision: Precision::Float32,
+            precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
             log_every: 50,
             prefetch: 8,

@@ -1,4 +1,4 @@
-use burnformer_core::Seq2SeqConfig;
+use burnformer_core::{Precision, Seq2SeqConfig};
 use burnformer_data::SpecialIds;
 
 use super::*;
@@ -55,7 +55,7 @@ fn a_file_without_a_preset_starts_from_the_default_preset() {
     assert_eq!(expected, TrainConfig::resolve(Some(DEFAULT_PRESET), None, &[]).unwrap());
     expected.model.transformer.d_ff = 77;
     assert_eq!(config, expected);
-    assert_eq!(file("").unwrap(), set(&[]).unwrap());
+    assert_eq!(file("").unwrap(), TrainConfig::resolve(None, None, &[]).unwrap());
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn a_model_settings_zero_stands_for_none_and_for_the_papers_widths() {
 }
 
 #[test]
-fn a_precision_is_one_of_three_names() {
-    assert_eq!(set(&[]).unwrap().training.precision, Precision::Float32);
+fn a_precision_is_one_of_three_names_or_auto() {
+    assert_eq!(set(&[]).unwrap().training.precision, PrecisionSetting::Float32);
     for precision in Precision::ALL {
         let setting = format!("training.precision={precision}");
-        assert_eq!(set(&[&setting]).unwrap().training.precision, precision);
+        assert_eq!(set(&[&setting]).unwrap().training.precision, precision.into());
     }
     let message = set(&["training.precision=fp16"]).unwrap_err().to_string();
     let names = Precision::ALL.map(Precision::name);

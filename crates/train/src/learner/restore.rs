@@ -41,7 +41,7 @@ impl Start {
         let optimizer = Optimizer::new(config.optimizer, &model);
         let state = RunState { sampler: sampler.start(), ..RunState::default() };
         let start = Self { model, optimizer, state, notes: Vec::new() };
-        Ok(start.in_precision(config.training.precision))
+        Ok(start.in_precision(config.training.precision.number_type()))
     }
 
     /// The start with the model in `precision`.
@@ -73,7 +73,7 @@ pub(super) fn newest(
             Ok(loaded) => {
                 run.forget_other_end(step)?;
                 let start = start(run, loaded, &damaged)?;
-                return Ok(start.in_precision(config.training.precision));
+                return Ok(start.in_precision(config.training.precision.number_type()));
             }
             Err(error) if is_damage(&error) => damaged.push((step, error)),
             Err(error) => return Err(error),

@@ -113,8 +113,9 @@ fn worst_of(
         [] => sampler.plan(config.training.seed, 0),
         _ => sampler.ordered(),
     };
-    let (pairs, worst) = worst_batch(shape, sampler, &plan, config.training.precision)
-        .expect("a sampler has at least one batch");
+    let precision = config.training.precision.number_type();
+    let (pairs, worst) =
+        worst_batch(shape, sampler, &plan, precision).expect("a sampler has at least one batch");
     (pairs.to_vec(), worst)
 }
 

@@ -43,7 +43,8 @@ impl Learner {
         verbosity: Verbosity,
         devices: &[Device],
     ) -> Result<Self, TrainError> {
-        let precision = config.training.precision;
+        let precision = config.training.precision.on(&devices[0]);
+        config.training.precision = precision.into();
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
         let shared_out = share_out(&mut config.training.accumulate, devices.len(), mode)?;
         let mut setup = Setup::new(&config, corpora, folder, mode, devices)?;

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use burnformer_train::RunMode;
+use burnformer_train::config::DEFAULT_PRESET;
 
 /// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under `runs` that was
 /// written last; if a `name` is given, the last one of that name.
@@ -14,7 +15,7 @@ use burnformer_train::RunMode;
 /// If there is no run to resume.
 pub fn choose(runs: &Path, name: Option<&str>, mode: RunMode) -> Result<PathBuf> {
     match mode {
-        RunMode::New => Ok(free(runs, name.unwrap_or("tiny"))),
+        RunMode::New => Ok(free(runs, name.unwrap_or(DEFAULT_PRESET))),
         RunMode::Resume => newest(runs, name).with_context(|| {
             let under = runs.join(name.unwrap_or_default());
             format!("no run under {} to resume; name its folder with --out", under.display())
@@ -109,7 +110,8 @@ mod tests {
     fn a_new_run_has_the_first_free_number() {
         let folder = runs(&[("tiny", "config.toml", 0), ("tiny-3", "config.toml", 0)]);
         let chosen = |name| choose(folder.path(), name, RunMode::New).unwrap();
-        assert_eq!(chosen(None), folder.path().join("tiny-2"));
+        assert_eq!(chosen(Some("tiny")), folder.path().join("tiny-2"));
+        assert_eq!(chosen(None), folder.path().join(DEFAULT_PRESET));
         assert_eq!(chosen(Some("small")), folder.path().join("small"));
     }
 }

@@ -25,8 +25,8 @@ use crate::texts::{ReadTexts, Unnamed};
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The preset to start from: tiny, small, base, big, multi30k, rnn or speedrun
-    /// [default: the one that --config names, otherwise tiny]
+    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
+    /// [default: the one that --config names, otherwise speedrun]
     #[arg(long, short)]
     preset: Option<String>,
     /// TOML file of settings that replace those of the preset (`burnformer config` explains every key). The config.toml
@@ -216,7 +216,8 @@ fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let training = &config.training;
-    let bytes = worst_batch_bytes(&shape, training.budget, longest, training.precision);
+    let bytes =
+        worst_batch_bytes(&shape, training.budget, longest, training.precision.number_type());
     output::print(config.to_toml())?;
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
     let gigabytes = bytes as f64 / 1e9;
