@@ -115,6 +115,6 @@ fn a_setting_that_is_none_is_refused() {
 fn a_command_line_that_cannot_be_parsed_exits_2() {
     refused(&["train", "--train", "a", "b", "c"], 2, &["unexpected argument 'c'"]);
     refused(&["train", "--no-such-flag"], 2, &["--no-such-flag", "--help"]);
-    refused(&["translate"], 2, &["--model"]);
+    refused(&["score"], 2, &["--model"]);
     refused(&["no-such-command"], 2, &["no-such-command"]);
 }

@@ -83,7 +83,7 @@ fn a_full_disk_under_standard_output_is_a_failure_of_every_command() {
 #[test]
 fn the_exit_code_of_a_refusal_does_not_depend_on_standard_error() {
     for (arguments, code) in [
-        (&["translate"][..], 2),
+        (&["score"][..], 2),
         (&["translate", "--model", "m", "--beam", "0"], 2),
         (&["no-such-command"], 2),
         (&["translate", "--model", "/no/such/model"], 1),

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
@@ -10,15 +10,16 @@ use burnformer_view::{
     AttentionMatrix, HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, page,
 };
 
-use super::Computing;
+use super::{Computing, model};
+use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, say};
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory
-    #[arg(long, short)]
-    model: PathBuf,
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
+    #[arg(long, short, value_parser = model(), value_name = "DIR")]
+    model: Option<PathBuf>,
     /// The source sentence
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     sentence: Option<String>,
@@ -73,7 +74,7 @@ impl Args {
 
 /// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
-    let translator = args.computing.load(&[&args.model])?;
+    let translator = args.computing.load(args.model.as_slice())?;
     let mut output = Output::create(None, &[])?;
     let mut kept = Vec::new();
     // Text goes out sentence by sentence; only files need all of them at once.
@@ -84,7 +85,8 @@ pub fn run(args: Args) -> Result<()> {
     })?;
     output.flush()?;
     if let Some(path) = &args.html {
-        let title = format!("Attention of {}", args.model.display());
+        let model = args.model.as_deref().unwrap_or(Path::new(DEFAULT_MODEL)).display();
+        let title = format!("Attention of {model}");
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         say(format_args!("wrote {}", path.display()));
     }

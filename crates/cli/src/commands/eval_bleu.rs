@@ -10,7 +10,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use super::{Computing, at_least, between};
+use super::{Computing, at_least, between, model};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
 
@@ -18,7 +18,7 @@ use crate::output::{Output, print as put, wrong_usage};
 #[derive(clap::Args)]
 pub struct Args {
     /// Translate --source with this model and score the result; several models form an ensemble
-    #[arg(long, requires = "source", conflicts_with = "hypothesis")]
+    #[arg(long, requires = "source", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Text to translate, one sentence per line; plain, .gz or .zst
     #[arg(long, requires = "model")]

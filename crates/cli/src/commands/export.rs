@@ -4,6 +4,7 @@ use anyhow::Result;
 use burnformer_interop::{Format, Package};
 
 use super::import::format;
+use super::model;
 use crate::output::say;
 
 /// Arguments of `export`.
@@ -12,8 +13,8 @@ pub struct Args {
     /// The format to write
     #[arg(value_parser = format())]
     format: Format,
-    /// The model directory
-    #[arg(long, short)]
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program
+    #[arg(long, short, value_parser = model(), value_name = "DIR")]
     model: PathBuf,
     /// The new folder for the converted model
     #[arg(long, short)]

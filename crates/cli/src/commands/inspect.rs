@@ -5,12 +5,14 @@ use burnformer_core::{Seq2SeqConfig, model_dir};
 use burnformer_models::ModelConfig;
 use serde_json::json;
 
+use super::model;
 use crate::output::{Output, print};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program
+    #[arg(value_parser = model())]
     model: PathBuf,
     /// Print JSON
     #[arg(long)]

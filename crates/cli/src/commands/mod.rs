@@ -20,15 +20,18 @@ pub mod train;
 pub mod translate;
 pub mod worker;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_core::{ComputeType, Precision};
 use burnformer_documents::Format;
 use burnformer_infer::Translator;
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{
+    PathBufValueParser, PossibleValuesParser, RangedU64ValueParser, TypedValueParser,
+};
 
 use crate::device::DeviceName;
+use crate::embedded;
 
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
@@ -43,10 +46,19 @@ struct Computing {
 }
 
 impl Computing {
-    /// Loads a model directory, or several as an ensemble.
+    /// Loads a model directory, or several as an ensemble; without any, the model inside the program.
     fn load(&self, models: &[impl AsRef<Path>]) -> Result<Translator> {
-        Ok(Translator::load_as(models, &self.device.open()?, self.compute)?)
+        let device = self.device.open()?;
+        Ok(match models {
+            [] => Translator::load_as(&[embedded::default_model()?], &device, self.compute)?,
+            _ => Translator::load_as(models, &device, self.compute)?,
+        })
     }
+}
+
+/// Parses the folder of a model, or the name of one inside the program, which is unpacked.
+fn model() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|name| embedded::model_dir(&name))
 }
 
 /// Parses a whole number of at least `least`.

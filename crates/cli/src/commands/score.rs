@@ -10,7 +10,7 @@ use burnformer_train::config::corpus_paths;
 use serde_json::json;
 
 use super::token_ids::line_to_ids;
-use super::{Computing, at_least};
+use super::{Computing, at_least, model};
 use crate::output::{Output, say, wrong_usage};
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
@@ -21,7 +21,7 @@ const CHUNK: usize = 2048;
 #[derive(clap::Args)]
 pub struct Args {
     /// The model directory; several model directories form an ensemble
-    #[arg(long, short, required = true)]
+    #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Source sentences, one per line; without --target, a TSV file of sources and targets
     #[arg(long)]

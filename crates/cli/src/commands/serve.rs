@@ -13,14 +13,15 @@ use burnformer_server::{
 };
 
 use super::{Computing, at_least};
+use crate::embedded;
 use crate::output::print;
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A model directory and what it translates, such as `de-en=runs/mine/best` (`pt-BR:en=DIR` where a code has a `-`);
-    /// one for each pair of languages
-    #[arg(long, short, required = true, value_name = "PAIR=DIR", value_parser = model)]
+    /// one for each pair of languages [default: the models inside the program, German to English and English to German]
+    #[arg(long, short, value_name = "PAIR=DIR", value_parser = model)]
     model: Vec<(LanguagePair, PathBuf)>,
     /// Where to listen; port 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT")]
@@ -84,7 +85,17 @@ fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     let (pair, dir) = text
         .split_once('=')
         .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
-    Ok((pair.parse()?, PathBuf::from(dir)))
+    let dir = embedded::model_dir(Path::new(dir)).map_err(|error| format!("{error:#}"))?;
+    Ok((pair.parse()?, dir))
+}
+
+/// The models inside the program.
+fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
+    let model = |pair: &str| {
+        let dir = embedded::model_dir(Path::new(&format!("embedded:{pair}")))?;
+        Ok((pair.parse().map_err(anyhow::Error::msg)?, dir))
+    };
+    embedded::PAIRS.into_iter().map(model).collect()
 }
 
 /// Serves until Ctrl-C or SIGTERM; what was accepted then is answered still.
@@ -101,7 +112,11 @@ pub fn run(args: Args) -> Result<()> {
 fn settings(args: Args) -> Result<ServerSettings> {
     let (device, compute) = (args.computing.device.open()?, args.computing.compute);
     let source = |(pair, dir): (LanguagePair, PathBuf)| model_source(pair, dir, &device, compute);
-    let models = args.model.into_iter().map(source).collect::<Result<_>>()?;
+    let models = match args.model.is_empty() {
+        true => embedded_models()?,
+        false => args.model,
+    };
+    let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
     Ok(ServerSettings {
         listen: args.listen,

@@ -16,6 +16,7 @@ use burnformer_train::{
     worst_batch_bytes,
 };
 
+use super::model;
 use crate::device::{DeviceNames, guarded};
 use crate::embedded;
 use crate::output::{self, say};
@@ -34,8 +35,8 @@ pub struct Args {
     #[arg(long, short)]
     config: Option<PathBuf>,
     /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and keeps its
-    /// tokenisers and sizes; the same as --set training.from
-    #[arg(long, value_name = "DIR")]
+    /// tokenisers and sizes; the same as --set training.from. embedded:de-en and embedded:en-de are inside the program
+    #[arg(long, value_parser = model(), value_name = "DIR")]
     from: Option<PathBuf>,
     /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
     /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder

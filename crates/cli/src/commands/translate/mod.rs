@@ -15,15 +15,16 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{Computing, at_least, between, document_format};
+use super::{Computing, at_least, between, document_format, model};
 use crate::output::{Output, wrong_usage};
 use crate::signals;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model directory; several model directories form an ensemble
-    #[arg(long, short, required = true)]
+    /// The model directory; several model directories form an ensemble. embedded:de-en and embedded:en-de are inside the
+    /// program [default: embedded:de-en, German to English]
+    #[arg(long, short, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Text to translate, one sentence per line; plain, .gz or .zst; `-` is standard input
     #[arg(long, short, default_value = "-")]

@@ -1,18 +1,18 @@
 //! The corpus inside the binary: Tatoeba German–English (see `assets/corpus`).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burnformer_train::TextName;
 use burnformer_train::config::DataSettings;
-use sha2::{Digest, Sha256};
+
+use super::unpack;
 
 const CORPUS: &str = "tatoeba-de-en";
 
 macro_rules! files {
     ($($name:literal),*) => {
-        [$(($name, include_bytes!(concat!("../../../assets/corpus/tatoeba-de-en/", $name, ".zst")) as &[u8])),*]
+        [$(($name, include_bytes!(concat!("../../../../assets/corpus/tatoeba-de-en/", $name, ".zst")) as &[u8])),*]
     };
 }
 
@@ -51,26 +51,19 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
     };
     let folder = cache.join("corpus").join(CORPUS);
     let path = folder.join(format!("{name}.zst"));
-    let is_whole = |found: Vec<u8>| {
-        found.len() == bytes.len() && Sha256::digest(found) == Sha256::digest(bytes)
-    };
-    if !fs::read(&path).is_ok_and(is_whole) {
-        let write = || {
-            fs::create_dir_all(&folder)?;
-            burnformer_files::write_shared(&path, bytes)
-        };
-        write().with_context(|| {
-            format!(
-                "{}: cannot be written; choose another folder with --set data.cache=FOLDER",
-                path.display()
-            )
-        })?;
-    }
+    unpack(&path, bytes).with_context(|| {
+        format!(
+            "{}: cannot be written; choose another folder with --set data.cache=FOLDER",
+            path.display()
+        )
+    })?;
     Ok(Some(path))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

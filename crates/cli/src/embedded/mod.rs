@@ -1,0 +1,19 @@
+//! What the binary contains beside code: a corpus and two models, unpacked into the user's cache when they are asked for.
+
+mod corpus;
+mod models;
+
+use std::path::Path;
+use std::{fs, io};
+
+pub use corpus::{entries, fill, find};
+pub use models::{DEFAULT_MODEL, PAIRS, default_model, model_dir};
+
+/// Writes `bytes` to `path` unless they are there already.
+fn unpack(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    fs::create_dir_all(burnformer_files::folder_of(path))?;
+    burnformer_files::write_shared(path, bytes)
+}

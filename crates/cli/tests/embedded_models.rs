@@ -1,0 +1,56 @@
+//! The models inside the program: what a newcomer has before any training.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use common::{assert_refused, burnformer, stderr, stdout};
+
+/// The output of the program, whose cache is a new folder.
+fn run(arguments: &[&str]) -> Output {
+    let cache = tempfile::tempdir().unwrap();
+    let mut command = burnformer(arguments);
+    command.env("XDG_CACHE_HOME", cache.path());
+    command.output().unwrap()
+}
+
+fn corpus(name: &str) -> PathBuf {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/corpus/tatoeba-de-en");
+    corpus.join(name)
+}
+
+#[test]
+fn the_first_translation_needs_no_model_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.de");
+    std::fs::write(&text, "Ich habe Hunger.\n\nWo ist der Bahnhof?\n").unwrap();
+    let output = run(&["translate", "--input", text.to_str().unwrap()]);
+    assert!(stderr(&output).contains("model: embedded:de-en"), "{}", stderr(&output));
+    let translated = stdout(&output);
+    assert_eq!(translated, "I'm hungry.\n\nWhere is the station?\n");
+    let output = run(&["attention", "Ich habe Hunger."]);
+    assert!(stdout(&output).contains("hungry"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_models_translate_the_test_text_as_well_as_their_card_says() {
+    for (pair, source, target, least) in [
+        ("de-en", "test.de.zst", "test.en.zst", 45.0),
+        ("en-de", "test.en.zst", "test.de.zst", 35.0),
+    ] {
+        let [source, target] = [source, target].map(|name| corpus(name).display().to_string());
+        let model = format!("embedded:{pair}");
+        let arguments =
+            ["eval-bleu", "--model", &model, "--source", &source, "--reference", &target, "--json"];
+        let scores = stdout(&run(&arguments));
+        let score: serde_json::Value = serde_json::from_str(&scores).unwrap();
+        assert!(score["score"].as_f64().unwrap() >= least, "{pair}: {score}");
+    }
+}
+
+#[test]
+fn a_name_that_the_program_does_not_contain_is_refused_with_those_that_it_does() {
+    let output = run(&["inspect", "embedded:de-fr"]);
+    assert_refused(&output, 2, &["de-fr", "embedded:de-en", "embedded:en-de"]);
+}
