@@ -49,11 +49,11 @@ pub use error::{DataError, Result};
 pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
-    BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
+    BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState, WordDropout,
 };
 pub use tokenizer::{
-    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
-    Tokenizers,
+    BpeDropout, BpeDropoutSettings, SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind,
+    TokenizerSettings, TokenizerSpecialIds, Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -1,7 +1,7 @@
 //! How much memory a run needs, and how much there is.
 
 use burnformer_core::{Precision, Seq2SeqConfig};
-use burnformer_data::{BatchSampler, EpochPlan};
+use burnformer_data::{BatchSampler, EpochPlan, SamplerSettings};
 use burnformer_models::ModelConfig;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -79,6 +79,28 @@ pub(crate) fn worst_batch<'a>(
     };
     let shapes = plan.batches().iter().map(|pairs| (pairs.as_slice(), shape(pairs)));
     shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
+}
+
+/// The batch of at most `columns` source and target columns that needs the most memory under the limits of `sampler`.
+pub(crate) fn worst_shape(
+    config: &ModelConfig,
+    sampler: &BatchSampler,
+    columns: [usize; 2],
+    precision: Precision,
+) -> Shape {
+    let SamplerSettings { budget, max_sentences, multiple, .. } = *sampler.settings();
+    let longest = columns[0].max(columns[1]);
+    // As many sentences of full length as the budget holds, or one more that share it: more and shorter ones need less.
+    let rows = [budget / longest, budget.div_ceil(longest)];
+    let shape = |rows: usize| {
+        let rows = rows.clamp(1, max_sentences.unwrap_or(usize::MAX));
+        let [source, target] =
+            columns.map(|most| most.min(budget / rows / multiple * multiple).max(1));
+        [rows, source, target]
+    };
+    let shapes = rows.map(shape);
+    let bytes = |shape: &Shape| update_bytes(config, *shape, 1, precision);
+    shapes.into_iter().max_by_key(bytes).expect("two shapes")
 }
 
 /// The memory of this process and the limit set to it.

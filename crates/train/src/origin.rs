@@ -32,8 +32,9 @@ impl Origin {
 
 /// Settings, or whole sections, that the state of a run belongs to: under others the position in the
 /// corpus, the random state or the best validation so far would mean nothing.
-const FIXED: [&str; 13] = [
+const FIXED: [&str; 14] = [
     "model.",
+    "data.bpe_dropout",
     "training.from",
     "training.freeze",
     "training.seed",
@@ -49,6 +50,8 @@ const FIXED: [&str; 13] = [
 ];
 /// The setting that determines the loss, which is fixed if the loss decides which model is best.
 const LABEL_SMOOTHING: &str = "training.label_smoothing";
+/// The settings that limit how long a sentence may become by BPE-dropout, which are fixed if there is any.
+const LONGEST: [&str; 2] = ["data.max_source_len", "data.max_target_len"];
 /// Sections that are compared by the hashes of what they lead to: a corpus may be moved.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
@@ -77,7 +80,10 @@ pub(crate) fn compare(
     let changes = changes(was.1, now.1);
     let fixed = |change: &&Change| {
         let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
-        within(&change.key, &FIXED) || (measured && change.key == LABEL_SMOOTHING)
+        let resegmented = now.1.data.bpe_dropout > 0.0;
+        within(&change.key, &FIXED)
+            || (measured && change.key == LABEL_SMOOTHING)
+            || (resegmented && within(&change.key, &LONGEST))
     };
     let fixed: Vec<_> = changes.iter().filter(fixed).collect();
     if !fixed.is_empty() {
@@ -181,6 +187,7 @@ mod tests {
         for (setting, key) in [
             ("model.d_model=64", "model.d_model was 128 and is 64"),
             ("training.seed=2", "training.seed"),
+            ("data.bpe_dropout=0.1", "data.bpe_dropout was 0.0 and is 0.1"),
             ("training.budget=512", "training.budget"),
             ("validation.metric=ppl", "validation.metric"),
         ] {
@@ -196,5 +203,14 @@ mod tests {
         let now = config(&[by_loss[0], "training.label_smoothing=0.2"]);
         let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
         assert!(refused.contains("training.label_smoothing was 0.1 and is 0.2"), "{refused}");
+    }
+
+    #[test]
+    fn lengths_are_fixed_where_they_limit_bpe_dropout() {
+        let dropout = ["data.bpe_dropout=0.1"];
+        let was: Table = config(&dropout).to_toml().parse().unwrap();
+        let now = config(&[dropout[0], "data.max_source_len=255"]);
+        let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+        assert!(refused.contains("data.max_source_len was 256 and is 255"), "{refused}");
     }
 }

@@ -9,6 +9,7 @@
 mod bpe;
 mod caught;
 mod checks;
+mod dropout;
 mod layout;
 mod load;
 mod pipeline;
@@ -27,6 +28,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tokenizers::models::ModelWrapper;
 
+pub use dropout::{BpeDropout, BpeDropoutSettings};
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;

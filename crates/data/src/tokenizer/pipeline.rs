@@ -3,7 +3,9 @@
 //! The library's own `encode` would end with post-processing: special tokens, padding, truncation. Here cleaning and
 //! [`Batch`](crate::Batch) decide on lengths, and the latter adds the special tokens, so that step is left out.
 
-use tokenizers::{Model, OffsetType, PreTokenizedString, PreTokenizer, Result, Tokenizer};
+use tokenizers::{
+    Model, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Result, Tokenizer,
+};
 
 /// Normalises the text without the added tokens that it contains.
 pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString {
@@ -13,6 +15,15 @@ pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString
 /// Divides a text into words.
 pub(super) fn split(tokenizer: &Tokenizer, text: &mut PreTokenizedString) -> Result<()> {
     tokenizer.get_pre_tokenizer().map_or(Ok(()), |step| step.pre_tokenize(text))
+}
+
+/// The words of a normalised text, none of them empty.
+pub(super) fn words(tokenizer: &Tokenizer, normalized: &str) -> Result<Vec<String>> {
+    let mut text = PreTokenizedString::from(normalized);
+    split(tokenizer, &mut text)?;
+    let words = text.get_splits(OffsetReferential::Normalized, OffsetType::Byte);
+    let words = words.into_iter().map(|(word, ..)| word.to_owned());
+    Ok(words.filter(|word| !word.is_empty()).collect())
 }
 
 /// The ids of words.

@@ -45,7 +45,7 @@ impl TokenizerTrainer {
     /// No text, a vocabulary too small for the alphabet or too large for the text, or a failure of the trainer.
     pub fn train(self) -> Result<Tokenizer> {
         let settings = &self.settings;
-        let pipeline = parse(&document(empty_model(), settings))?;
+        let pipeline = empty(settings)?;
         let room = settings.vocab_size - FIXED_TOKENS;
         let words =
             words::count(&pipeline, &self.sample.into_lines(), settings.character_coverage, room)?;
@@ -63,9 +63,9 @@ impl TokenizerTrainer {
     }
 }
 
-/// A model with only the special tokens, which is needed to build the normaliser.
-fn empty_model() -> Value {
-    bpe_json(&special::TOKENS.map(String::from), &[])
+/// A tokeniser with only the special tokens, for its normaliser and its division into words.
+pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
+    parse(&document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
 }
 
 fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use tokenizers::{
-    NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
-};
+use tokenizers::{NormalizedString, Normalizer};
 
+use super::pipeline;
 use crate::error::{DataError, Result};
 
 /// Words in ascending order with their counts, and the characters that get a token, in ascending order.
@@ -50,21 +49,12 @@ fn failed(error: &tokenizers::Error) -> DataError {
     DataError::TokenizerTraining { message: error.to_string() }
 }
 
-fn split(pipeline: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
+fn split(tokenizer: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
     let mut normalized = NormalizedString::from(line);
-    if let Some(normalizer) = pipeline.get_normalizer() {
+    if let Some(normalizer) = tokenizer.get_normalizer() {
         normalizer.normalize(&mut normalized)?;
     }
-    let mut text = PreTokenizedString::from(normalized.get());
-    if let Some(splitter) = pipeline.get_pre_tokenizer() {
-        splitter.pre_tokenize(&mut text)?;
-    }
-    let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::Byte);
-    Ok(splits
-        .into_iter()
-        .map(|(word, ..)| word.to_owned())
-        .filter(|word| !word.is_empty())
-        .collect())
+    pipeline::words(tokenizer, normalized.get())
 }
 
 fn merge(parts: Vec<HashMap<String, u64>>) -> Vec<(String, u64)> {

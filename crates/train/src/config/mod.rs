@@ -115,6 +115,10 @@ pub struct TrainingSettings {
     /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4). Fixed once a
     /// run has begun where `validation.metric` is `loss`.
     pub label_smoothing: f64,
+    /// The probability with which each token of a source sentence is hidden during training: `<unk>` takes its place
+    /// (word dropout; Gal and Ghahramani, 2016), other tokens in each epoch. From 0 (none) to below 1; the systems of
+    /// Sennrich et al. (2016) have 0.1 for little text. It costs nothing.
+    pub word_dropout: f64,
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
     /// most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
@@ -142,6 +146,7 @@ impl Default for TrainingSettings {
             accumulate: 1,
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
+            word_dropout: 0.0,
             log_every: 50,
             prefetch: 8,
             max_memory: 0.0,

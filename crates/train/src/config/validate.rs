@@ -57,7 +57,10 @@ impl TrainConfig {
         check(data.max_target_len > 0, "data.max_target_len", data.max_target_len, one)?;
         let ratio = data.max_length_ratio;
         let good = ratio == 0.0 || (ratio.is_finite() && ratio >= 1.0);
-        check(good, "data.max_length_ratio", ratio, "at least 1, or 0 to keep all pairs")
+        check(good, "data.max_length_ratio", ratio, "at least 1, or 0 to keep all pairs")?;
+        let good = (0.0..=1.0).contains(&data.bpe_dropout);
+        let remedy = "from 0 to 1, such as 0.1, or 0 for none";
+        check(good, "data.bpe_dropout", data.bpe_dropout, remedy)
     }
 
     fn validate_tokenizer(&self) -> Checked {
@@ -121,6 +124,13 @@ impl TrainConfig {
         check(t.accumulate > 0, "training.accumulate", t.accumulate, "at least 1")?;
         let good = (0.0..1.0).contains(&t.label_smoothing);
         check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;
+        let good = (0.0..1.0).contains(&t.word_dropout);
+        check(
+            good,
+            "training.word_dropout",
+            t.word_dropout,
+            "at least 0 and below 1, such as 0.1",
+        )?;
         check(not_negative(t.max_minutes), "training.max_minutes", t.max_minutes, "0 or more")?;
         let memory = t.max_memory;
         check(not_negative(memory), "training.max_memory", memory, "0 or more, in GB")?;

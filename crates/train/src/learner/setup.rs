@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds};
+use burnformer_data::{
+    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds, WordDropout,
+};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelConfig};
 
 use super::limit_reached;
 use super::restore::{Start, newest};
-use crate::config::TrainConfig;
+use crate::config::{TrainConfig, TrainingSettings};
 use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::memory::{Memory, worst_batch};
+use crate::memory::{Memory, worst_batch, worst_shape};
 use crate::origin::Origin;
 use crate::parallel::Replicas;
 use crate::run_dir::{RunDir, RunMode};
@@ -29,8 +31,8 @@ pub(super) struct Setup {
     pub(super) origin: Origin,
     pub(super) run: RunDir,
     pub(super) memory: Memory,
-    /// The pairs of the batch that needs the most memory, and the number of its rows, source and target columns.
-    pub(super) worst: (Vec<u32>, [usize; 3]),
+    /// The batch that needs the most memory, and the number of its rows, source and target columns.
+    pub(super) worst: (Batch, [usize; 3]),
 }
 
 impl Setup {
@@ -45,7 +47,7 @@ impl Setup {
         let first = FirstModel::new(config, &corpora.tokenizers, corpora.start.clone())?;
         let special = special_ids(&first.shape);
         let sampler = sampler(config, corpora, special)?;
-        let worst = worst_of(config, &first.shape, &sampler);
+        let worst = worst_of(config, &first.shape, &sampler)?;
         let validator = Validator::new(config, corpora, special)?;
         let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
         let run = RunDir::open(folder, mode)?;
@@ -82,7 +84,7 @@ impl Setup {
         config: &TrainConfig,
         model: &Model,
     ) -> Result<(), TrainError> {
-        try_batch(model, config, &self.sampler, &self.worst.0, &self.replicas)?;
+        try_batch(model, config, &self.worst.0, &self.replicas);
         self.memory.check_process(&self.first.shape, config, self.worst.1)
     }
 }
@@ -99,41 +101,58 @@ fn sampler(
         seed: config.training.seed,
         special,
     };
-    Ok(BatchSampler::new(corpora.train.clone(), settings)?)
+    let mut sampler = BatchSampler::new(corpora.train.clone(), settings)?;
+    let probability = config.training.word_dropout;
+    if probability > 0.0 {
+        let unknown = corpora.tokenizers.source.special_ids().unk;
+        sampler = sampler.with_word_dropout(WordDropout { probability, unknown });
+    }
+    let data = &config.data;
+    if data.bpe_dropout == 0.0 {
+        return Ok(sampler);
+    }
+    let longest = [data.max_source_len, data.max_target_len];
+    let settings = BpeDropoutSettings { probability: data.bpe_dropout, longest };
+    Ok(sampler.with_bpe_dropout(BpeDropout::new(&corpora.tokenizers, settings)?))
 }
 
-/// The pairs of the batch that needs the most memory, and its shape.
+/// The batch that needs the most memory, and its shape. With BPE-dropout it is a made-up one, of the most tokens that
+/// any epoch can give a batch.
 fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
     sampler: &BatchSampler,
-) -> (Vec<u32>, [usize; 3]) {
+) -> Result<(Batch, [usize; 3]), TrainError> {
+    let precision = config.training.precision.number_type();
+    if config.data.bpe_dropout > 0.0 {
+        let worst = worst_shape(shape, sampler, sampler.most_columns()?, precision);
+        return Ok((full_batch(sampler, worst), worst));
+    }
     // An epoch of a mixture need not have the longest pairs.
     let plan = match sampler.corpus().parts() {
         [] => sampler.plan(config.training.seed, 0),
         _ => sampler.ordered(),
     };
-    let precision = config.training.precision.number_type();
     let (pairs, worst) =
         worst_batch(shape, sampler, &plan, precision).expect("a sampler has at least one batch");
-    (pairs.to_vec(), worst)
+    Ok((sampler.batch(pairs)?, worst))
+}
+
+/// A batch without padding, of one token.
+fn full_batch(sampler: &BatchSampler, [rows, source, target]: [usize; 3]) -> Batch {
+    let special = sampler.settings().special;
+    let row = (vec![special.eos; source - 1], vec![special.eos; target - 1]);
+    Batch::with_special_ids((0..rows as u32).collect(), &vec![row; rows], 1, special)
 }
 
 /// Computes the gradients of one batch on each device, all at the same time, and drops them: this needs the memory of
 /// an update without making one. Model and random state do not change.
-fn try_batch(
-    model: &Model,
-    config: &TrainConfig,
-    sampler: &BatchSampler,
-    pairs: &[u32],
-    replicas: &Replicas,
-) -> Result<(), TrainError> {
-    let batches = vec![sampler.batch(pairs)?; replicas.count()];
+fn try_batch(model: &Model, config: &TrainConfig, batch: &Batch, replicas: &Replicas) {
+    let batches = vec![batch.clone(); replicas.count()];
     let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-    let (seed, label_smoothing) = (config.training.seed, config.training.label_smoothing);
+    let &TrainingSettings { seed, label_smoothing, .. } = &config.training;
     let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
     let sums = replicas.sums(model, &batches, objective);
     // Read, so that it has been computed when the memory is looked at.
     sums.gradients.global_norm();
-    Ok(())
 }
