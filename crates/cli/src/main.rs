@@ -44,6 +44,8 @@ enum Command {
     Study(commands::study::Args),
     /// Average the parameters of several models.
     Average(commands::average::Args),
+    /// Translate text by a large model, for a small model to learn from (knowledge distillation).
+    Distill(commands::distill::Args),
     /// Convert a model of another system into a model directory.
     Import(commands::import::Args),
     /// Convert a model directory into a model of another system.
@@ -93,6 +95,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Config(args) => commands::config::run(args),
         Command::Study(args) => commands::study::run(args),
         Command::Average(args) => commands::average::run(args),
+        Command::Distill(args) => commands::distill::run(args),
         Command::Import(args) => commands::import::run(args),
         Command::Export(args) => commands::export::run(args),
         Command::Quantize(args) => commands::quantize::run(args),

@@ -5,6 +5,7 @@ pub mod average;
 pub mod bench;
 pub mod config;
 pub mod devices;
+pub mod distill;
 pub mod eval_bleu;
 pub mod export;
 pub mod import;
@@ -59,6 +60,11 @@ impl Computing {
 /// Parses the folder of a model, or the name of one inside the program, which is unpacked.
 fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| embedded::model_dir(&name))
+}
+
+/// Parses the path of a text, or the name of one inside the program, which is unpacked.
+fn text() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|name| embedded::text_file(&name))
 }
 
 /// Parses a whole number of at least `least`.

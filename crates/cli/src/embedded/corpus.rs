@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use burnformer_train::TextName;
 use burnformer_train::config::DataSettings;
+use burnformer_train::{TextName, user_cache};
 
 use super::unpack;
 
@@ -58,6 +58,18 @@ pub fn find(name: &str, cache: &Path) -> Result<Option<PathBuf>> {
         )
     })?;
     Ok(Some(path))
+}
+
+/// The file that `name` names: a path, or an embedded text such as `embedded:tatoeba-de-en/train.de`, which is unpacked.
+///
+/// # Errors
+/// If the program contains no such text, or it cannot be unpacked.
+pub fn text_file(name: &Path) -> Result<PathBuf> {
+    let TextName::Embedded(text) = TextName::parse("a text", name)? else {
+        return Ok(name.to_owned());
+    };
+    let known = || format!("the texts in this program are {}", entries().join(", "));
+    find(&text, &user_cache())?.with_context(known)
 }
 
 #[cfg(test)]

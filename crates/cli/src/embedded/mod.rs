@@ -6,7 +6,7 @@ mod models;
 use std::path::Path;
 use std::{fs, io};
 
-pub use corpus::{entries, fill, find};
+pub use corpus::{entries, fill, find, text_file};
 pub use models::{DEFAULT_MODEL, PAIRS, default_model, model_dir};
 
 /// Writes `bytes` to `path` unless they are there already.

@@ -1,0 +1,146 @@
+//! The pairs that are done: a file that grows, and from which a later process goes on.
+//!
+//! The first line says to which teacher and options the pairs belong. Each further line is that of one line of the
+//! source: the sentence, a tab, and its translation, which is empty where the pair is left out.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, remove_file};
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::input::{Input, one_column};
+
+pub(super) struct Journal {
+    path: PathBuf,
+    file: BufWriter<File>,
+    lines: u64,
+    /// Number of lines with a translation.
+    kept: u64,
+}
+
+impl fmt::Display for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+impl Journal {
+    /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
+    ///
+    /// # Errors
+    /// If it belongs to another `identity` or other text, or cannot be read or written.
+    pub(super) fn open(out: &Path, identity: &str, input: &mut Input) -> Result<Self> {
+        let mut name = out.file_name().context("--out: name a file")?.to_owned();
+        name.push(".work");
+        let path = out.with_file_name(name);
+        if out.is_dir() {
+            bail!("{}: is a folder; name a file", out.display());
+        }
+        let open =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = open().with_context(|| unwritable(&path))?;
+        let mut journal = Self { path, file: BufWriter::new(file), lines: 0, kept: 0 };
+        let whole = journal.read(identity, input)?;
+        journal.go_on_at(whole, identity).with_context(|| unwritable(&journal.path))?;
+        Ok(journal)
+    }
+
+    /// Number of lines of the source that are done.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Reads what is there, and returns how many bytes of it are whole lines.
+    fn read(&mut self, identity: &str, input: &mut Input) -> Result<u64> {
+        let (mut reader, mut line, mut whole) =
+            (BufReader::new(self.file.get_ref()), Vec::new(), 0);
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line).with_context(|| self.to_string())?;
+            // What a killed process left half-written is written again.
+            let Some((b'\n', text)) = line.split_last() else { return Ok(whole) };
+            match whole {
+                0 => {
+                    self.check(text == identity.as_bytes(), "of another teacher or other options")?
+                }
+                _ => {
+                    let sentence = input.next_sentence()?;
+                    let done = text.split(|&byte| byte == b'\t').next();
+                    let same = sentence.is_some_and(|it| Some(it.source.as_bytes()) == done);
+                    self.check(same, &format!("of other text: line {} differs", self.lines + 1))?;
+                    self.lines += 1;
+                    self.kept += u64::from(text.last() != Some(&b'\t'));
+                }
+            }
+            whole += line.len() as u64;
+        }
+    }
+
+    fn check(&self, good: bool, what: &str) -> Result<()> {
+        if !good {
+            bail!("{self}: holds the work {what}; remove it to begin anew, or name another --out");
+        }
+        Ok(())
+    }
+
+    fn go_on_at(&mut self, end: u64, identity: &str) -> std::io::Result<()> {
+        self.file.get_ref().set_len(end)?;
+        self.file.seek(SeekFrom::Start(end))?;
+        if end == 0 {
+            writeln!(self.file, "{identity}")?;
+        }
+        self.file.flush()
+    }
+
+    /// Adds sentences with their translations.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(super) fn add<'a>(
+        &mut self,
+        pairs: impl Iterator<Item = (&'a str, Option<String>)>,
+    ) -> Result<()> {
+        for (source, translation) in pairs {
+            self.kept += u64::from(translation.is_some());
+            let translation = one_column(&translation.unwrap_or_default());
+            writeln!(self.file, "{source}\t{translation}")
+                .with_context(|| unwritable(&self.path))?;
+            self.lines += 1;
+        }
+        self.file.flush().with_context(|| unwritable(&self.path))
+    }
+
+    /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the journal. Returns their number.
+    ///
+    /// # Errors
+    /// If there is none, or they cannot be written.
+    pub(super) fn finish(mut self, out: &Path) -> Result<u64> {
+        if self.kept == 0 {
+            let out = out.display();
+            bail!("{out}: no sentence has a translation of use; does the model fit the text?");
+        }
+        self.file.seek(SeekFrom::Start(0)).with_context(|| self.path.display().to_string())?;
+        let done = BufReader::new(self.file.get_ref()).split(b'\n').skip(1);
+        let copied = burnformer_files::write_with(out, |file| {
+            let mut file = BufWriter::new(file);
+            for line in done {
+                let line = line?;
+                if line.last() != Some(&b'\t') {
+                    file.write_all(&line)?;
+                    file.write_all(b"\n")?;
+                }
+            }
+            file.flush()
+        });
+        copied.with_context(|| unwritable(out))?;
+        drop(self.file);
+        remove_file(&self.path).with_context(|| unwritable(&self.path))?;
+        Ok(self.kept)
+    }
+}
+
+fn unwritable(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}

@@ -1,0 +1,202 @@
+//! Sequence-level knowledge distillation (Kim and Rush, 2016): a teacher's translations as text for a student.
+
+mod input;
+mod journal;
+mod progress;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use burnformer_data::DataError;
+use burnformer_data::corpus::repeated_pipe;
+use burnformer_infer::{
+    Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LengthPenalty, LongSources, Request,
+    TranslateOptions, Translator,
+};
+use burnformer_metrics::Bleu;
+use rayon::prelude::*;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use self::input::{Input, Sentence};
+use self::journal::Journal;
+use self::progress::Progress;
+use super::{Computing, at_least, between, model, text};
+use crate::output::{say, wrong_usage};
+
+/// Arguments of `distill`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model directory of the teacher; several model directories form an ensemble
+    #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
+    model: Vec<PathBuf>,
+    /// Text that the teacher translates, one sentence per line, such as the source side of its training text; plain,
+    /// .gz or .zst
+    #[arg(long, value_parser = text(), value_name = "FILE")]
+    source: PathBuf,
+    /// Reference translations of the source, from which --nbest measures
+    #[arg(long, value_parser = text(), value_name = "FILE", requires = "nbest")]
+    reference: Option<PathBuf>,
+    /// File for the pairs, one per line in the form `source TAB translation`, as `train --train FILE` takes it. It
+    /// appears when all is done; until then FILE.work holds what is done, from which the same command goes on
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its reference
+    #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
+    nbest: Option<usize>,
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's, but at least N]
+    #[arg(long, value_parser = between(1, 1000))]
+    beam: Option<usize>,
+    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
+    #[arg(long)]
+    alpha: Option<f64>,
+    /// The language to translate from, for a model of several languages, as in `translate`
+    #[arg(long, value_name = "CODE")]
+    source_language: Option<String>,
+    /// The language to translate into, likewise
+    #[arg(long, value_name = "CODE")]
+    target_language: Option<String>,
+    /// Longest source sentence in tokens; a pair with a longer one is left out
+    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    longest: usize,
+    /// Largest number of sentences that are translated together
+    #[arg(long, default_value_t = 64, value_parser = at_least(1))]
+    batch: usize,
+    /// Number of lines that are translated and written together
+    #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
+    chunk: usize,
+    #[command(flatten)]
+    computing: Computing,
+}
+
+/// Writes a pair for each sentence that has a whole translation. A process that is killed loses at most a chunk of work:
+/// the next one goes on behind what is in `FILE.work`.
+pub fn run(args: Args) -> Result<()> {
+    let texts = [Some(&args.source), args.reference.as_ref()].into_iter().flatten();
+    if let Some(path) = repeated_pipe(texts.map(PathBuf::as_path)) {
+        return Err(DataError::PipeTwice { path: path.into() }.into());
+    }
+    let translator = args.computing.load(&args.model)?;
+    let options = options(&args, &translator)?;
+    let mut input = Input::open(&args.source, args.reference.as_deref())?;
+    let mut journal = Journal::open(&args.out, &identity(&args, &options)?, &mut input)?;
+    if journal.lines() > 0 {
+        say(format_args!("going on after the {} lines that {journal} has", journal.lines()));
+    }
+    let mut progress = Progress::start();
+    loop {
+        let (sentences, failure) = input.next_chunk(args.chunk);
+        let translations = translations(&translator, &sentences, &options)?;
+        journal.add(sentences.iter().map(|sentence| &*sentence.source).zip(translations))?;
+        progress.report(sentences.len(), journal.lines());
+        match failure {
+            Some(failure) => return Err(failure),
+            None if sentences.is_empty() => break,
+            None => {}
+        }
+    }
+    let (lines, kept) = (journal.lines(), journal.finish(&args.out)?);
+    say(format_args!(
+        "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than --longest, or whose \
+         translation is empty or was cut",
+        args.out.display(),
+        lines - kept
+    ));
+    Ok(())
+}
+
+fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
+    let mut options = translator.options();
+    let search = &mut options.search;
+    search.n_best = args.nbest.unwrap_or(1);
+    search.beam_size = args.beam.unwrap_or(search.beam_size.max(search.n_best));
+    if let Some(alpha) = args.alpha {
+        search.length_penalty = LengthPenalty::Gnmt(alpha);
+    }
+    search.validate().map_err(wrong_usage)?;
+    options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
+    options.longest = args.longest;
+    options.long_sources = LongSources::Refuse;
+    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
+    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
+    Ok(options)
+}
+
+/// What decides the translations, beside the text: the models by their manifests, which hold the hashes of their files,
+/// and the options.
+fn identity(args: &Args, options: &TranslateOptions) -> Result<String> {
+    let manifest = |folder: &PathBuf| {
+        let path = folder.join("manifest.json");
+        let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    };
+    let identity = json!({
+        "models": args.model.iter().map(manifest).collect::<Result<Vec<_>>>()?,
+        "search": options.search,
+        "languages": [&args.source_language, &args.target_language],
+        "longest": args.longest,
+        "chosen_by_reference": args.reference.is_some(),
+        "compute": args.computing.compute.map(|compute| compute.name()),
+    });
+    Ok(identity.to_string())
+}
+
+/// The translation of each sentence; `None` for those that have none of use.
+fn translations(
+    translator: &Translator,
+    sentences: &[Sentence],
+    options: &TranslateOptions,
+) -> Result<Vec<Option<String>>> {
+    let texts: Vec<&str> = sentences.iter().map(|sentence| &*sentence.source).collect();
+    let sources = translator.tokenizers().source.encode_batch(&texts);
+    let limit = translator.longest_source(options);
+    let fits = |ids: &Vec<u32>| !ids.is_empty() && ids.len() < limit;
+    let usable: Vec<usize> = (0..sources.len()).filter(|&i| fits(&sources[i])).collect();
+    let requests = usable.iter().map(|&i| Request::new(sources[i].clone())).collect();
+    let found = translator.translate_ids(requests, options)?;
+    let chosen: Vec<Option<String>> = usable
+        .par_iter()
+        .zip(found)
+        .map(|(&i, hypotheses)| {
+            let whole = whole(translator, hypotheses);
+            best(whole, sentences[i].reference.as_deref())
+        })
+        .collect();
+    let mut all = vec![None; sentences.len()];
+    usable.into_iter().zip(chosen).for_each(|(i, translation)| all[i] = translation);
+    Ok(all)
+}
+
+/// The texts of the hypotheses that the model ended, the best first, without empty ones.
+fn whole(translator: &Translator, hypotheses: Vec<Hypothesis>) -> Vec<String> {
+    let ended = hypotheses.iter().filter(|it| it.finish == FinishReason::EndOfSentence);
+    let texts = ended.map(|hypothesis| translator.text_of(hypothesis));
+    texts.filter(|text| !text.trim().is_empty()).collect()
+}
+
+/// The first of `texts`, or the one with the highest sentence BLEU against the reference; the first among equals.
+fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
+    let Some(reference) = reference else { return texts.into_iter().next() };
+    let bleu = Bleu { effective_order: true, ..Bleu::default() };
+    let score = |text: &str| bleu.sentence_score(text, &[reference]).map_or(0.0, |it| it.score);
+    let scored = texts.into_iter().map(|text| (score(&text), text));
+    let better =
+        |best: (f64, String), next: (f64, String)| if next.0 > best.0 { next } else { best };
+    scored.reduce(better).map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_translation_closest_to_the_reference_is_taken_and_without_one_the_first() {
+        let texts =
+            || ["a cat sat", "the cat sat on a mat", "the cat sat on mats"].map(String::from);
+        let chosen = |reference| best(texts().to_vec(), reference).unwrap();
+        assert_eq!(chosen(None), "a cat sat");
+        assert_eq!(chosen(Some("the cat sat on a mat today")), "the cat sat on a mat");
+        assert_eq!(chosen(Some("nothing in common")), "a cat sat");
+        assert_eq!(best(vec![], Some("x")), None);
+    }
+}
