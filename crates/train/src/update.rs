@@ -17,6 +17,8 @@ pub struct Updater {
     pub seed: u64,
     /// ε of label smoothing.
     pub label_smoothing: f64,
+    /// α of R-Drop; 0 for none.
+    pub r_drop: f64,
     /// The largest norm of the gradient; 0 does not limit it.
     pub clip_norm: f64,
     /// The factor of the loss of a float16 model. The host has to decide about updates then, because it sets the next
@@ -44,9 +46,9 @@ impl Updater {
         replicas: &Replicas,
     ) -> (Model, PendingStatistics) {
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let (seed, label_smoothing, loss_scale) =
-            (self.seed, self.label_smoothing, self.loss_factor());
-        let objective = Objective { seed, step, label_smoothing, tokens, loss_scale };
+        let &mut Self { seed, label_smoothing, r_drop, .. } = self;
+        let loss_scale = self.loss_factor();
+        let objective = Objective { seed, step, label_smoothing, r_drop, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
         match self.synchronous {
             true => self.step(model, sums, tokens, rate),
@@ -134,6 +136,7 @@ mod tests {
             optimizer,
             seed: 1,
             label_smoothing: 0.1,
+            r_drop: 0.0,
             clip_norm,
             loss_scale: None,
             synchronous: true,
@@ -249,8 +252,9 @@ mod tests {
             let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
             let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
             // Gradients of a loss that is multiplied by this are as many times as long.
+            let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1e21);
             let objective =
-                Objective { seed: 1, step: 1, label_smoothing: 0.1, tokens, loss_scale: 1e21 };
+                Objective { seed: 1, step: 1, label_smoothing, r_drop, tokens, loss_scale };
             let sums = replicas.sums(&model, &batches, objective);
             let largest = sums.gradients.clone().into_inner().into_iter();
             let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);

@@ -124,6 +124,7 @@ impl TrainConfig {
         check(t.accumulate > 0, "training.accumulate", t.accumulate, "at least 1")?;
         let good = (0.0..1.0).contains(&t.label_smoothing);
         check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;
+        check(not_negative(t.r_drop), "training.r_drop", t.r_drop, "0 or more, such as 5")?;
         let good = (0.0..1.0).contains(&t.word_dropout);
         check(
             good,

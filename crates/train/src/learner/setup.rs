@@ -150,8 +150,8 @@ fn full_batch(sampler: &BatchSampler, [rows, source, target]: [usize; 3]) -> Bat
 fn try_batch(model: &Model, config: &TrainConfig, batch: &Batch, replicas: &Replicas) {
     let batches = vec![batch.clone(); replicas.count()];
     let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-    let &TrainingSettings { seed, label_smoothing, .. } = &config.training;
-    let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
+    let &TrainingSettings { seed, label_smoothing, r_drop, .. } = &config.training;
+    let objective = Objective { seed, step: 0, label_smoothing, r_drop, tokens, loss_scale: 1.0 };
     let sums = replicas.sums(model, &batches, objective);
     // Read, so that it has been computed when the memory is looked at.
     sums.gradients.global_norm();

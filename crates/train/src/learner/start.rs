@@ -171,6 +171,7 @@ fn updater(
         optimizer,
         seed: config.training.seed,
         label_smoothing: config.training.label_smoothing,
+        r_drop: config.training.r_drop,
         clip_norm: config.optimizer.clip_norm,
         loss_scale: state.loss_scale,
         // Read together, several overflows would halve the factor once each.

@@ -189,6 +189,7 @@ fn updater(args: &Args, model: &burnformer_models::Model, device: &Device) -> Up
         optimizer: Optimizer::new(OptimizerSettings::default(), model),
         seed: 1,
         label_smoothing: 0.1,
+        r_drop: 0.0,
         clip_norm: 0.0,
         loss_scale,
         synchronous: is_fused_on(device) || loss_scale.is_some(),

@@ -13,7 +13,7 @@ use burnformer_train::config::{MixedText, corpus_paths};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
     Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
-    worst_batch_bytes,
+    r_drop_bytes, worst_batch_bytes,
 };
 
 use super::model;
@@ -217,8 +217,13 @@ fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
     shape.validate()?;
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let training = &config.training;
-    let bytes =
-        worst_batch_bytes(&shape, training.budget, longest, training.precision.number_type());
+    let (precision, budget) = (training.precision.number_type(), training.budget);
+    let bytes = match training.r_drop == 0.0 {
+        true => worst_batch_bytes(&shape, budget, longest, precision),
+        false => {
+            worst_batch_bytes(&shape, 2 * budget, longest, precision) + r_drop_bytes(&shape, budget)
+        }
+    };
     output::print(config.to_toml())?;
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
     let gigabytes = bytes as f64 / 1e9;
