@@ -1,0 +1,110 @@
+//! Glossaries in files.
+
+use std::path::Path;
+
+use crate::error::{GlossaryError, Place};
+use crate::glossary::{Entry, Glossary};
+
+impl Glossary {
+    /// Reads a file: UTF-8, on each line a source term, a tab and its translation, or several separated by `|`. Empty
+    /// lines and lines that begin with `#` are left out.
+    ///
+    /// # Errors
+    /// [`GlossaryError`] that names the file and the line.
+    pub fn load(path: &Path) -> Result<Self, GlossaryError> {
+        let bytes = std::fs::read(path)
+            .map_err(|cause| GlossaryError::Unreadable { path: path.into(), cause })?;
+        Self::parse(path, &bytes)
+    }
+
+    /// Parses the content of a file. Errors call the file `path`.
+    ///
+    /// # Errors
+    /// [`GlossaryError`] but for [`Unreadable`](GlossaryError::Unreadable).
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, GlossaryError> {
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        let mut glossary = Self::default();
+        for (line, bytes) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
+            let place = Place::Line { path: path.into(), line };
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                return Err(GlossaryError::NotUtf8 { place });
+            };
+            let text = text.trim_end_matches('\r');
+            if text.trim().is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let columns: Vec<&str> = text.split('\t').collect();
+            let &[source, target] = &columns[..] else {
+                let columns = columns.len();
+                return Err(GlossaryError::Columns { place, line: text.into(), columns });
+            };
+            glossary.add(Entry::new(place, source, target)?)?;
+        }
+        Ok(glossary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(bytes: &[u8]) -> GlossaryError {
+        Glossary::parse("terms.tsv".as_ref(), bytes).unwrap_err()
+    }
+
+    #[test]
+    fn comments_empty_lines_marks_and_line_ends_of_windows_are_left_out() {
+        let text = "\u{feff}# terms\r\nHaus\thouse | houses\r\n\r\n \nHund\tdog";
+        let glossary = Glossary::parse("terms.tsv".as_ref(), text.as_bytes()).unwrap();
+        let entries: Vec<_> =
+            glossary.entries().map(|entry| (entry.source(), entry.targets())).collect();
+        assert_eq!(entries[0], ("Haus", &["house".to_owned(), "houses".to_owned()][..]));
+        assert_eq!(entries[1], ("Hund", &["dog".to_owned()][..]));
+        assert_eq!(entries.len(), 2);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_with_its_remedy() {
+        let message = |bytes: &[u8]| error(bytes).to_string();
+        for line in ["Haus", "Haus\thouse\tmaison"] {
+            let text = format!("#\n{line}\n");
+            assert!(matches!(error(text.as_bytes()), GlossaryError::Columns { .. }));
+            let message = message(text.as_bytes());
+            assert!(message.starts_with("terms.tsv:2: ") && message.contains("tab"), "{message}");
+        }
+        assert!(matches!(error(b"a\tb\n\xff\tc"), GlossaryError::NotUtf8 { .. }));
+        assert!(message(b"a\tb\n\xff\tc").starts_with("terms.tsv:2: "));
+        for (line, side) in
+            [("\tb", "source"), (" \tb", "source"), ("a\t", "target"), ("a\tb||c", "target")]
+        {
+            let error = error(line.as_bytes());
+            assert!(matches!(error, GlossaryError::Empty { side: found, .. } if found == side));
+        }
+        let long = format!("a\t{}", "x".repeat(201));
+        assert!(matches!(error(long.as_bytes()), GlossaryError::TooLong { characters: 201, .. }));
+        let many = format!("a\t{}", vec!["x"; 21].join("|"));
+        assert!(matches!(
+            error(many.as_bytes()),
+            GlossaryError::TooManyAlternatives { count: 21, .. }
+        ));
+    }
+
+    #[test]
+    fn a_term_that_comes_twice_is_refused_and_both_lines_named() {
+        let message = error(b"das  Haus\thouse\nHund\tdog\ndas Haus\thome").to_string();
+        assert!(message.starts_with("terms.tsv:3: "), "{message}");
+        assert!(message.contains("terms.tsv:1"), "{message}");
+        assert!(Glossary::parse("t".as_ref(), b"Haus\thouse\nhaus\thome").is_ok());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing.tsv");
+        let error = Glossary::load(&path).unwrap_err();
+        assert!(matches!(error, GlossaryError::Unreadable { .. }));
+        assert!(error.to_string().contains("missing.tsv"), "{error}");
+        std::fs::write(&path, "a\tb\n").unwrap();
+        assert_eq!(Glossary::load(&path).unwrap().len(), 1);
+    }
+}

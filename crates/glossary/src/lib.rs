@@ -1,0 +1,34 @@
+//! Glossaries: pairs of a term and its prescribed translation, found in sentences as whole words.
+//!
+//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from pairs. [`wanted`] says
+//! what the translation of a sentence has to contain. How a model is made to write it is not the matter of this crate.
+//!
+//! The trade-off taken: *terms are found by their letters alone*, without a morphology of any language. A term is found
+//! only in the form in which it is written, so each inflected form of the source is an entry of its own. On the target
+//! side an entry may list several forms (`house|houses`), among which the model chooses.
+//!
+//! ```
+//! use burnformer_glossary::{Glossary, wanted};
+//!
+//! let file = "# source<TAB>target\nHaus\thouse|houses\nrotes Haus\tRed House\n";
+//! let glossary = Glossary::parse("terms.tsv".as_ref(), file.as_bytes())?;
+//! assert_eq!(wanted(&[&glossary], "Ein Haus am See"), [["house", "houses"]]);
+//! assert_eq!(wanted(&[&glossary], "Ein rotes Haus"), [["Red House"]]);
+//! # Ok::<(), burnformer_glossary::GlossaryError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod file;
+mod glossary;
+mod words;
+
+pub use error::{GlossaryError, Place};
+pub use glossary::{Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, wanted};
+pub use words::is_in_word;
+
+/// The program in the README, which the tests compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,75 @@
+//! Words: runs of letters, digits and combining marks.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Whether a word goes on at this character: a letter, a digit or a combining mark of a script that puts spaces between
+/// words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese, Khmer) every character counts as a word.
+pub fn is_in_word(c: char) -> bool {
+    (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
+}
+
+fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
+        | 0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3021..=0x30FF | 0x31F0..=0x31FF // radicals, kana
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F // ideographs, half-width kana
+        | 0x20000..=0x3FFFF)
+}
+
+/// A word, or one character that is neither in a word nor white space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub text: String,
+    /// `text` in lower case.
+    pub folded: String,
+    /// Whether white space stands before it.
+    pub spaced: bool,
+}
+
+/// `text` in normal form C, with single spaces between its words.
+pub(crate) fn normalized(text: &str) -> String {
+    let composed: String = text.nfc().collect();
+    composed.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The words of `text`, which is normalised.
+pub(crate) fn words(text: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    let (mut spaced, mut open) = (false, false);
+    for c in text.nfc() {
+        if c.is_whitespace() {
+            (spaced, open) = (true, false);
+            continue;
+        }
+        match words.last_mut().filter(|_| open && is_in_word(c)) {
+            Some(word) => word.text.push(c),
+            None => words.push(Word { text: c.into(), folded: String::new(), spaced }),
+        }
+        (spaced, open) = (false, is_in_word(c));
+    }
+    words.iter_mut().for_each(|word| word.folded = word.text.to_lowercase());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        words(text).into_iter().map(|word| word.text).collect()
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits_and_signs_stand_alone() {
+        assert_eq!(texts("E-Mail, 3x  pro Tag."), ["E", "-", "Mail", ",", "3x", "pro", "Tag", "."]);
+        assert_eq!(texts("猫が好き"), ["猫", "が", "好", "き"]);
+        assert!(texts(" \t\n").is_empty());
+    }
+
+    #[test]
+    fn composed_and_decomposed_letters_are_the_same() {
+        assert_eq!(words("Größe"), words("Gro\u{308}ße"));
+        assert_eq!(normalized("  Gro\u{308}ße \t der\nZahl "), "Größe der Zahl");
+    }
+}
