@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
+use burnformer_glossary::{GlossaryError, Place};
 
 /// The reasons why text cannot be translated or scored.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,9 @@ pub enum InferError {
     /// A tokeniser cannot be read or written.
     #[error(transparent)]
     Tokenizer(#[from] DataError),
+    /// A glossary is wrong.
+    #[error(transparent)]
+    Glossary(#[from] GlossaryError),
     /// The model directory holds no tokeniser.
     #[error(
         "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, nor source.spm; \
@@ -131,6 +135,40 @@ pub enum InferError {
         /// The id.
         id: u32,
     },
+    /// A translation cannot be made to contain these terms.
+    #[error("sentence {sentence}: {what}")]
+    Terms {
+        /// The number of the sentence, from 1.
+        sentence: usize,
+        /// What is wrong, and what to do.
+        what: &'static str,
+    },
+    /// The terms that a translation has to contain do not fit into it.
+    #[error(
+        "sentence {sentence}: the prefix and the terms have {length} tokens with </s> but at most {limit} are possible; \
+         split the sentence, or ask for fewer terms"
+    )]
+    TermsTooLong {
+        /// The number of the sentence, from 1.
+        sentence: usize,
+        /// The number of tokens that are needed.
+        length: usize,
+        /// The largest number of tokens of a translation.
+        limit: usize,
+    },
+    /// The model's vocabulary has no tokens for a term.
+    #[error(
+        "{}the model can write the term {term:?} only as {written:?}; give it in characters of the model's vocabulary",
+        place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default()
+    )]
+    TermText {
+        /// Where the glossary has it, if it was checked as a whole.
+        place: Option<Place>,
+        /// The term.
+        term: String,
+        /// The text of its tokens.
+        written: String,
+    },
     /// An id lies outside the vocabulary.
     #[error(
         "sentence {sentence}: the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
@@ -192,6 +230,8 @@ impl InferError {
             | Self::TargetTooLong { sentence, .. }
             | Self::PrefixTooLong { sentence, .. }
             | Self::PrefixToken { sentence, .. }
+            | Self::Terms { sentence, .. }
+            | Self::TermsTooLong { sentence, .. }
             | Self::UnknownId { sentence, .. }
             | Self::NotFinite { sentence, .. } => Some(*sentence),
             _ => None,
@@ -206,6 +246,8 @@ impl InferError {
             | Self::TargetTooLong { sentence, .. }
             | Self::PrefixTooLong { sentence, .. }
             | Self::PrefixToken { sentence, .. }
+            | Self::Terms { sentence, .. }
+            | Self::TermsTooLong { sentence, .. }
             | Self::UnknownId { sentence, .. }
             | Self::NotFinite { sentence, .. } => *sentence += offset,
             _ => {}

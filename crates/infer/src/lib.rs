@@ -20,6 +20,7 @@
 //! | a trained model of either architecture; several models as one | [`NeuralModel`], [`Ensemble`] |
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
+//! | terms that a translation has to contain (dynamic beam allocation) | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -74,12 +75,13 @@ pub use attention::{
     word_alignment,
 };
 pub use batching::Batching;
+pub use burnformer_glossary::{Glossary, GlossaryError};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
-pub use search::{Request, search};
+pub use search::{Edge, Phrase, Request, Terms, WordEdges, search};
 pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
     Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,

@@ -5,9 +5,13 @@ mod parallel;
 mod request;
 mod sample;
 mod sentence;
+mod terms;
 mod top;
 
 pub use request::Request;
+pub use terms::{Edge, Phrase, Terms, WordEdges};
+
+use std::collections::BTreeMap;
 
 use crate::batching::Batching;
 use crate::error::InferError;
@@ -15,6 +19,7 @@ use crate::hypothesis::Hypothesis;
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
 use sentence::Sentence;
+use terms::{behind, is_complete, without_terms};
 
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
@@ -26,9 +31,14 @@ use sentence::Sentence;
 /// Sentences of similar length are decoded together, which changes no result. A source with no tokens but `</s>` is
 /// translated by its prefix alone. Without a prefix that is the empty translation, and the model is not called.
 ///
+/// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that the limit cuts. If they
+/// do not by themselves, there is a second search, whose beam is wider: at least twice `beam_size`, and wide enough for
+/// each token of the terms. Its length limit is raised by the tokens that the terms need.
+///
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
-/// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], before anything is computed;
+/// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], [`InferError::Terms`],
+/// [`InferError::TermsTooLong`], before anything is computed;
 /// [`InferError::NotFinite`] if the model's output is NaN or infinite.
 pub fn search(
     model: &dyn StepModel,
@@ -39,21 +49,86 @@ pub fn search(
     settings.validate()?;
     batching.validate()?;
     request::check(model, requests, settings)?;
+    let eos = model.special().eos;
     let mut results = vec![empty_translations(settings); requests.len()];
+    let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
+    let filled = (0..requests.len()).filter(|&place| asks(&requests[place])).collect();
+    decode(model, &without_terms(requests), filled, settings, batching, &mut results)?;
+    search_for_terms(model, requests, settings, batching, &mut results)?;
+    Ok(results)
+}
+
+/// Searches again, with terms, for the requests whose `results` do not have them.
+fn search_for_terms(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+    batching: &Batching,
+    results: &mut [Vec<Hypothesis>],
+) -> Result<(), InferError> {
+    let complete = |place: usize, count| {
+        let found = results[place].iter().take(count);
+        found.map(|own| is_complete(&requests[place], own)).fold(true, |all, own| all && own)
+    };
+    let missing: Vec<usize> =
+        (0..requests.len()).filter(|&place| !complete(place, settings.n_best)).collect();
+    let first: Vec<Option<Hypothesis>> = missing
+        .iter()
+        .map(|&place| complete(place, 1).then(|| results[place][0].clone()))
+        .collect();
+    decode(model, requests, missing.clone(), settings, batching, results)?;
+    for (place, best) in missing.into_iter().zip(first) {
+        if let Some(best) = best {
+            results[place] = behind(best, std::mem::take(&mut results[place]), settings.n_best);
+        }
+    }
+    Ok(())
+}
+
+/// Writes the hypotheses of the requests at `places` to `results`.
+fn decode(
+    model: &dyn StepModel,
+    requests: &[Request],
+    places: Vec<usize>,
+    settings: &SearchSettings,
+    batching: &Batching,
+    results: &mut [Vec<Hypothesis>],
+) -> Result<(), InferError> {
     let eos = model.special().eos;
     let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
     let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
-    let asks = |&place: &usize| lengths[place] > 1 || !requests[place].prefix.is_empty();
-    let filled = (0..requests.len()).filter(asks).collect();
     let threads = model.parallelism();
-    let parts = parallel::divide(batching.group(filled, &lengths), threads);
+    let batches = batches(requests, places, &lengths, settings, batching);
+    let parts = parallel::divide(batches, threads);
     let work = |part: &[usize]| search_batch(model, requests, &sources, part, settings);
     parallel::run(&parts, threads, work, |found| {
         for (place, hypotheses) in found {
             results[place] = hypotheses;
         }
-    })?;
-    Ok(results)
+    })
+}
+
+/// Divides `places` into batches of requests whose searches are equally wide, so that a wide one does not make others
+/// compute rows that they do not need. Batches of wider searches have fewer sentences.
+fn batches(
+    requests: &[Request],
+    places: Vec<usize>,
+    lengths: &[usize],
+    settings: &SearchSettings,
+    batching: &Batching,
+) -> Vec<Vec<usize>> {
+    let mut by_rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for place in places {
+        by_rows.entry(requests[place].rows(settings)).or_default().push(place);
+    }
+    let group = |(rows, places): (usize, Vec<usize>)| {
+        let share = |most: usize| (most / rows.div_ceil(settings.width())).max(1);
+        let Batching { max_sentences, max_tokens } = *batching;
+        let batching =
+            Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };
+        batching.group(places, lengths)
+    };
+    by_rows.into_iter().flat_map(group).collect()
 }
 
 /// The result for an empty source without a prefix: one hypothesis, or the requested number of samples.
@@ -70,11 +145,10 @@ fn search_batch(
     places: &[usize],
     settings: &SearchSettings,
 ) -> Result<Vec<(usize, Vec<Hypothesis>)>, InferError> {
-    let (vocab, special, positions) =
-        (model.target_vocab(), model.special(), model.max_positions());
+    let (vocab, special) = (model.target_vocab(), model.special());
     let begin = |&place: &usize| {
-        let limit = settings.limit(sources[place].len(), positions);
-        Sentence::new(place, &requests[place], settings, special, limit)
+        let request = &requests[place];
+        Sentence::new(place, request, settings, special, request.limit(settings, model))
     };
     let mut active: Vec<Sentence> = places.iter().map(begin).collect();
     let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();

@@ -1,7 +1,8 @@
 use burnformer_core::RandomKey;
 
+use super::terms::{self, Terms, Tracker};
 use crate::error::InferError;
-use crate::ids::{check_ids, check_source, closed};
+use crate::ids::{check_ids, check_source, closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
 
@@ -17,12 +18,20 @@ pub struct Request {
     /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the source, so that
     /// equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,
+    /// What the translation has to contain. A beam search or greedy search does it; sampling cannot.
+    pub terms: Terms,
 }
 
 impl Request {
     /// A request to translate `source`, without a prefix.
     pub fn new(source: Vec<u32>) -> Self {
         Self { source, ..Self::default() }
+    }
+
+    /// The request without its terms.
+    pub(super) fn without_terms(&self) -> Self {
+        let (source, prefix) = (self.source.clone(), self.prefix.clone());
+        Self { source, prefix, key: self.key, terms: Terms::default() }
     }
 
     /// The ids of the source, ending with `</s>`.
@@ -33,6 +42,25 @@ impl Request {
     /// Whether the source holds no token but `</s>`.
     pub(crate) fn is_empty(&self, eos: u32) -> bool {
         self.source.is_empty() || self.source == [eos]
+    }
+
+    /// The largest number of tokens of the translation, with `</s>`: that of the settings, and what its terms need.
+    pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
+        let positions = model.max_positions();
+        let limit = settings.limit(closed_len(&self.source, model.special().eos), positions);
+        match self.terms.tokens() {
+            0 => limit,
+            needed => {
+                let most = positions.map_or(usize::MAX, |positions| positions.saturating_sub(1));
+                limit.saturating_add(needed + 1).min(most)
+            }
+        }
+    }
+
+    /// The number of hypotheses that live at the same time.
+    pub(super) fn rows(&self, settings: &SearchSettings) -> usize {
+        let tracker = Tracker::new(&self.terms);
+        tracker.map_or(settings.width(), |tracker| tracker.rows(settings.beam_size))
     }
 
     pub(super) fn random_key(&self, seed: u64) -> RandomKey {
@@ -58,6 +86,7 @@ pub(super) fn check(
     for (place, request) in requests.iter().enumerate() {
         check_source(model, place + 1, &request.closed(model.special().eos))?;
         check_prefix(model, place + 1, request, settings)?;
+        terms::check(model, place + 1, request, settings)?;
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
+mod towards_terms;
+
 use burnformer_core::RandomKey;
 use burnformer_kernels::log_sum_exp;
 
 use super::constraint::{constrain, forced};
 use super::request::Request;
 use super::sample::draw;
+use super::terms::{Progress, Tracker};
 use super::top::{Scored, select_top};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -19,15 +22,19 @@ struct Live {
     total: f64,
     /// The number of the sample; 0 in beam search.
     sample: usize,
+    /// The terms that it has.
+    progress: Progress,
 }
 
 /// A live hypothesis extended by one token.
 #[derive(Clone, Copy, Debug)]
-struct Extension {
-    parent: usize,
-    token: u32,
-    log_prob: f64,
-    total: f64,
+pub(super) struct Extension {
+    pub(super) parent: usize,
+    pub(super) token: u32,
+    pub(super) log_prob: f64,
+    pub(super) total: f64,
+    /// The number of tokens that its terms still need.
+    pub(super) left: usize,
 }
 
 /// The search for one sentence's translation: GNMT's beam search, or sampling.
@@ -35,6 +42,9 @@ struct Extension {
 /// Every step takes the best extensions of the live hypotheses, twice as many as the beam is wide. Those that end go to
 /// the finished list, and the best of the others live on. With sampling, each live hypothesis has one extension, which
 /// is drawn at random.
+///
+/// A search whose translations have to contain terms considers more extensions and divides the beam among them (see
+/// [`terms`](super::terms)).
 pub(crate) struct Sentence<'a> {
     /// The index of the sentence in the caller's list.
     pub(super) place: usize,
@@ -42,6 +52,8 @@ pub(crate) struct Sentence<'a> {
     settings: &'a SearchSettings,
     special: SpecialIds,
     limit: usize,
+    /// Follows the terms that the translation has to contain, if there are any.
+    tracker: Option<Tracker<'a>>,
     key: RandomKey,
     live: Vec<Live>,
     /// The parent and the token of each live hypothesis, for the model.
@@ -76,6 +88,7 @@ impl<'a> Sentence<'a> {
             settings,
             special,
             limit,
+            tracker: Tracker::new(&request.terms),
             key: request.random_key(seed),
             live: (0..starts).map(live).collect(),
             continuations: Vec::new(),
@@ -141,11 +154,14 @@ impl<'a> Sentence<'a> {
             }
             let before = self.extensions.len();
             self.extend_one(parent, logits, normaliser);
+            self.measure(before);
             if self.extensions.len() == before {
                 self.stuck.push(parent);
             }
         }
-        if self.settings.sampling.is_none() {
+        if self.tracker.is_some() {
+            self.choose_by_bank();
+        } else if self.settings.sampling.is_none() {
             let count = self.candidates();
             // Stable: of equals, the better parent's and then the lower id's comes first.
             self.extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
@@ -164,20 +180,25 @@ impl<'a> Sentence<'a> {
         let total = self.live[parent].total;
         let extension = |(logit, token): Scored| {
             let log_prob = f64::from(logit) - normaliser;
-            Extension { parent, token, log_prob, total: total + log_prob }
+            Extension { parent, token, log_prob, total: total + log_prob, left: 0 }
         };
         if let Some(token) = forced(self.request, self.step, self.special.eos) {
             // Transformers takes forced tokens for certain.
             self.extensions.push(match self.rule() {
                 BeamRule::Gnmt => extension((logits[token as usize], token)),
-                BeamRule::Transformers => Extension { parent, token, log_prob: 0.0, total },
+                BeamRule::Transformers => {
+                    Extension { parent, token, log_prob: 0.0, total, left: 0 }
+                }
             });
             return;
         }
         if self.settings.at_limit == AtLimit::Close && self.is_last_step() {
             let token = self.special.eos;
-            self.extensions.push(Extension { parent, token, log_prob: 0.0, total });
+            self.extensions.push(Extension { parent, token, log_prob: 0.0, total, left: 0 });
             return;
+        }
+        if self.tracker.is_some() {
+            return self.extend_towards_terms(parent, logits, extension);
         }
         constrain(logits, &self.live[parent].tokens, self.settings, self.special);
         match &self.settings.sampling {
@@ -205,6 +226,12 @@ impl<'a> Sentence<'a> {
             1 => 1,
             k => 2 * k,
         }
+    }
+
+    /// The number of hypotheses that live at the same time.
+    fn width(&self) -> usize {
+        let tracker = self.tracker.as_ref();
+        tracker.map_or(self.settings.width(), |tracker| tracker.rows(self.settings.beam_size))
     }
 
     /// Whether the next token is the last one that the limit allows.
@@ -238,8 +265,8 @@ impl<'a> Sentence<'a> {
         let mut lives = 0;
         // From which rank on `</s>` closes nothing.
         let closing = match self.rule() {
-            BeamRule::Gnmt => usize::MAX,
-            BeamRule::Transformers => self.settings.width(),
+            BeamRule::Transformers if self.tracker.is_none() => self.settings.width(),
+            _ => usize::MAX,
         };
         for rank in 0..self.extensions.len() {
             let extension = self.extensions[rank];
@@ -247,7 +274,7 @@ impl<'a> Sentence<'a> {
                 if rank < closing {
                     self.finish(extension, reason);
                 }
-            } else if lives < self.settings.width() {
+            } else if lives < self.width() {
                 self.keep(extension, lives);
                 lives += 1;
             }
@@ -266,6 +293,9 @@ impl<'a> Sentence<'a> {
         new.log_probs.push(extension.log_prob as f32);
         new.total = extension.total;
         new.sample = old.sample;
+        if let Some(tracker) = &self.tracker {
+            new.progress = tracker.after(old.progress, &new.tokens);
+        }
         let row = if self.step == 1 { 0 } else { extension.parent };
         self.continuations.push((row, extension.token));
     }
@@ -277,6 +307,7 @@ impl<'a> Sentence<'a> {
             log_probs: [&parent.log_probs[..], &[extension.log_prob as f32]].concat(),
             total: extension.total,
             sample: parent.sample,
+            progress: parent.progress,
         };
         let finished = self.hypothesis(ended, reason);
         insert(&mut self.finished, finished, self.settings.width());
@@ -302,7 +333,9 @@ impl<'a> Sentence<'a> {
     /// The translations. A beam search returns first those that the model ended, then those that the limit cut, then
     /// those after which no token is allowed, each group best first. Sampling returns all in the order of their scores.
     pub(super) fn into_hypotheses(mut self) -> Vec<Hypothesis> {
-        let live = std::mem::take(&mut self.live).into_iter();
+        let mut live = std::mem::take(&mut self.live);
+        live.retain(|live| self.has_terms(live.progress, &live.tokens));
+        let live = live.into_iter();
         let cut: Vec<_> = live.map(|live| self.hypothesis(live, FinishReason::Limit)).collect();
         let mut all = self.finished;
         all.extend(cut);

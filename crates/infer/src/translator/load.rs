@@ -1,6 +1,7 @@
 //! The parts of a translator, and how it is loaded.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir};
@@ -13,6 +14,7 @@ use super::options::TranslateOptions;
 use crate::error::InferError;
 use crate::ids::closed_len;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
+use crate::search::WordEdges;
 use crate::settings::SearchSettings;
 
 /// A model with its tokenisers. It translates text and scores translations.
@@ -22,6 +24,8 @@ pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
     settings: SearchSettings,
+    /// Which tokens of the target begin and end within words, once terms have been asked for.
+    pub(super) edges: OnceLock<Arc<WordEdges>>,
 }
 
 impl Translator {
@@ -106,7 +110,7 @@ impl Translator {
         for side in [&tokenizers.source, &tokenizers.target] {
             check_special(model.special(), side)?;
         }
-        Ok(Self { model, tokenizers, settings })
+        Ok(Self { model, tokenizers, settings, edges: OnceLock::new() })
     }
 
     /// Options with the default search settings of the model.

@@ -8,6 +8,7 @@ mod load;
 mod options;
 mod score;
 mod stream;
+mod terms;
 mod translate;
 mod translation;
 

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use burnformer_glossary::Glossary;
+
 use crate::batching::Batching;
 use crate::search::Request;
 use crate::settings::SearchSettings;
@@ -50,6 +54,11 @@ pub struct TranslateOptions {
     pub long_sources: LongSources,
     /// The languages to translate from and to, for a model that knows several.
     pub languages: Languages,
+    /// Prescribed translations of terms, which hold wherever sources are given as text. [`Translator::check_glossary`]
+    /// tells whether the model can write them.
+    ///
+    /// [`Translator::check_glossary`]: crate::Translator::check_glossary
+    pub glossary: Option<Arc<Glossary>>,
 }
 
 impl Default for TranslateOptions {
@@ -60,6 +69,7 @@ impl Default for TranslateOptions {
             longest: LONGEST_SENTENCE,
             long_sources: LongSources::default(),
             languages: Languages::default(),
+            glossary: None,
         }
     }
 }

@@ -4,7 +4,6 @@ use super::load::Translator;
 use super::options::TranslateOptions;
 use super::translation::Translation;
 use crate::error::InferError;
-use crate::search::Request;
 
 impl Translator {
     /// Translates `lines` in chunks of `chunk` lines and passes the translations to `write`, one per line, in order.
@@ -35,8 +34,7 @@ impl Translator {
             if texts.is_empty() {
                 break;
             }
-            let requests = self.tokenizers.source.encode_batch(&texts).into_iter();
-            let requests = requests.map(Request::new).collect();
+            let requests = self.requests(&texts, options)?;
             let (hypotheses, error) = self.translate_ids_until_error(requests, options);
             self.texts_of(hypotheses).into_iter().try_for_each(&mut write)?;
             if let Some(error) = error {

@@ -1,5 +1,7 @@
 //! Translation of sentences.
 
+use rayon::prelude::*;
+
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::translation::{Translation, one_line};
@@ -13,14 +15,13 @@ impl Translator {
     ///
     /// # Errors
     /// Those of [`search`], with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
-    /// [`longest_source`](Self::longest_source), unless it is to be truncated.
+    /// [`longest_source`](Self::longest_source), unless it is to be truncated; those of [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
         sources: &[S],
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>, InferError> {
-        let ids = self.tokenizers.source.encode_batch(sources);
-        self.translate_requests(ids.into_iter().map(Request::new).collect(), options)
+        self.translate_requests(self.requests(sources, options)?, options)
     }
 
     /// Translates `sources` so that each translation begins with the text of `prefixes` at the same index. An empty
@@ -41,11 +42,41 @@ impl Translator {
             let (sources, others) = (sources.len(), prefixes.len());
             return Err(InferError::Count { sources, others, what: "prefixes" });
         }
-        let sources = self.tokenizers.source.encode_batch(sources);
+        let mut requests = self.requests(sources, options)?;
         let prefixes = self.tokenizers.target.encode_batch(prefixes);
-        let request = |(source, prefix)| Request { source, prefix, key: None };
-        let requests = sources.into_iter().zip(prefixes).map(request).collect();
+        for (request, prefix) in requests.iter_mut().zip(prefixes) {
+            request.prefix = prefix;
+        }
         self.translate_requests(requests, options)
+    }
+
+    /// The requests to translate `sources`, with the terms that the glossary of `options` prescribes.
+    ///
+    /// # Errors
+    /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
+    pub fn requests<S: AsRef<str> + Sync>(
+        &self,
+        sources: &[S],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Request>, InferError> {
+        let request = |source: &S| {
+            let source = source.as_ref();
+            let terms = self.terms_for(source, options)?;
+            Ok(Request { terms, ..Request::new(self.tokenizers.source.encode(source)) })
+        };
+        sources.par_iter().map(request).collect()
+    }
+
+    /// Translates sentences that are given as ids (with or without their `</s>`) to text.
+    ///
+    /// # Errors
+    /// Those of [`translate_ids`](Self::translate_ids).
+    pub fn translate_requests(
+        &self,
+        requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>, InferError> {
+        Ok(self.texts_of(self.translate_ids(requests, options)?))
     }
 
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
@@ -76,14 +107,6 @@ impl Translator {
     /// The text of a hypothesis, on one line.
     pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
         one_line(&self.tokenizers.target.decode(&hypothesis.tokens))
-    }
-
-    fn translate_requests(
-        &self,
-        requests: Vec<Request>,
-        options: &TranslateOptions,
-    ) -> Result<Vec<Translation>, InferError> {
-        Ok(self.texts_of(self.translate_ids(requests, options)?))
     }
 
     pub(super) fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {

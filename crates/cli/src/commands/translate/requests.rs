@@ -33,12 +33,35 @@ pub(super) fn requests(
             ordinary(prefixes, file, first, model.special(), &mut failure)
         }
     };
-    let request = |(source, prefix)| Request { source, prefix, key: None };
+    let request = |(source, prefix)| Request { prefix, ..Request::new(source) };
     let mut requests: Vec<Request> = sources.into_iter().zip(prefixes).map(request).collect();
+    if options.glossary.is_some() {
+        failure = add_terms(&mut requests, &lines, translator, options).or(failure);
+    }
     for (number, request) in (first..).zip(&mut requests) {
         fit(request, number, translator, input, options);
     }
     (requests, failure)
+}
+
+/// Adds to each request the terms that the glossary prescribes for its line, up to the first line whose terms have no
+/// tokens, and returns that error.
+fn add_terms(
+    requests: &mut Vec<Request>,
+    lines: &[String],
+    translator: &Translator,
+    options: &TranslateOptions,
+) -> Option<Error> {
+    for place in 0..requests.len() {
+        match translator.terms_for(&lines[place], options) {
+            Ok(terms) => requests[place].terms = terms,
+            Err(error) => {
+                requests.truncate(place);
+                return Some(error.into());
+            }
+        }
+    }
+    None
 }
 
 /// The `prefixes` before the first one that holds an id of `special`.

@@ -3,6 +3,7 @@ mod constraints;
 mod edges;
 mod limit;
 mod sampling;
+mod terms;
 mod transformers;
 
 use super::*;

@@ -1,0 +1,71 @@
+//! The steps of a search whose translations have to contain terms.
+
+use super::{Extension, Sentence};
+use crate::search::constraint::constrain;
+use crate::search::terms::{Progress, choose};
+use crate::search::top::{Scored, select_top};
+use crate::settings::BeamRule;
+
+impl Sentence<'_> {
+    /// Adds the best extensions of `parent`, and those that begin or continue a term, whatever their probability.
+    pub(super) fn extend_towards_terms(
+        &mut self,
+        parent: usize,
+        logits: &mut [f32],
+        extension: impl Fn(Scored) -> Extension,
+    ) {
+        let Some(tracker) = &self.tracker else { return };
+        let live = &self.live[parent];
+        let advancing = tracker.advancing(live.progress, &live.tokens);
+        let advancing: Vec<Scored> =
+            advancing.into_iter().map(|id| (logits[id as usize], id)).collect();
+        constrain(logits, &live.tokens, self.settings, self.special);
+        if tracker.left(live.progress, &live.tokens) > 0 {
+            logits[self.special.eos as usize] = f32::NEG_INFINITY;
+        }
+        select_top(logits, 2 * self.settings.beam_size, &mut self.best);
+        for scored in advancing {
+            if self.best.iter().all(|&(_, id)| id != scored.1) {
+                self.best.push(scored);
+            }
+        }
+        self.extensions.extend(self.best.drain(..).map(extension));
+    }
+
+    /// Notes for the extensions from the place `first` on, which are those of one parent, what their terms still need,
+    /// and removes those after which the length limit leaves no room for it.
+    pub(super) fn measure(&mut self, first: usize) {
+        let Some(tracker) = &self.tracker else { return };
+        let mut tokens = Vec::new();
+        let mut place = first;
+        while let Some(extension) = self.extensions.get_mut(place) {
+            if extension.token != self.special.eos {
+                let live = &self.live[extension.parent];
+                tokens.clone_from(&live.tokens);
+                tokens.push(extension.token);
+                extension.left = tracker.left(tracker.after(live.progress, &tokens), &tokens);
+            }
+            // The steps after this one, of which the last is for `</s>`.
+            let room = self.limit.saturating_sub(self.step + 2);
+            match extension.left == 0 || extension.left <= room {
+                true => place += 1,
+                false => drop(self.extensions.remove(place)),
+            }
+        }
+    }
+
+    /// Leaves the extensions that live on and those that close.
+    pub(super) fn choose_by_bank(&mut self) {
+        let closing = match self.rule() {
+            BeamRule::Gnmt => 2 * self.settings.beam_size,
+            BeamRule::Transformers => self.settings.beam_size,
+        };
+        let (rows, eos) = (self.width(), self.special.eos);
+        choose(&mut self.extensions, rows, closing, eos);
+    }
+
+    /// Whether `tokens` have all terms.
+    pub(super) fn has_terms(&self, progress: Progress, tokens: &[u32]) -> bool {
+        self.tracker.as_ref().is_none_or(|tracker| tracker.left(progress, tokens) == 0)
+    }
+}

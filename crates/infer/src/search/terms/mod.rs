@@ -1,0 +1,167 @@
+//! Terms that a translation has to contain.
+//!
+//! A translation that the search finds without terms, and that has them, stands. Only for the others there is a second
+//! search with terms, since most translations have most terms by themselves.
+//!
+//! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks by the number of tokens
+//! that their terms still need, and each bank has its share of the beam, so that a hypothesis with an improbable term does
+//! not have to compete with those that have not begun it.
+
+mod banks;
+mod first;
+mod tracker;
+
+use std::sync::Arc;
+
+use crate::error::InferError;
+use crate::model::StepModel;
+use crate::search::Request;
+use crate::settings::SearchSettings;
+
+pub(super) use banks::choose;
+pub(super) use first::{behind, is_complete, without_terms};
+pub(super) use tracker::{Progress, Tracker};
+
+/// The largest number of terms of a sentence.
+const MOST_TERMS: usize = 64;
+
+/// What a translation has to contain.
+///
+/// The default is nothing. Each term needs a phrase that can follow any token: one that may begin
+/// [anywhere](Edge::Anywhere), and whose first token does not go on with a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// For each term its phrases, of which any one will do.
+    pub phrases: Vec<Vec<Phrase>>,
+    /// Which tokens begin and end within words. Without it, each token is a word of its own.
+    pub edges: Option<Arc<WordEdges>>,
+}
+
+/// A sequence of tokens, and where it counts as a word or a sequence of words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Phrase {
+    /// The ids.
+    pub tokens: Vec<u32>,
+    /// After which tokens it may begin.
+    pub begin: Edge,
+    /// Before which tokens it may end.
+    pub end: Edge,
+}
+
+/// Where a phrase may begin or end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Edge {
+    /// Beside any token.
+    #[default]
+    Anywhere,
+    /// Only beside a token with which no word goes on, or at the end of the translation.
+    Word,
+}
+
+/// Which tokens of a vocabulary begin and end within words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WordEdges {
+    /// For each id whether the token goes on with the word before it.
+    pub continues: Vec<bool>,
+    /// For each id whether the token ends in a word that the next one can go on with.
+    pub is_open: Vec<bool>,
+}
+
+impl WordEdges {
+    /// Whether the token `id` goes on with the word before it. One that is not listed might.
+    fn continues(&self, id: u32) -> bool {
+        self.continues.get(id as usize).copied().unwrap_or(true)
+    }
+
+    /// Whether the token `id` ends within a word. One that is not listed might.
+    fn is_open(&self, id: u32) -> bool {
+        self.is_open.get(id as usize).copied().unwrap_or(true)
+    }
+}
+
+impl Terms {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.phrases.is_empty()
+    }
+
+    fn continues(&self, id: u32) -> bool {
+        self.edges.as_ref().is_some_and(|edges| edges.continues(id))
+    }
+
+    /// Whether a phrase that needs the edge `begin` can begin after `tokens`.
+    fn can_begin(&self, begin: Edge, tokens: &[u32]) -> bool {
+        let open = |&id: &u32| self.edges.as_ref().is_some_and(|edges| edges.is_open(id));
+        begin == Edge::Anywhere || !tokens.last().is_some_and(open)
+    }
+
+    /// The number of tokens of the shortest of `phrases` that can follow any token.
+    fn cost(&self, phrases: &[Phrase]) -> Option<usize> {
+        let free = |phrase: &&Phrase| {
+            let first = phrase.tokens.first();
+            phrase.begin == Edge::Anywhere && first.is_some_and(|&id| !self.continues(id))
+        };
+        phrases.iter().filter(free).map(|phrase| phrase.tokens.len()).min()
+    }
+
+    /// The number of tokens that suffice to write all terms.
+    pub(super) fn tokens(&self) -> usize {
+        self.phrases.iter().filter_map(|phrases| self.cost(phrases)).sum()
+    }
+}
+
+/// Checks the terms of the request with the number `sentence`, from 1, whose prefix has been checked.
+///
+/// # Errors
+/// [`InferError::Terms`], [`InferError::TermsTooLong`], [`InferError::UnknownId`].
+pub(super) fn check(
+    model: &dyn StepModel,
+    sentence: usize,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<(), InferError> {
+    let terms = &request.terms;
+    if terms.is_empty() {
+        return Ok(());
+    }
+    let refuse = |what| Err(InferError::Terms { sentence, what });
+    if settings.sampling.is_some() {
+        return refuse("samples cannot be made to contain terms; search instead of sampling");
+    }
+    if request.is_empty(model.special().eos) {
+        return refuse("an empty source has no terms; leave them out");
+    }
+    if terms.phrases.len() > MOST_TERMS {
+        return refuse("at most 64 terms are possible; split the sentence");
+    }
+    check_tokens(model, sentence, terms, settings)?;
+    if terms.phrases.iter().any(|phrases| terms.cost(phrases).is_none()) {
+        return refuse(
+            "a term has no phrase that can follow any token; add one that begins a word",
+        );
+    }
+    let limit = request.limit(settings, model);
+    match request.prefix.len() + terms.tokens() + 1 {
+        length if length > limit => Err(InferError::TermsTooLong { sentence, length, limit }),
+        _ => Ok(()),
+    }
+}
+
+fn check_tokens(
+    model: &dyn StepModel,
+    sentence: usize,
+    terms: &Terms,
+    settings: &SearchSettings,
+) -> Result<(), InferError> {
+    let special = model.special();
+    let reserved = [special.pad, special.bos, special.eos];
+    for phrase in terms.phrases.iter().flatten() {
+        crate::ids::check_ids(sentence, "target", &phrase.tokens, model.target_vocab())?;
+        let banned = |id: &u32| reserved.contains(id) || settings.suppress.contains(id);
+        if phrase.tokens.is_empty() || phrase.tokens.iter().any(banned) {
+            let what = "a term has a phrase that is empty or holds a special or suppressed token; leave it out";
+            return Err(InferError::Terms { sentence, what });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Translations that have to contain terms.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const VOCAB: usize = 12;
+
+/// Tokens from 9 on go on with a word, and those from 5 on end in one.
+fn edges() -> Arc<WordEdges> {
+    let from = |first| (0..VOCAB).map(|id| id >= first).collect();
+    Arc::new(WordEdges { continues: from(9), is_open: from(5) })
+}
+
+/// A term with these phrases, each of which is a whole word, and one that can always follow.
+fn term(phrases: &[&[u32]], begin: Edge) -> Vec<Phrase> {
+    let phrase = |begin: Edge| {
+        move |tokens: &&[u32]| Phrase { tokens: tokens.to_vec(), begin, end: Edge::Word }
+    };
+    let free = phrases[..1].iter().map(phrase(Edge::Anywhere));
+    free.chain(phrases[1..].iter().map(phrase(begin))).collect()
+}
+
+fn request(source: Vec<u32>, phrases: Vec<Vec<Phrase>>) -> Request {
+    Request { terms: Terms { phrases, edges: Some(edges()) }, ..Request::new(source) }
+}
+
+/// Whether `tokens` have the phrase as a word, found by trying every place.
+fn has(tokens: &[u32], phrase: &Phrase) -> bool {
+    let edges = edges();
+    let len = phrase.tokens.len();
+    (0..(tokens.len() + 1).saturating_sub(len)).any(|at| {
+        let before = at.checked_sub(1).map(|at| tokens[at] as usize);
+        let after = tokens.get(at + len).map(|&id| id as usize);
+        tokens[at..at + len] == phrase.tokens
+            && (phrase.begin == Edge::Anywhere || before.is_none_or(|id| !edges.is_open[id]))
+            && (phrase.end == Edge::Anywhere || after.is_none_or(|id| !edges.continues[id]))
+    })
+}
+
+fn assert_has_terms(request: &Request, hypothesis: &Hypothesis) {
+    let tokens = hypothesis.tokens.strip_suffix(&[2]).unwrap_or(&hypothesis.tokens);
+    for phrases in &request.terms.phrases {
+        assert!(phrases.iter().any(|phrase| has(tokens, phrase)), "{request:?} {hypothesis:?}");
+    }
+    assert!(tokens.starts_with(&request.prefix));
+}
+
+fn phrase() -> impl Strategy<Value = Vec<u32>> {
+    (3u32..9, prop::collection::vec(3u32..VOCAB as u32, 0..3))
+        .prop_map(|(first, rest)| [vec![first], rest].concat())
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    let list =
+        (prop::collection::vec(phrase(), 1..4), any::<bool>()).prop_map(|(phrases, word)| {
+            let phrases: Vec<&[u32]> = phrases.iter().map(|tokens| &tokens[..]).collect();
+            term(&phrases, if word { Edge::Word } else { Edge::Anywhere })
+        });
+    let ids = |count| prop::collection::vec(3u32..VOCAB as u32, count);
+    let parts = (ids(1..6), prop::collection::vec(list, 0..4), ids(0..3));
+    parts.prop_map(|(source, phrases, prefix)| Request { prefix, ..request(source, phrases) })
+}
+
+fn any_settings() -> impl Strategy<Value = SearchSettings> {
+    let rules = prop_oneof![Just(BeamRule::Gnmt), Just(BeamRule::Transformers)];
+    let ends = prop_oneof![Just(AtLimit::Cut), Just(AtLimit::Close)];
+    (1usize..6, rules, ends, 3usize..12, 0usize..3, 0usize..3).prop_map(
+        |(beam, beam_rule, at_limit, limit, no_repeat_ngram, min_length)| SearchSettings {
+            beam_rule,
+            at_limit,
+            max_length: Some(limit),
+            no_repeat_ngram,
+            min_length,
+            ..beam_of(beam)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_hypothesis_has_every_term_whatever_the_neighbours_and_batches(
+        requests in prop::collection::vec(any_request(), 1..6),
+        settings in any_settings(),
+        seed in 0u64..1000,
+        max_sentences in 1usize..5,
+    ) {
+        let single = TableModel::new(VOCAB, seed);
+        let members = [seed, seed + 7].map(|seed| Box::new(TableModel::new(VOCAB, seed)) as _);
+        let pair = Ensemble::new(members.into()).unwrap();
+        for model in [&single as &dyn StepModel, &pair] {
+            let batching = Batching { max_sentences, max_tokens: 40 };
+            let together = search(model, &requests, &settings, &batching).unwrap();
+            for (request, found) in requests.iter().zip(&together) {
+                prop_assert!(!found.is_empty());
+                found.iter().for_each(|own| assert_has_terms(request, own));
+                let alone = search(model, std::slice::from_ref(request), &settings, &Batching::default());
+                prop_assert_eq!(&alone.unwrap()[0], found);
+                let different = found.iter().enumerate().all(|(place, own)| {
+                    found[..place].iter().all(|other| other.tokens != own.tokens)
+                });
+                prop_assert!(different, "{:?}", found);
+                let best = SearchSettings { n_best: 1, ..settings.clone() };
+                let best = search(model, std::slice::from_ref(request), &best, &Batching::default());
+                prop_assert_eq!(&best.unwrap()[0][0], &found[0]);
+                let closed: Vec<f64> = found.iter().filter(|own| own.finish == FinishReason::EndOfSentence).map(|own| own.score).collect();
+                prop_assert!(closed.is_sorted_by(|a, b| a >= b), "{:?}", closed);
+                let without = search(model, &[request.without_terms()], &settings, &Batching::default()).unwrap();
+                if is_complete(request, &without[0][0]) {
+                    prop_assert_eq!(&without[0][0], &found[0]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_without_terms_are_searched_as_if_nobody_had_any() {
+    let model = TableModel::new(VOCAB, 5);
+    let settings = SearchSettings::beam(3, 0.6);
+    let free = many();
+    let expected = search(&model, &free, &settings, &Batching::default()).unwrap();
+    let mixed: Vec<Request> = free
+        .iter()
+        .flat_map(|own| [own.clone(), request(vec![5, 6], vec![term(&[&[7, 9]], Edge::Word)])])
+        .collect();
+    let found = search(&model, &mixed, &settings, &Batching::default()).unwrap();
+    assert!(found.iter().step_by(2).eq(&expected));
+}
+
+#[test]
+fn a_wide_beam_finds_the_best_translation_with_the_term() {
+    for seed in 0..10 {
+        let model = TableModel::new(7, seed);
+        let phrase = Phrase { tokens: vec![5, 3], begin: Edge::Anywhere, end: Edge::Anywhere };
+        let terms = Terms { phrases: vec![vec![phrase]], edges: None };
+        let request = Request { terms, ..Request::new(SOURCE.to_vec()) };
+        // Three more tokens are allowed than the settings say: those of the term and the end.
+        let settings = SearchSettings { max_length: Some(3), ..SearchSettings::beam(800, 0.6) };
+        let found = search(&model, &[request], &settings, &Batching::default()).unwrap();
+        let penalty = settings.length_penalty;
+        let all = enumerate(&model, 6).into_iter();
+        let with_term = all.filter(|(tokens, _)| tokens.windows(2).any(|pair| pair == [5, 3]));
+        let scored =
+            with_term.map(|(tokens, total)| (total / penalty.divisor(tokens.len()), tokens));
+        let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        let without = run(&model, &settings).remove(0);
+        let by_itself = without.tokens.windows(2).any(|pair| pair == [5, 3]);
+        let best = if by_itself { (without.score, without.tokens) } else { best };
+        assert_eq!(found[0][0].tokens, best.1, "{seed}");
+        assert!((found[0][0].score - best.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn the_scores_of_terms_are_the_models() {
+    let model = TableModel::new(VOCAB, 3);
+    let request = request(SOURCE.to_vec(), vec![term(&[&[7, 9, 10]], Edge::Word)]);
+    for own in &search(&model, &[request], &beam_of(4), &Batching::default()).unwrap()[0] {
+        let expected = model.log_probs(&SOURCE, &own.tokens);
+        assert_eq!(own.log_probs.len(), expected.len());
+        assert!(own.log_probs.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
+    }
+}
+
+#[test]
+fn terms_that_no_translation_can_have_are_refused() {
+    let model = TableModel { positions: Some(8), ..TableModel::new(VOCAB, 1) };
+    let refused = |request: Request, settings: &SearchSettings| {
+        let requests = [Request::new(SOURCE.to_vec()), request];
+        search(&model, &requests, settings, &Batching::default()).unwrap_err()
+    };
+    let with = |phrases| request(SOURCE.to_vec(), phrases);
+    let settings = SearchSettings::default();
+    let good = || term(&[&[7, 9]], Edge::Word);
+    let sampled = SearchSettings { sampling: Some(Sampling::default()), ..beam_of(2) };
+    let suppressed = SearchSettings { suppress: vec![9], ..beam_of(2) };
+    for (request, settings, what) in [
+        (with(vec![good()]), &sampled, "sampl"),
+        (with(vec![good()]), &suppressed, "suppressed"),
+        (with(vec![term(&[&[7, 2]], Edge::Word)]), &settings, "special"),
+        (with(vec![term(&[&[]], Edge::Word)]), &settings, "empty"),
+        (with(vec![vec![]]), &settings, "follow any token"),
+        (with(vec![term(&[&[9, 7]], Edge::Word)]), &settings, "follow any token"),
+        (with(vec![good(); 65]), &settings, "64"),
+        (request(vec![], vec![good()]), &settings, "empty source"),
+    ] {
+        let error = refused(request, settings);
+        assert!(matches!(error, InferError::Terms { sentence: 2, .. }), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+        assert_eq!((error.sentence(), error.offset(3).sentence()), (Some(2), Some(5)));
+    }
+    let error = refused(with(vec![term(&[&[12]], Edge::Word)]), &settings);
+    assert!(matches!(error, InferError::UnknownId { sentence: 2, side: "target", id: 12, .. }));
+    let error = refused(with(vec![good(), good(), good(), term(&[&[3]], Edge::Word)]), &settings);
+    assert!(matches!(error, InferError::TermsTooLong { sentence: 2, length: 8, limit: 7 }));
+}

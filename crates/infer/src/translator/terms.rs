@@ -1,0 +1,194 @@
+//! Terms as the tokens with which a translation writes them.
+
+use std::sync::Arc;
+
+use burnformer_data::Tokenizer;
+use burnformer_glossary::{Glossary, is_in_word, wanted};
+use rayon::prelude::*;
+
+use super::load::Translator;
+use super::options::TranslateOptions;
+use crate::error::InferError;
+use crate::search::{Edge, Phrase, Terms, WordEdges};
+
+/// Signs after which a word stands without a space, as in `(word)` and `half-word`.
+const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
+/// A word that others can follow.
+const WORD: &str = "a";
+
+impl Translator {
+    /// What a translation needs to contain one of each list of `wanted`, as whole words.
+    ///
+    /// # Errors
+    /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
+    pub fn terms(&self, wanted: &[Vec<String>]) -> Result<Terms, InferError> {
+        if wanted.is_empty() {
+            return Ok(Terms::default());
+        }
+        let target = &self.tokenizers.target;
+        let phrases = |texts: &Vec<String>| {
+            let each = texts.iter().map(|text| phrases(target, text));
+            each.collect::<Result<Vec<_>, _>>().map(|phrases| phrases.concat())
+        };
+        let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
+        let phrases = wanted.iter().map(phrases).collect::<Result<_, _>>()?;
+        Ok(Terms { phrases, edges: Some(edges.clone()) })
+    }
+
+    /// What a translation of `source` needs to contain by the glossary of `options`.
+    ///
+    /// # Errors
+    /// Those of [`terms`](Self::terms).
+    pub fn terms_for(&self, source: &str, options: &TranslateOptions) -> Result<Terms, InferError> {
+        match &options.glossary {
+            Some(glossary) => self.terms(&wanted(&[glossary], source)),
+            None => Ok(Terms::default()),
+        }
+    }
+
+    /// Checks that the model can write every term of `glossary`.
+    ///
+    /// # Errors
+    /// [`InferError::TermText`] that names the place of the first term that it cannot write.
+    pub fn check_glossary(&self, glossary: &Glossary) -> Result<(), InferError> {
+        let entries: Vec<_> = glossary.entries().collect();
+        let checks = entries.par_iter().map(|entry| {
+            let named = |error| match error {
+                InferError::TermText { term, written, .. } => {
+                    InferError::TermText { place: Some(entry.place().clone()), term, written }
+                }
+                error => error,
+            };
+            self.terms(&[entry.targets().to_vec()]).map_err(named)
+        });
+        let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();
+        checked.into_iter().collect()
+    }
+}
+
+/// The sequences of tokens that write `text`: after a space or at the beginning, and directly after a sign.
+fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, InferError> {
+    let alone = tokenizer.encode(text);
+    let after_word = tokenizer.encode(&format!("{WORD} {text}"));
+    let after_sign = SIGNS.iter().map(|sign| (sign, tokenizer.encode(&format!("{sign}{text}"))));
+    let mut sequences = vec![alone.clone()];
+    sequences.extend(behind(tokenizer, WORD, &after_word));
+    sequences.extend(after_sign.filter_map(|(sign, ids)| behind(tokenizer, sign, &ids)));
+    let mut phrases: Vec<Phrase> = Vec::new();
+    for phrase in sequences.into_iter().filter_map(|tokens| phrase(tokenizer, text, tokens)) {
+        if !phrases.contains(&phrase) {
+            phrases.push(phrase);
+        }
+    }
+    match phrases.iter().any(|phrase| phrase.begin == Edge::Anywhere) {
+        true => Ok(phrases),
+        false => {
+            let written = tokenizer.decode(&alone);
+            Err(InferError::TermText { place: None, term: text.into(), written })
+        }
+    }
+}
+
+/// What is left of `ids` after the tokens of `first`, with which their text begins.
+fn behind(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
+    let count = (1..ids.len()).find(|&count| tokenizer.decode(&ids[..count]) == first)?;
+    Some(ids[count..].to_vec())
+}
+
+/// `tokens` as a phrase, if they write `text` as a word of its own.
+fn phrase(tokenizer: &Tokenizer, text: &str, tokens: Vec<u32>) -> Option<Phrase> {
+    let (&first, &last) = (tokens.first()?, tokens.last()?);
+    let edge = |id: u32, c: Option<char>| {
+        let is_byte = text_of(tokenizer, id).contains(char::REPLACEMENT_CHARACTER);
+        if is_byte || c.is_some_and(is_in_word) { Edge::Word } else { Edge::Anywhere }
+    };
+    let joined = tokenizer.decode(&[tokenizer.encode(WORD), tokens.clone()].concat());
+    let begin = match joined.strip_prefix(WORD)? {
+        rest if rest.strip_prefix(' ') == Some(text) => Edge::Anywhere,
+        rest if rest == text => edge(first, text.chars().next()),
+        _ => return None,
+    };
+    Some(Phrase { tokens, begin, end: edge(last, text.chars().next_back()) })
+}
+
+/// Which tokens begin and end within words. A byte might, and so might a token without text. Bytes are decoded together
+/// with those beside them, and a wrong one spoils the others.
+fn edges(tokenizer: &Tokenizer) -> WordEdges {
+    let texts: Vec<String> =
+        (0..tokenizer.vocab_size() as u32).map(|id| text_of(tokenizer, id)).collect();
+    let within =
+        |c: Option<char>| c.is_none_or(|c| c == char::REPLACEMENT_CHARACTER || is_in_word(c));
+    WordEdges {
+        continues: texts.iter().map(|text| within(text.chars().next())).collect(),
+        is_open: texts.iter().map(|text| within(text.chars().next_back())).collect(),
+    }
+}
+
+/// The text of a token within a sentence; empty for special tokens, U+FFFD for bytes.
+fn text_of(tokenizer: &Tokenizer, id: u32) -> String {
+    let token = tokenizer.token(id).unwrap_or_default();
+    let byte = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+    match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+        Some(_) => char::REPLACEMENT_CHARACTER.into(),
+        None if tokenizer.decode(&[id]).is_empty() && token != "▁" => String::new(),
+        None => token.replace('▁', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_data::TokenizerSettings;
+
+    use super::*;
+
+    fn tokenizer() -> Tokenizer {
+        let settings = TokenizerSettings { vocab_size: 300, ..TokenizerSettings::default() };
+        let lines = ["the house is small", "the (small) dog sees the houses", "\"house\""];
+        Tokenizer::train(lines, &settings).unwrap()
+    }
+
+    #[test]
+    fn a_term_has_phrases_after_a_space_and_after_a_sign() {
+        let tokenizer = tokenizer();
+        let found = phrases(&tokenizer, "small house").unwrap();
+        assert_eq!(found.len(), 2, "{found:?}");
+        for (phrase, begin) in found.iter().zip([Edge::Anywhere, Edge::Word]) {
+            assert_eq!((phrase.begin, phrase.end), (begin, Edge::Word));
+            assert_eq!(tokenizer.decode(&phrase.tokens), "small house");
+        }
+        let signs = phrases(&tokenizer, "(small)").unwrap();
+        assert!(signs.iter().all(|phrase| phrase.begin == Edge::Anywhere));
+        assert!(signs.iter().all(|phrase| phrase.end == Edge::Anywhere));
+    }
+
+    #[test]
+    fn texts_outside_of_the_vocabulary_are_spelled_in_bytes() {
+        let tokenizer = tokenizer();
+        for text in ["Größe", "猫", "€ 5", "C++"] {
+            let found = phrases(&tokenizer, text).unwrap();
+            assert!(found.iter().all(|phrase| tokenizer.decode(&phrase.tokens) == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_no_tokens_write_is_refused() {
+        let error = phrases(&tokenizer(), "a\u{1}b").unwrap_err();
+        assert!(matches!(error, InferError::TermText { place: None, .. }), "{error}");
+        assert!(error.to_string().contains(r#""ab""#), "{error}");
+    }
+
+    #[test]
+    fn edges_are_those_of_the_tokens_texts() {
+        let tokenizer = tokenizer();
+        let edges = edges(&tokenizer);
+        let of = |token: &str| {
+            let id = tokenizer.id(token).unwrap() as usize;
+            (edges.continues[id], edges.is_open[id])
+        };
+        assert_eq!(of("h"), (true, true));
+        assert_eq!(of("▁the"), (false, true));
+        assert_eq!(of("▁"), (false, false));
+        assert_eq!(of("<0x2C>"), (true, true), "a byte may be a part of a character");
+        assert_eq!(of("</s>"), (true, true));
+    }
+}

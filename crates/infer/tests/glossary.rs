@@ -1,0 +1,146 @@
+//! Glossaries over a model directory: whatever the model would say, its translations contain the terms as whole words.
+
+mod toy;
+
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use burnformer_infer::{
+    Glossary, InferError, Request, Sampling, SearchSettings, TranslateOptions, Translator,
+};
+use proptest::prelude::*;
+use toy::Toy;
+
+fn translator(seed: u64) -> Translator {
+    Translator::load(Toy::with_seed(seed).path(), &Device::default()).unwrap()
+}
+
+fn options(translator: &Translator, pairs: &[(&str, &str)], max: usize) -> TranslateOptions {
+    let glossary = Glossary::from_pairs(pairs.iter().copied()).unwrap();
+    let search = SearchSettings { max_length: Some(max), ..translator.options().search };
+    TranslateOptions { search, glossary: Some(Arc::new(glossary)), ..translator.options() }
+}
+
+/// Whether `text` has `term` with no letter or digit beside it.
+fn has(text: &str, term: &str) -> bool {
+    text.match_indices(term).any(|(at, _)| {
+        let outer = [text[..at].chars().next_back(), text[at + term.len()..].chars().next()];
+        let inner = [term.chars().next(), term.chars().next_back()];
+        let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        outer.into_iter().zip(inner).all(|(outer, inner)| !(word(outer) && word(inner)))
+    })
+}
+
+#[test]
+fn every_translation_has_the_terms_of_its_source() {
+    let pairs = [
+        ("house", "Haus|Häuser"),
+        ("small", "kleine"),
+        ("dog", "Hund (dt.)"),
+        ("the dog", "der Hund"),
+    ];
+    let sources = ["the house is small", "a dog", "the dog sees the houses", "nothing of that"];
+    let expected: [&[&[&str]]; 4] =
+        [&[&["Haus", "Häuser"], &["kleine"]], &[&["Hund (dt.)"]], &[&["der Hund"]], &[]];
+    for seed in 0..6 {
+        let translator = translator(seed);
+        for (beam, max) in [(1, 3), (1, 20), (4, 3), (4, 20)] {
+            let mut options = options(&translator, &pairs, max);
+            options.search = SearchSettings { beam_size: beam, n_best: beam, ..options.search };
+            let found = translator.translate(&sources, &options).unwrap();
+            for (translation, terms) in found.iter().zip(expected) {
+                for alternative in &translation.n_best {
+                    for any in terms {
+                        let text = &alternative.text;
+                        assert!(any.iter().any(|term| has(text, term)), "{seed} {any:?} {text:?}");
+                    }
+                }
+            }
+            options.glossary = None;
+            let free = translator.translate(&sources, &options).unwrap();
+            assert_eq!(free[3], found[3], "a sentence without terms is translated as ever");
+        }
+    }
+}
+
+#[test]
+fn a_term_may_stand_in_the_prefix() {
+    let translator = translator(1);
+    let options = options(&translator, &[("house", "Haus")], 12);
+    let found =
+        translator.translate_with_prefixes(&["the house"; 2], &["Das Haus", "Das Haus|"], &options);
+    for translation in found.unwrap() {
+        assert!(has(&translation.text, "Haus"), "{}", translation.text);
+        assert!(translation.text.starts_with("Das Haus"), "{}", translation.text);
+    }
+}
+
+#[test]
+fn an_ensemble_takes_glossaries() {
+    let toys = [Toy::with_seed(1), Toy::with_seed(2)];
+    let translator =
+        Translator::load_ensemble(&toys.each_ref().map(Toy::path), &Device::default()).unwrap();
+    let options = options(&translator, &[("house", "Haus am See")], 10);
+    let text = &translator.translate(&["the house"], &options).unwrap()[0].text;
+    assert!(has(text, "Haus am See"), "{text}");
+}
+
+#[test]
+fn streams_have_the_terms_too() {
+    let translator = translator(3);
+    let options = options(&translator, &[("house", "Haus")], 10);
+    let lines = ["the house", "", "a house"].map(|line| Ok::<_, InferError>(line.to_owned()));
+    let mut texts = Vec::new();
+    let write = |translation: burnformer_infer::Translation| {
+        texts.push(translation.text);
+        Ok::<(), InferError>(())
+    };
+    translator.translate_lines(lines, 2, &options, write).unwrap();
+    assert!(has(&texts[0], "Haus") && texts[1].is_empty() && has(&texts[2], "Haus"), "{texts:?}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let translator = translator(1);
+    let mut sampled = options(&translator, &[("house", "Haus")], 10);
+    sampled.search.sampling = Some(Sampling::default());
+    let error = translator.translate(&["a dog", "the house"], &sampled).unwrap_err();
+    assert!(matches!(error, InferError::Terms { sentence: 2, .. }), "{error}");
+    let glossary = Glossary::parse("t.tsv".as_ref(), b"dog\tHund\nhouse\tHa\x01us").unwrap();
+    let error = translator.check_glossary(&glossary).unwrap_err();
+    assert!(matches!(error, InferError::TermText { .. }));
+    assert!(error.to_string().starts_with("t.tsv:2: "), "{error}");
+    let good = Glossary::from_pairs([("house", "Haus|家|C++")]).unwrap();
+    translator.check_glossary(&good).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn any_words_can_be_terms(
+        terms in prop::collection::vec("[a-eäß€(][a-d猫 .)]{0,5}[a-c+]", 1..4),
+        prefix in "[a-d (]{0,4}",
+        max in 1usize..12,
+        beam in 1usize..4,
+    ) {
+        let translator = translator(7);
+        let terms: Vec<Vec<String>> = terms
+            .iter()
+            .map(|term| vec![term.split_whitespace().collect::<Vec<_>>().join(" ")])
+            .collect();
+        let mut request = Request::new(translator.tokenizers().source.encode("the house"));
+        request.prefix = translator.tokenizers().target.encode(&prefix);
+        request.prefix.truncate(max);
+        request.terms = translator.terms(&terms).unwrap();
+        let search = SearchSettings { max_length: Some(max), ..SearchSettings::beam(beam, 0.6) };
+        let options = TranslateOptions { search, ..translator.options() };
+        for alternative in &translator.translate_requests(vec![request], &options).unwrap()[0].n_best {
+            for term in terms.iter().flatten() {
+                // The letters of 猫 are words of their own.
+                let text = alternative.text.replace('猫', "·");
+                prop_assert!(has(&text, &term.replace('猫', "·")), "{:?} in {:?}", term, alternative.text);
+            }
+        }
+    }
+}
