@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Error, Result};
 use burnformer_documents::Format;
 use burnformer_infer::{
-    Batching, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions, Translator,
+    Batching, Glossary, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions,
+    Translator,
 };
 
 use self::input::Input;
@@ -93,6 +94,10 @@ pub struct Args {
     /// line is its prefix
     #[arg(long, value_name = "FILE")]
     prefix: Option<PathBuf>,
+    /// File of terms and their prescribed translations, which the translation of each line with such a term contains: on
+    /// each line a term, a tab and its translation, or several separated by `|`, of which the model chooses one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["token_ids", "sample"])]
+    glossary: Option<PathBuf>,
     /// Read and write token ids, separated by spaces, instead of text
     #[arg(long)]
     token_ids: bool,
@@ -128,6 +133,11 @@ pub fn run(args: Args) -> Result<()> {
     let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
     options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
     options.search.validate().map_err(wrong_usage)?;
+    if let Some(path) = &args.glossary {
+        let glossary = Glossary::load(path)?;
+        translator.check_glossary(&glossary)?;
+        options.glossary = Some(Arc::new(glossary));
+    }
     if let Some(format) = args.format {
         return document::run(&args, format, &translator, &options);
     }
