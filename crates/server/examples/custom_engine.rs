@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             pair: pair.parse()?,
             name: pair.into(),
             bytes: 0,
+            glossary: None,
             load: Arc::new(|| Ok(Arc::new(Shouting))),
         })
     };

@@ -2,7 +2,7 @@
 //!
 //! [`Server::new`] takes the models and the limits, [`Server::run`] answers until it is told to stop. Two interfaces
 //! are served beside a web page: LibreTranslate's (`/translate`, `/languages`, `/detect`, …), so that its clients work
-//! unchanged, and `/v1/translate` with scores, alternatives, alignments and forced prefixes. `/openapi.json` describes
+//! unchanged, and `/v1/translate` with scores, alternatives, alignments, forced prefixes and glossaries. `/openapi.json` describes
 //! both.
 //!
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's text is cut into

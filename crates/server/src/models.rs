@@ -7,6 +7,8 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use burnformer_glossary::Glossary;
+
 use crate::engine::Engine;
 use crate::error::ServerError;
 use crate::language;
@@ -53,6 +55,8 @@ pub struct ModelSource {
     pub name: PathBuf,
     /// About the bytes that it takes when it is loaded.
     pub bytes: u64,
+    /// The prescribed translations of terms in every text, unless a request has others.
+    pub glossary: Option<Arc<Glossary>>,
     /// Loads it.
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
 }
@@ -115,6 +119,11 @@ impl Models {
     /// The pairs, sorted.
     pub fn pairs(&self) -> impl Iterator<Item = &LanguagePair> {
         self.slots.keys()
+    }
+
+    /// The glossary of the model for `pair`, if it has one.
+    pub fn glossary(&self, pair: &LanguagePair) -> Option<&Glossary> {
+        self.slots.get(pair)?.source.glossary.as_deref()
     }
 
     /// The pairs that are loaded.

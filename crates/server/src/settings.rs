@@ -15,6 +15,8 @@ pub struct Limits {
     pub texts: usize,
     /// The most alternatives, and the widest beam.
     pub alternatives: usize,
+    /// The most terms of a request's glossary.
+    pub terms: usize,
     /// The longest time until the answer.
     pub time: Duration,
 }
@@ -26,6 +28,7 @@ impl Default for Limits {
             characters: 200_000,
             texts: 1_000,
             alternatives: 10,
+            terms: 500,
             time: Duration::from_secs(120),
         }
     }

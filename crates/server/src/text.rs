@@ -2,6 +2,8 @@
 
 use burnformer_documents::{Document, Format, Sentence, Translated};
 
+use burnformer_glossary::{Glossary, wanted};
+
 use crate::cache::Cache;
 use crate::engine::{Candidate, Choice, Work};
 use crate::metrics::Metrics;
@@ -15,6 +17,8 @@ pub(crate) struct Path<'a> {
     pub choice: Choice,
     /// What tells this model's sentences from another's in the cache.
     pub pair: &'a str,
+    /// Prescribed translations of terms, the first glossary before the others.
+    pub glossaries: &'a [&'a Glossary],
 }
 
 /// The translations of a text: the best, then the alternatives.
@@ -35,7 +39,7 @@ impl Path<'_> {
     ) -> Result<Translations, QueueError> {
         let parsed = self.parse(text, format, language).await;
         // What a document asks for in its second round depends on its translations of the first.
-        let first = self.sentences(parsed.pending().iter().map(work).collect()).await?;
+        let first = self.sentences(self.work(&parsed.pending())).await?;
         let mut documents = vec![parsed; self.choice.n_best.max(1)];
         for (rank, document) in documents.iter_mut().enumerate() {
             document.accept(ranked(&first, rank));
@@ -50,6 +54,17 @@ impl Path<'_> {
         Ok(texts)
     }
 
+    /// What is to be done for `sentences`.
+    fn work(&self, sentences: &[Sentence]) -> Vec<Work> {
+        let work = |Sentence { text, links }: &Sentence| Work {
+            text: text.clone(),
+            prefix: String::new(),
+            terms: wanted(self.glossaries, text),
+            links: *links,
+        };
+        sentences.iter().map(work).collect()
+    }
+
     /// Translates what is pending of `document` still.
     async fn rest(&self, document: &mut Document, rank: usize) -> Result<(), QueueError> {
         loop {
@@ -57,7 +72,7 @@ impl Path<'_> {
             if pending.is_empty() {
                 return Ok(());
             }
-            let candidates = self.sentences(pending.iter().map(work).collect()).await?;
+            let candidates = self.sentences(self.work(&pending)).await?;
             document.accept(ranked(&candidates, rank));
         }
     }
@@ -90,10 +105,6 @@ impl Path<'_> {
         };
         tokio::task::spawn_blocking(parse).await.expect("a text is cut without a panic")
     }
-}
-
-fn work(sentence: &Sentence) -> Work {
-    Work { text: sentence.text.clone(), prefix: String::new(), links: sentence.links }
 }
 
 /// The candidates of this rank, or the best where there are fewer.

@@ -92,6 +92,67 @@ fn sentences_have_scores_alternatives_links_and_prefixes() {
 }
 
 #[test]
+fn glossaries_of_requests_go_before_that_of_the_server() {
+    let terms = [("Haus", "house|houses"), ("Hund", "dog")];
+    let glossary = Arc::new(burnformer_glossary::Glossary::from_pairs(terms).unwrap());
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.models[0].glossary = Some(glossary);
+    });
+    let own = json!([["Haus", "mansion"], ["Katze", "cat"]]);
+    let (status, answer) = server.post(
+        "/v1/sentences",
+        json!({"sentences": ["Haus und Hund", "Katze"], "source": "de", "target": "en", "glossary": own}),
+    );
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["sentences"][0][0]["text"], "HAUS UND HUND [mansion] [dog]");
+    assert_eq!(answer["sentences"][1][0]["text"], "KATZE [cat]");
+    let ask = |glossary: serde_json::Value| {
+        let body = json!({"texts": "Haus", "source": "de", "target": "en", "glossary": glossary});
+        server.post("/v1/translate", body).1["translations"][0].clone()
+    };
+    // The cache tells them apart.
+    assert_eq!(ask(own), "HAUS [mansion]");
+    assert_eq!(ask(json!(null)), "HAUS [house]");
+    assert_eq!(ask(json!([["Haus", "home"]])), "HAUS [home]");
+    let (_, answer) =
+        server.post("/translate", json!({"q": "Hund\n\nnichts", "source": "de", "target": "en"}));
+    assert_eq!(answer["translatedText"], "HUND [dog]\n\nNICHTS");
+    let (_, answer) =
+        server.post("/translate", json!({"q": "Hund", "source": "en", "target": "de"}));
+    assert_eq!(answer["translatedText"], "HUND", "of another pair");
+}
+
+#[test]
+fn glossaries_with_faults_are_refused() {
+    let server = server();
+    let many: Vec<[String; 2]> = (0..501).map(|n| [format!("a{n}"), "b".into()]).collect();
+    for (glossary, needle) in [
+        (json!([["a", "b"], ["a", "c"]]), "pair 2"),
+        (json!([["a", ""]]), "empty"),
+        (json!([["a", "x".repeat(201)]]), "201"),
+        (json!(many), "501"),
+        (json!([["a"]]), "length 1"),
+        (json!({"a": "b"}), "sequence"),
+    ] {
+        for (path, field) in [("/v1/translate", "texts"), ("/v1/sentences", "sentences")] {
+            let body = json!({field: ["a"], "source": "de", "target": "en", "glossary": glossary});
+            let (status, answer) = server.post(path, body);
+            assert_eq!(status, 400, "{answer}");
+            assert!(answer["field"].as_str().unwrap().starts_with("glossary"), "{answer}");
+            assert!(answer["error"].as_str().unwrap().contains(needle), "{answer}");
+            assert!(answer["remedy"].is_string(), "{answer}");
+        }
+    }
+    let (_, body) = server.get("/openapi.json");
+    let document: serde_json::Value = serde_json::from_str(&body).unwrap();
+    for request in ["DocumentsRequest", "SentencesRequest"] {
+        let field = &document["components"]["schemas"][request]["properties"]["glossary"];
+        assert_eq!(field["maxItems"], 500, "{field}");
+        assert_eq!(field["items"]["items"]["type"], "string", "{field}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_field_and_a_remedy() {
     let server = server();
     let cases = [

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
-use burnformer_infer::Translator;
+use burnformer_infer::{Glossary, InferError, Translator};
 use burnformer_server::{
     Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
     TranslatorEngine,
@@ -14,7 +15,7 @@ use burnformer_server::{
 
 use super::{Computing, at_least};
 use crate::embedded;
-use crate::output::print;
+use crate::output::{print, wrong_usage};
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -23,6 +24,10 @@ pub struct Args {
     /// one for each pair of languages [default: the models inside the program, German to English and English to German]
     #[arg(long, short, value_name = "PAIR=DIR", value_parser = model)]
     model: Vec<(LanguagePair, PathBuf)>,
+    /// A file of terms and their prescribed translations, such as `de-en=terms.tsv`, in the form of `translate --glossary`;
+    /// one for each pair of languages. Requests may have others, which go first
+    #[arg(long, value_name = "PAIR=FILE", value_parser = glossary)]
+    glossary: Vec<(LanguagePair, PathBuf)>,
     /// Where to listen; port 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -89,6 +94,34 @@ fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     Ok((pair.parse()?, dir))
 }
 
+/// Reads `de-en=FILE`.
+fn glossary(text: &str) -> Result<(LanguagePair, PathBuf), String> {
+    let (pair, file) = text
+        .split_once('=')
+        .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
+    Ok((pair.parse()?, file.into()))
+}
+
+/// Reads the files of `named`, each for one of `pairs`.
+fn glossaries(
+    named: Vec<(LanguagePair, PathBuf)>,
+    pairs: &[&LanguagePair],
+) -> Result<HashMap<LanguagePair, Arc<Glossary>>> {
+    let mut glossaries = HashMap::new();
+    for (pair, path) in named {
+        if !pairs.contains(&&pair) {
+            let message = format!("--glossary {pair}: no --model translates {pair}; name one");
+            return Err(wrong_usage(message));
+        }
+        let glossary = Arc::new(Glossary::load(&path)?);
+        if glossaries.insert(pair.clone(), glossary).is_some() {
+            let message = format!("--glossary {pair} is given twice; put the terms into one file");
+            return Err(wrong_usage(message));
+        }
+    }
+    Ok(glossaries)
+}
+
 /// The models inside the program.
 fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
     let model = |pair: &str| {
@@ -111,10 +144,15 @@ pub fn run(args: Args) -> Result<()> {
 
 fn settings(args: Args) -> Result<ServerSettings> {
     let (device, compute) = (args.computing.device.open()?, args.computing.compute);
-    let source = |(pair, dir): (LanguagePair, PathBuf)| model_source(pair, dir, &device, compute);
     let models = match args.model.is_empty() {
         true => embedded_models()?,
         false => args.model,
+    };
+    let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
+    let glossaries = glossaries(args.glossary, &pairs)?;
+    let source = |(pair, dir): (LanguagePair, PathBuf)| {
+        let glossary = glossaries.get(&pair).cloned();
+        model_source(pair, dir, glossary, &device, compute)
     };
     let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
@@ -146,6 +184,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
 fn model_source(
     pair: LanguagePair,
     dir: PathBuf,
+    glossary: Option<Arc<Glossary>>,
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
@@ -154,12 +193,16 @@ fn model_source(
         .with_context(|| format!("{} is no model directory: {}", dir.display(), weights.display()))?
         .len();
     let (name, of, device) = (dir.clone(), pair.clone(), device.clone());
-    let load = move || -> Result<Arc<dyn Engine>, String> {
-        let translator = Translator::load_as(&[&dir], &device, compute);
-        let engine = translator.and_then(|translator| TranslatorEngine::new(translator, &of));
-        Ok(Arc::new(engine.map_err(|error| error.to_string())?))
+    let terms = glossary.clone();
+    let engine = move || -> Result<TranslatorEngine, InferError> {
+        let translator = Translator::load_as(&[&dir], &device, compute)?;
+        terms.iter().try_for_each(|glossary| translator.check_glossary(glossary))?;
+        TranslatorEngine::new(translator, &of)
     };
-    Ok(ModelSource { pair, name, bytes, load: Arc::new(load) })
+    let load = move || -> Result<Arc<dyn Engine>, String> {
+        Ok(Arc::new(engine().map_err(|error| error.to_string())?))
+    };
+    Ok(ModelSource { pair, name, bytes, glossary, load: Arc::new(load) })
 }
 
 /// The keys of a file.

@@ -9,6 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::Format;
+use burnformer_glossary::Glossary;
 use lru::LruCache;
 use serde::Serialize;
 use std::sync::Mutex;
@@ -141,7 +142,7 @@ pub(crate) async fn translate_file(
     let (source, _) = source(&service, &asked, &texts)?;
     let pair = LanguagePair { source, target };
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let translated = service.translate(&texts, &pair, format, choice).await?;
+    let translated = service.translate(&texts, &pair, format, choice, &Glossary::default()).await?;
     let text = translated.into_iter().flatten().next().unwrap_or_default();
     let key = service.files.put(&plain(&name), text);
     Ok(Json(FileResponse {

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use burnformer_glossary::Glossary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -131,7 +132,8 @@ pub(crate) async fn translate(
     let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
     let (source, detected) = source(&service, &request.source, &texts)?;
     let pair = LanguagePair { source, target: request.target };
-    let translations = service.translate(&texts, &pair, format, choice).await?;
+    let translations =
+        service.translate(&texts, &pair, format, choice, &Glossary::default()).await?;
     let others = (alternatives > 0)
         .then(|| OneOrMany::new(translations.iter().map(|all| all[1..].to_vec()).collect(), one));
     let detected = detected.map(|detected| {

@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod files;
+mod glossary;
 pub(crate) mod libretranslate;
 pub(crate) mod openapi;
 pub(crate) mod page;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use burnformer_documents::Format;
+use burnformer_glossary::Glossary;
 
 use self::error::ApiError;
 use self::files::Files;
@@ -83,21 +85,30 @@ impl Service {
         detect(text, &codes).unwrap_or(Detection { language: first, confidence: 0.0 })
     }
 
-    /// Translates `texts`, each whole, within the time that the limits allow.
+    /// Translates `texts`, each whole, within the time that the limits allow, with the terms of `glossary` and of the
+    /// model's own.
     pub async fn translate(
         &self,
         texts: &[String],
         pair: &LanguagePair,
         format: Format,
         choice: Choice,
+        glossary: &Glossary,
     ) -> Result<Vec<Translations>, ApiError> {
         if pair.source == pair.target {
             return Ok(texts.iter().map(|text| vec![text.clone()]).collect());
         }
         let queue = self.queue(pair).await?;
         let name = pair.to_string();
-        let path =
-            Path { queue: &queue, cache: &self.cache, metrics: &self.metrics, choice, pair: &name };
+        let glossaries = self.glossaries(glossary, pair);
+        let path = Path {
+            queue: &queue,
+            cache: &self.cache,
+            metrics: &self.metrics,
+            choice,
+            pair: &name,
+            glossaries: &glossaries,
+        };
         let all = async {
             let mut translated = Vec::with_capacity(texts.len());
             for some in texts.chunks(64) {
@@ -113,6 +124,11 @@ impl Service {
             Ok(translated)
         };
         self.in_time(all).await
+    }
+
+    /// The glossary of a request, before that of the model for `pair`.
+    pub fn glossaries<'a>(&'a self, own: &'a Glossary, pair: &LanguagePair) -> Vec<&'a Glossary> {
+        [own].into_iter().chain(self.models.glossary(pair)).collect()
     }
 
     /// The result of `work`, unless it takes longer than the limits allow; then it is given up.

@@ -107,6 +107,10 @@ fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
             field["minimum"] = json!(0);
             field["maximum"] = json!(10);
         }
+        "glossary" => {
+            field["maxItems"] = json!(limits.terms);
+            field["items"]["items"]["minLength"] = json!(1);
+        }
         "sentences" => field["maxItems"] = json!(limits.texts / 2),
         _ => {}
     }

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
+use burnformer_glossary::wanted;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, ErrorBody};
 use super::libretranslate::{Detected, alternatives, source};
-use super::{AUTO, Shared, format};
+use super::{AUTO, Shared, format, glossary};
 use crate::engine::{Candidate, Choice, Work};
 use crate::models::LanguagePair;
 use crate::text::Path;
@@ -31,6 +32,9 @@ pub(crate) struct DocumentsRequest {
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
     pub length_penalty: Option<f64>,
+    /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
+    #[schema(example = json!([["Haus", "house|houses"]]))]
+    pub glossary: Option<Vec<[String; 2]>>,
 }
 
 /// The answer to `/v1/translate`.
@@ -62,7 +66,8 @@ pub(crate) async fn translate(
     let asked = request.source.as_deref().unwrap_or(AUTO);
     let (source, detected) = source(&service, asked, &texts)?;
     let pair = LanguagePair { source, target: request.target };
-    let translations = service.translate(&texts, &pair, format, choice).await?;
+    let glossary = glossary::read(request.glossary, &service.limits)?;
+    let translations = service.translate(&texts, &pair, format, choice, &glossary).await?;
     let first = |mut all: Vec<String>| all.swap_remove(0);
     let translations = translations.into_iter().map(first).collect();
     Ok(Json(DocumentsResponse {
@@ -94,6 +99,9 @@ pub(crate) struct SentencesRequest {
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10; the model's own unless it is given.
     pub length_penalty: Option<f64>,
+    /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
+    #[schema(example = json!([["Haus", "house|houses"]]))]
+    pub glossary: Option<Vec<[String; 2]>>,
 }
 
 /// A sentence, or a sentence and what its translation has to begin with.
@@ -162,15 +170,17 @@ pub(crate) async fn sentences(
     service.check_key(bearer(&headers))?;
     let alternatives = alternatives(&service, request.alternatives)?;
     let choice = choice(&service, request.beam, request.length_penalty, alternatives + 1)?;
-    let SentencesRequest { sentences, links, source, target, .. } = request;
+    let SentencesRequest { sentences, links, source, target, glossary, .. } = request;
+    let glossary = glossary::read(glossary, &service.limits)?;
+    let pair = LanguagePair { source, target };
+    let glossaries = service.glossaries(&glossary, &pair);
     let work: Vec<Work> = sentences
         .into_iter()
         .map(SentenceRequest::into_parts)
-        .map(|(text, prefix)| Work { text, prefix, links })
+        .map(|(text, prefix)| Work { terms: wanted(&glossaries, &text), text, prefix, links })
         .collect();
     let texts: Vec<&str> = work.iter().flat_map(|work| [&*work.text, &*work.prefix]).collect();
     service.check_texts("sentences", &texts)?;
-    let pair = LanguagePair { source, target };
     if pair.source == pair.target {
         let same =
             |work: Work| ScoredTranslation { text: work.text, score: 0.0, links: Vec::new() };
@@ -186,6 +196,7 @@ pub(crate) async fn sentences(
         metrics: &service.metrics,
         choice,
         pair: &name,
+        glossaries: &glossaries,
     };
     let all = service.in_time(async { Ok(path.sentences(work.clone()).await?) }).await?;
     let scored = work.iter().zip(all);

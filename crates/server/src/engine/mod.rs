@@ -26,6 +26,8 @@ pub struct Work {
     pub text: String,
     /// What its translation has to begin with; nothing where it is empty.
     pub prefix: String,
+    /// What its translation has to contain as whole words: for each term the translations of which any one will do.
+    pub terms: Vec<Vec<String>>,
     /// Whether the translations are to be linked to the sentence.
     pub links: bool,
 }

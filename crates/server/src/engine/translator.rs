@@ -57,8 +57,12 @@ impl Engine for TranslatorEngine {
             search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
         }
         let texts: Vec<&str> = work.iter().map(|work| &work.text[..]).collect();
-        let prefixes: Vec<&str> = work.iter().map(|work| &work.prefix[..]).collect();
-        let translations = self.translator.translate_with_prefixes(&texts, &prefixes, &options);
+        let mut requests = self.translator.requests(&texts, &options).map_err(engine_error)?;
+        for (request, work) in requests.iter_mut().zip(work) {
+            request.prefix = self.translator.tokenizers().target.encode(&work.prefix);
+            request.terms = self.translator.terms(&work.terms).map_err(engine_error)?;
+        }
+        let translations = self.translator.translate_requests(requests, &options);
         let candidates = |(work, translation): (&Work, Translation)| {
             translation.n_best.into_iter().map(|found| self.candidate(work, found)).collect()
         };
@@ -76,6 +80,9 @@ fn engine_error(error: InferError) -> EngineError {
     match error {
         InferError::PrefixTooLong { .. }
         | InferError::PrefixToken { .. }
+        | InferError::Terms { .. }
+        | InferError::TermsTooLong { .. }
+        | InferError::TermText { .. }
         | InferError::Setting { .. } => EngineError::Request(error.to_string()),
         error => EngineError::Failed(error.to_string()),
     }

@@ -13,7 +13,7 @@ use burnformer_server::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// Translates by capital letters. A sentence with "fail" cannot be translated, one with "panic" ends in a panic.
+/// Translates by capital letters, with the first translation of each term behind them. A sentence with "fail" cannot be translated, one with "panic" ends in a panic.
 #[derive(Default)]
 pub struct Shouting {
     /// How long a batch takes.
@@ -45,7 +45,8 @@ impl Engine for Shouting {
 }
 
 fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
-    let shouted = format!("{}{}", work.prefix, work.text.to_uppercase());
+    let terms: String = work.terms.iter().map(|any| format!(" [{}]", any[0])).collect();
+    let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
     let links = match work.links && shouted.len() == work.text.len() {
         true => vec![Link { source: 0..work.text.len(), target: 0..shouted.len() }],
         false => Vec::new(),
@@ -148,6 +149,7 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
             pair: pair.parse().expect("a pair"),
             name: pair.into(),
             bytes: 1,
+            glossary: None,
             load: Arc::new(move || Ok(engine.clone())),
         }
     };

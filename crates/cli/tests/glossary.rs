@@ -1,0 +1,85 @@
+//! Prescribed translations: files of terms, whole lines and documents, and what is refused.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Trained, assert_refused, refused, run_with, stdout};
+use serde_json::Value;
+
+const TERMS: &str = "# numbers\nvier\tquartet\nacht\toctave|octaves\n\nnull\tnil\n";
+const INPUT: &str = "eins zwei drei\nvier fünf\nnull acht\n\n";
+
+fn glossary(folder: &Path, text: &str) -> String {
+    let path = folder.join("terms.tsv");
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// What `translate` gives for [`INPUT`] with these terms.
+fn translate(terms: &str, more: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, file) = (Trained::get().model(), glossary(folder.path(), terms));
+    let fixed = ["translate", "--model", &model, "--glossary", &file];
+    stdout(&run_with(&[&fixed[..], more].concat(), INPUT.as_bytes()))
+}
+
+fn has(line: &str, word: &str) -> bool {
+    line.split_whitespace().any(|found| found.trim_matches(|c: char| !c.is_alphanumeric()) == word)
+}
+
+#[test]
+fn lines_have_their_terms_and_others_are_as_ever() {
+    let free = translate("", &[]);
+    let text = translate(TERMS, &[]);
+    let (free, lines): (Vec<&str>, Vec<&str>) = (free.lines().collect(), text.lines().collect());
+    assert_eq!(lines.len(), 4);
+    assert_eq!((lines[0], lines[3]), (free[0], ""));
+    assert!(!has(free[1], "quartet") && has(lines[1], "quartet"), "{lines:?}");
+    assert!(has(lines[2], "nil"), "{lines:?}");
+    assert!(has(lines[2], "octave") || has(lines[2], "octaves"), "{lines:?}");
+    assert_eq!(text, translate(TERMS, &["--batch", "1", "--chunk", "1"]), "whatever the batches");
+}
+
+#[test]
+fn all_of_the_n_best_have_them() {
+    let text = translate(TERMS, &["--json", "--nbest", "3", "--beam", "3"]);
+    let line: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    let all = line["n_best"].as_array().unwrap();
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|one| has(one["translation"].as_str().unwrap(), "quartet")), "{all:?}");
+}
+
+#[test]
+fn documents_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, file) = (Trained::get().model(), glossary(folder.path(), TERMS));
+    let arguments = ["translate", "--model", &model, "--glossary", &file, "--format", "html"];
+    let page = "<p>eins <b>vier</b></p><p>null</p>";
+    let text = stdout(&run_with(&arguments, page.as_bytes()));
+    assert!(text.contains("quartet") && text.contains("nil") && text.contains("<b>"), "{text}");
+}
+
+#[test]
+fn files_with_faults_are_refused_by_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Trained::get().model();
+    let given = |text: &str, needles: &[&str]| {
+        let file = glossary(folder.path(), text);
+        refused(&["translate", "--model", &model, "--glossary", &file], 1, needles);
+    };
+    given("vier\tfour\nacht", &["terms.tsv:2", "tab"]);
+    given("vier\tfour\nvier\tquartet", &["terms.tsv:2", "vier", "terms.tsv:1"]);
+    given("vier\t", &["terms.tsv:1", "empty"]);
+    given("vier\tfo\u{1}ur", &["terms.tsv:1", "vocabulary"]);
+    refused(&["translate", "--model", &model, "--glossary", "missing.tsv"], 1, &["missing.tsv"]);
+    let file = glossary(folder.path(), TERMS);
+    for other in ["--sample", "--token-ids"] {
+        let arguments = ["translate", "--model", &model, "--glossary", &file, other];
+        assert_refused(&run_with(&arguments, b"vier\n"), 2, &["--glossary", other]);
+    }
+    let served = format!("de-fr={file}");
+    let arguments = ["serve", "--model", &format!("de-en={model}"), "--glossary", &served];
+    refused(&arguments, 2, &["de-fr", "--model"]);
+}
