@@ -67,8 +67,7 @@ fn search_for_terms(
     results: &mut [Vec<Hypothesis>],
 ) -> Result<(), InferError> {
     let complete = |place: usize, count| {
-        let found = results[place].iter().take(count);
-        found.map(|own| is_complete(&requests[place], own)).fold(true, |all, own| all && own)
+        results[place].iter().take(count).all(|own| is_complete(&requests[place], own))
     };
     let missing: Vec<usize> =
         (0..requests.len()).filter(|&place| !complete(place, settings.n_best)).collect();
