@@ -10,7 +10,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use super::{Computing, at_least, between, model};
+use super::{Computing, at_least, between, languages, model};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
 
@@ -198,8 +198,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     options.search.validate().map_err(wrong_usage)?;
     options.longest = args.longest;
     options.long_sources = LongSources::Truncate;
-    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
-    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
+    options.languages = languages(&translator, &args.source_language, &args.target_language)?;
     // Before the work, so that a name that cannot be written costs none.
     let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
     let output =

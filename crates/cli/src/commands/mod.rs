@@ -26,13 +26,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_core::{ComputeType, Precision};
 use burnformer_documents::Format;
-use burnformer_infer::Translator;
+use burnformer_infer::{Languages, Translator};
 use clap::builder::{
     PathBufValueParser, PossibleValuesParser, RangedU64ValueParser, TypedValueParser,
 };
 
 use crate::device::DeviceName;
 use crate::embedded;
+use crate::output::wrong_usage;
 
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
@@ -55,6 +56,15 @@ impl Computing {
             _ => Translator::load_as(models, &device, self.compute)?,
         })
     }
+}
+
+/// The languages to translate from and to, by the codes of the options `--source-language` and `--target-language`.
+fn languages(
+    translator: &Translator,
+    source: &Option<String>,
+    target: &Option<String>,
+) -> Result<Languages> {
+    translator.languages(source.as_deref(), target.as_deref()).map_err(wrong_usage)
 }
 
 /// Parses the folder of a model, or the name of one inside the program, which is unpacked.

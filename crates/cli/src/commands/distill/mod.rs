@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use self::input::{Input, Sentence};
 use self::journal::Journal;
 use self::progress::Progress;
-use super::{Computing, at_least, between, model, text};
+use super::{Computing, at_least, between, languages, model, text};
 use crate::output::{say, wrong_usage};
 
 /// Arguments of `distill`.
@@ -117,8 +117,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
     options.longest = args.longest;
     options.long_sources = LongSources::Refuse;
-    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
-    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
+    options.languages = languages(translator, &args.source_language, &args.target_language)?;
     Ok(options)
 }
 

@@ -16,7 +16,7 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{Computing, at_least, between, document_format, model};
+use super::{Computing, at_least, between, document_format, languages, model};
 use crate::output::{Output, wrong_usage};
 use crate::signals;
 
@@ -130,8 +130,7 @@ enum PenaltyName {
 pub fn run(args: Args) -> Result<()> {
     let translator = args.computing.load(&args.model)?;
     let mut options = options(&args, &translator);
-    let languages = [&args.source_language, &args.target_language].map(|code| code.as_deref());
-    options.languages = translator.languages(languages[0], languages[1]).map_err(wrong_usage)?;
+    options.languages = languages(&translator, &args.source_language, &args.target_language)?;
     options.search.validate().map_err(wrong_usage)?;
     if let Some(path) = &args.glossary {
         let glossary = Glossary::load(path)?;
