@@ -119,6 +119,7 @@ async function open(place) {
     const { sentences: [all] } = await ask("v1/sentences", fields);
     const best = all.find((one) => one.text === part.text) ?? all[0];
     $("aligned").hidden = false;
+    prepareAttention(part);
     link(part, place, best);
     offer(place, all.filter((one) => one.text !== part.text));
   } catch (error) {
@@ -176,6 +177,12 @@ async function goOn(part, place, prefix) {
   }
 }
 
+// What the form sends that shows the attention behind this translation.
+function prepareAttention({ source, text, language, target }) {
+  const fields = { sentence: source, translation: text, source: language, target, api_key: $("key").value };
+  for (const [name, value] of Object.entries(fields)) $("attention").elements[name].value = value;
+}
+
 function offer(place, all) {
   $("alternatives").replaceChildren(...all.map((one) => {
     const item = document.createElement("li");
@@ -184,6 +191,7 @@ function offer(place, all) {
     button.textContent = one.text;
     button.addEventListener("click", () => {
       shown[place].text = one.text;
+      prepareAttention(shown[place]);
       document.querySelectorAll(".result .sentence")[place].textContent = one.text;
       say("Changed");
     });

@@ -11,12 +11,13 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use crate::api::error::ApiError;
 use crate::api::files::{Files, MOST_KEPT};
-use crate::api::{Service, Shared, files, libretranslate, openapi, page, status, v1};
+use crate::api::{Service, Shared, attention, files, libretranslate, openapi, page, status, v1};
 use crate::auth::Keys;
 use crate::cache::Cache;
 use crate::drain::drain;
@@ -50,6 +51,7 @@ impl Server {
             keys: Keys::new(&keys),
             limits,
             files: Files::new(MOST_KEPT),
+            looking: Arc::new(Semaphore::new(queue.workers.max(1))),
         });
         let router = router(service.clone(), cors.as_deref())?;
         let listening = |source| ServerError::Listen { address: listen, source };
@@ -92,6 +94,9 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .route("/", get(page::index))
         .route("/page.js", get(page::script))
         .route("/page.css", get(page::style))
+        .route("/attention", post(attention::view))
+        .route("/attention.js", get(page::attention_script))
+        .route("/attention.css", get(page::attention_style))
         .route("/docs", get(page::docs))
         .route("/docs.js", get(page::docs_script));
     let router = Router::new()
@@ -104,6 +109,7 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .route("/download_file/{name}", get(files::download))
         .route("/v1/translate", post(v1::translate))
         .route("/v1/sentences", post(v1::sentences))
+        .route("/v1/attention", post(attention::attention))
         .route("/health", get(status::health))
         .route("/ready", get(status::ready))
         .route("/metrics", get(status::metrics))
@@ -160,7 +166,7 @@ async fn observe(State(service): State<Shared>, request: Request, next: Next) ->
 
 /// The path of a route, so that metrics have as many labels as there are routes.
 fn known_path(path: &str) -> &'static str {
-    const PATHS: [&str; 18] = [
+    const PATHS: [&str; 22] = [
         "/translate",
         "/detect",
         "/languages",
@@ -170,6 +176,7 @@ fn known_path(path: &str) -> &'static str {
         "/download_file/{name}",
         "/v1/translate",
         "/v1/sentences",
+        "/v1/attention",
         "/health",
         "/ready",
         "/metrics",
@@ -177,6 +184,9 @@ fn known_path(path: &str) -> &'static str {
         "/",
         "/page.js",
         "/page.css",
+        "/attention",
+        "/attention.js",
+        "/attention.css",
         "/docs",
         "/docs.js",
     ];

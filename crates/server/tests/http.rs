@@ -92,6 +92,36 @@ fn sentences_have_scores_alternatives_links_and_prefixes() {
 }
 
 #[test]
+fn the_attention_behind_a_translation_is_told_and_shown() {
+    let server = server();
+    let ask = |translation: Option<&str>| {
+        let body = json!({"sentence": "gr\u{fc}n <b>", "source": "de", "target": "en", "translation": translation});
+        server.post("/v1/attention", body)
+    };
+    let (status, answer) = ask(None);
+    assert_eq!((status, &answer["target"]), (200, &json!("GR\u{dc}N <B>")), "{answer}");
+    assert_eq!(answer["alignment"], json!([[0, 0], [1, 1]]));
+    let panel = &answer["panels"][0];
+    assert_eq!((&panel["kind"], &panel["keys"]), (&json!("cross"), &json!(["gr\u{fc}n", "<b>"])));
+    assert_eq!(panel["layers"], json!([[[[1.0, 0.0], [0.0, 1.0]]]]));
+    assert_eq!(ask(Some("green")).1["panels"][0]["layers"], json!([[[[1.0, 0.0]]]]));
+    assert_eq!(ask(Some("")).1["target"], "GR\u{dc}N <B>");
+    let form = "sentence=a+%3Cscript%3E&translation=b&source=de&target=en&api_key=";
+    let kind = "application/x-www-form-urlencoded";
+    let (status, page) = server.send("/attention", kind, &[], form.as_bytes());
+    let page = page.as_str().expect("a page");
+    assert_eq!(status, 200);
+    assert!(page.contains("Attention, de to en") && page.contains(r"a \u003cscript>"), "{page}");
+    for file in ["attention.css", "attention.js"] {
+        assert!(page.contains(file), "{page}");
+        assert_eq!(server.get(&format!("/{file}")).0, 200);
+    }
+    let unknown = json!({"sentence": "a", "source": "fr", "target": "en"});
+    let (status, answer) = server.post("/v1/attention", unknown);
+    assert_eq!((status, &answer["field"]), (400, &json!("source")));
+}
+
+#[test]
 fn glossaries_of_requests_go_before_that_of_the_server() {
     let terms = [("Haus", "house|houses"), ("Hund", "dog")];
     let glossary = Arc::new(burnformer_glossary::Glossary::from_pairs(terms).unwrap());

@@ -1,14 +1,15 @@
 //! Pictures of a Transformer at work: attention maps and curves, as HTML, PNG, SVG and text.
 //!
 //! The crate takes plain numbers and returns documents. It depends on no model, no tokeniser and no Burn, so
-//! that any program can draw what it measured. Everything has one look, chosen
+//! that any program can draw what it measured. (The feature `infer` adds `Sentence::new`, which takes the attention of a
+//! `burnformer_infer::Translator`.) Everything has one look, chosen
 //! for print and for colour-blind readers: Okabe and Ito's palette, with dashes and markers in addition to
 //! colours. The font is embedded (DejaVu Sans, see `fonts/LICENSE`) and not searched for on the
 //! system, so that a picture has the same bytes on every machine.
 //!
 //! | to show | use |
 //! |---|---|
-//! | attention in a browser | [`page`] |
+//! | attention in a browser | [`page`], [`linked_page`] |
 //! | attention in print | [`HeadGrid`] |
 //! | attention in a terminal | [`blocks`] |
 //! | curves | [`Figure`] of [`Chart`]s |
@@ -40,7 +41,10 @@ mod heat;
 mod palette;
 mod ticks;
 
-pub use attention::{AttentionMatrix, HeadGrid, Panel, PanelKind, Sentence, blocks, page};
+pub use attention::{
+    AttentionMatrix, HeadGrid, PAGE_SCRIPT, PAGE_STYLE, Panel, PanelKind, Sentence, blocks,
+    linked_page, page,
+};
 pub use canvas::{Picture, PictureFormat, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
 pub use estimates::{Estimate, EstimateRow, Estimates};

@@ -2,13 +2,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_infer::{
-    AlignmentOptions, Attention, HeadWeights, Link, Piece, Translator, pharaoh, word_alignment,
-};
+use burnformer_infer::{AlignmentOptions, Attention, Link, Translator, pharaoh};
 use burnformer_train::config::corpus_paths;
-use burnformer_view::{
-    AttentionMatrix, HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, page,
-};
+use burnformer_view::{HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, page};
 
 use super::{Computing, model};
 use crate::embedded::DEFAULT_MODEL;
@@ -138,13 +134,7 @@ fn sentence(args: &Args, translator: &Translator, source: &str, target: &str) ->
         },
         _ => AlignmentOptions::default(),
     };
-    let links = word_alignment(&attention, options);
-    Ok(Sentence {
-        source: source.to_string(),
-        target: target.to_string(),
-        alignment: links.into_iter().map(|link| (link.source, link.target)).collect(),
-        panels: panels(attention),
-    })
+    Ok(Sentence::new(source, target, attention, options))
 }
 
 /// Checks that the chosen layer and head exist.
@@ -165,28 +155,6 @@ fn check(args: &Args, attention: &Attention) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-fn panels(attention: Attention) -> Vec<Panel> {
-    let Attention { source, target_input, target_output, weights } = attention;
-    let kinds = [
-        (PanelKind::Encoder, &source, &source, weights.encoder_self),
-        (PanelKind::Decoder, &target_input, &target_input, weights.decoder_self),
-        (PanelKind::Cross, &target_output, &source, weights.cross),
-    ];
-    let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
-    let present = kinds.into_iter().filter(|(.., layers)| !layers.is_empty());
-    let panel = |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
-        kind,
-        queries: texts(queries),
-        keys: texts(keys),
-        layers: layers.into_iter().map(matrices).collect(),
-    };
-    present.map(panel).collect()
-}
-
-fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
-    heads.into_iter().map(|head| AttentionMatrix::new(head.keys, head.values)).collect()
 }
 
 /// The chosen kind, layer and head.

@@ -1,5 +1,6 @@
 //! The HTTP interfaces.
 
+pub(crate) mod attention;
 pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod files;
@@ -15,6 +16,7 @@ use std::time::Instant;
 
 use burnformer_documents::Format;
 use burnformer_glossary::Glossary;
+use tokio::sync::Semaphore;
 
 use self::error::ApiError;
 use self::files::Files;
@@ -39,6 +41,8 @@ pub(crate) struct Service {
     pub keys: Keys,
     pub limits: Limits,
     pub files: Files,
+    /// Permits to compute attention weights, one for each batch that may be translated at the same time.
+    pub looking: Arc<Semaphore>,
 }
 
 pub(crate) type Shared = Arc<Service>;

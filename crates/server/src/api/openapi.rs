@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::error::ErrorBody;
-use super::{AUTO, Service, Shared, files, libretranslate, status, v1};
+use super::{AUTO, Service, Shared, attention, files, libretranslate, status, v1};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -24,6 +24,7 @@ use super::{AUTO, Service, Shared, files, libretranslate, status, v1};
         files::download,
         v1::translate,
         v1::sentences,
+        attention::attention,
         status::health,
         status::ready,
         status::metrics,
@@ -45,6 +46,7 @@ fn document(service: &Service) -> Value {
         "TranslateForm",
         "DocumentsRequest",
         "SentencesRequest",
+        "AttentionRequest",
         "DetectRequest",
         "FileRequest",
     ];
@@ -84,7 +86,7 @@ fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
     match name {
         "source" => {
             let mut codes = service.codes(|pair| &pair.source);
-            if request != "SentencesRequest" {
+            if !matches!(request, "SentencesRequest" | "AttentionRequest") {
                 codes.insert(0, AUTO);
             }
             field["enum"] = one_of(codes);

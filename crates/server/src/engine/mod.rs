@@ -7,6 +7,7 @@ mod translator;
 pub use translator::TranslatorEngine;
 
 use burnformer_documents::Link;
+use burnformer_view::Sentence;
 
 /// How the sentences of a request are searched. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,4 +66,13 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;
+
+    /// The attention weights with which the model gives `translation` for `sentence`. An engine need not have any.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
+        let _ = (sentence, translation);
+        Err(EngineError::Request("this model has no attention to show".into()))
+    }
 }

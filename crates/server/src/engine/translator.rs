@@ -2,12 +2,17 @@
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    Alternative, InferError, LengthPenalty, LongSources, TextLink, TranslateOptions, Translation,
-    Translator,
+    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, TextLink,
+    TranslateOptions, Translation, Translator,
 };
+use burnformer_view::Sentence;
 
 use super::{Candidate, Choice, Engine, EngineError, Work};
 use crate::models::LanguagePair;
+
+/// The longest sentence whose attention is shown. The weights of a model of six layers with eight heads each are about ten
+/// megabytes of JSON then.
+const MOST_ATTENTION_TOKENS: usize = 100;
 
 /// A [`Translator`] for one pair of languages.
 pub struct TranslatorEngine {
@@ -74,6 +79,20 @@ impl Engine for TranslatorEngine {
         // A token has at least one byte, and `</s>` is one more.
         sentence.len() < limit || self.translator.tokenizers().source.encode(sentence).len() < limit
     }
+
+    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
+        let tokenizers = self.translator.tokenizers();
+        let sides = [(&tokenizers.source, sentence), (&tokenizers.target, translation)];
+        let longest = sides.map(|(tokenizer, text)| tokenizer.encode(text).len()).into_iter().max();
+        if let Some(tokens) = longest.filter(|&tokens| tokens > MOST_ATTENTION_TOKENS) {
+            let message = format!(
+                "attention is shown for up to {MOST_ATTENTION_TOKENS} tokens, not for {tokens}; send a shorter sentence"
+            );
+            return Err(EngineError::Request(message));
+        }
+        let attention = self.translator.attention(sentence, translation).map_err(engine_error)?;
+        Ok(Sentence::new(sentence, translation, attention, AlignmentOptions::default()))
+    }
 }
 
 fn engine_error(error: InferError) -> EngineError {
@@ -83,6 +102,9 @@ fn engine_error(error: InferError) -> EngineError {
         | InferError::Terms { .. }
         | InferError::TermsTooLong { .. }
         | InferError::TermText { .. }
+        | InferError::SourceTooLong { .. }
+        | InferError::TargetTooLong { .. }
+        | InferError::NoAttention
         | InferError::Setting { .. } => EngineError::Request(error.to_string()),
         error => EngineError::Failed(error.to_string()),
     }

@@ -74,6 +74,7 @@ def check_page(driver):
     webdriver.ActionChains(driver).move_to_element(words[0]).perform()
     until(driver, lambda: "linked" in words[0].get_attribute("class"), "a word is marked when one points at it")
     driver.save_screenshot(str(out / f"sentence-{driver.width}.png"))
+    check_attention(driver)
     other = driver.find_elements(By.CSS_SELECTOR, "#alternatives button")[0]
     text = other.text
     driver.execute_script("arguments[0].click()", other)
@@ -85,6 +86,20 @@ def check_page(driver):
     element(driver, "source-text").send_keys("Der alte Mann wohnt am Meer und fischt jeden Tag.")
     Select(element(driver, "target")).select_by_value("en")
     until(driver, lambda: "German" in element(driver, "status").text, "the language is found out")
+
+
+def check_attention(driver):
+    first = driver.current_window_handle
+    driver.find_element(By.CSS_SELECTOR, "#attention button").click()
+    until(driver, lambda: len(driver.window_handles) == 2, "one click opens the attention")
+    driver.switch_to.window(next(handle for handle in driver.window_handles if handle != first))
+    until(driver, lambda: len(driver.find_elements(By.CSS_SELECTOR, "#map tbody tr")) >= 3, "the weights are shown")
+    assert "Haus" in element(driver, "source").text
+    driver.save_screenshot(str(out / f"attention-{driver.width}.png"))
+    errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not errors, errors
+    driver.close()
+    driver.switch_to.window(first)
 
 
 def check_file(driver):

@@ -3,8 +3,12 @@ use serde::Serialize;
 use super::{AttentionMatrix, Panel, Sentence};
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+
+/// The style of the pages, for [`linked_page`].
+pub const PAGE_STYLE: &str = include_str!("page.css");
+
+/// The script of the pages, for [`linked_page`].
+pub const PAGE_SCRIPT: &str = include_str!("page.js");
 
 /// The data for the script of the page.
 #[derive(Serialize)]
@@ -37,13 +41,47 @@ struct PagePanel<'a> {
 /// pointing at them or with the arrow keys. The address of the page contains the choice after `#`, as
 /// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
+    let parts = Parts {
+        policy: "style-src 'unsafe-inline'; script-src 'unsafe-inline'",
+        style: format!("<style>\n{PAGE_STYLE}</style>"),
+        script: format!("<script>\n{PAGE_SCRIPT}</script>"),
+    };
+    filled(title, sentences, parts)
+}
+
+/// The page of [`page`] for a web server whose content security policy forbids scripts inside of pages: [`PAGE_STYLE`] and
+/// [`PAGE_SCRIPT`] are served at the addresses `style` and `script`.
+pub fn linked_page(title: &str, sentences: &[Sentence], style: &str, script: &str) -> String {
+    let (style, script) = (escaped(style), escaped(script));
+    let parts = Parts {
+        policy: "style-src 'self'; script-src 'self'",
+        style: format!("<link rel=\"stylesheet\" href=\"{style}\">"),
+        script: format!("<script src=\"{script}\" defer></script>"),
+    };
+    filled(title, sentences, parts)
+}
+
+/// What differs between a page that is complete in itself and one that links to its files.
+struct Parts {
+    policy: &'static str,
+    style: String,
+    script: String,
+}
+
+fn filled(title: &str, sentences: &[Sentence], parts: Parts) -> String {
     let data = Data { sentences: sentences.iter().map(PageSentence::from).collect() };
     let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
     // Only `<` could end the script element, so it is written as a JSON escape.
     let data = data.replace('<', "\\u003c");
-    let (title, style, script) = (escaped(title), STYLE.to_string(), SCRIPT.to_string());
+    let Parts { policy, style, script } = parts;
     // The data is filled in last, so that no text in it is taken for a placeholder.
-    let parts = [("title", title), ("style", style), ("script", script), ("data", data)];
+    let parts = [
+        ("policy", policy.to_string()),
+        ("title", escaped(title)),
+        ("style", style),
+        ("script", script),
+        ("data", data),
+    ];
     let put = |page: String, (name, part): (&str, String)| {
         page.replace(&format!("{{{{{name}}}}}"), &part)
     };
@@ -100,6 +138,17 @@ mod tests {
         hostile.source = "</script><script>alert(1)</script> {{title}}".into();
         let page = page("x", &[hostile]);
         assert_eq!(page.matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn a_linked_page_holds_no_program_of_its_own() {
+        let page = linked_page("x", &[sentence()], "a.css", "a.js");
+        assert!(page.contains(r#"<link rel="stylesheet" href="a.css">"#), "{page}");
+        assert!(page.contains(r#"<script src="a.js" defer></script>"#), "{page}");
+        assert!(
+            !page.contains("unsafe-inline") && !page.contains("<style>") && !page.contains("{{")
+        );
+        assert_eq!(page.matches("<script").count(), 2, "the link and the data");
     }
 
     #[test]

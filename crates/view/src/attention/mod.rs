@@ -3,12 +3,14 @@
 mod blocks;
 mod html;
 mod picture;
+#[cfg(feature = "infer")]
+mod translator;
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 pub use blocks::blocks;
-pub use html::page;
+pub use html::{PAGE_SCRIPT, PAGE_STYLE, linked_page, page};
 pub use picture::HeadGrid;
 
 /// The attention weights of one head: one row per query, one column per key.

@@ -1,0 +1,154 @@
+//! The attention behind a translation, in JSON and as a page.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::IntoResponse;
+use burnformer_view::{AttentionMatrix, Panel, Sentence, linked_page};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use utoipa::ToSchema;
+
+use super::body::Fields;
+use super::error::{ApiError, ErrorBody};
+use super::v1::bearer;
+use super::{Shared, page};
+use crate::engine::{Choice, Engine, EngineError, Work};
+use crate::models::LanguagePair;
+use crate::queue::QueueError;
+use crate::text::Path;
+
+/// A request to `/v1/attention`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct AttentionRequest {
+    /// A sentence of up to 100 tokens.
+    #[schema(example = "Guten Morgen!")]
+    pub sentence: String,
+    /// Its translation; the model's own unless it is given.
+    pub translation: Option<String>,
+    /// The code of its language.
+    #[schema(example = "de")]
+    pub source: String,
+    /// The code of the language to translate into.
+    #[schema(example = "en")]
+    pub target: String,
+    /// The key, where the server asks for one.
+    pub api_key: Option<String>,
+}
+
+/// The answer to `/v1/attention`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AttentionResponse {
+    /// The sentence.
+    pub source: String,
+    /// Its translation.
+    pub target: String,
+    /// Pairs of a word of the sentence and the word of the translation that comes from it, both counted from 0.
+    pub alignment: Vec<[usize; 2]>,
+    /// Each kind of attention that the model has.
+    pub panels: Vec<AttentionPanel>,
+}
+
+/// One kind of attention in every layer and head.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AttentionPanel {
+    /// `encoder` or `decoder` for self-attention, `cross` for that of the decoder to the encoder.
+    pub kind: &'static str,
+    /// The tokens that attend, one per row.
+    pub queries: Vec<String>,
+    /// The tokens that are attended to, one per column.
+    pub keys: Vec<String>,
+    /// The weights by layer, head, row and column; each row sums to 1.
+    pub layers: Vec<Vec<Vec<Vec<f32>>>>,
+}
+
+impl From<Sentence> for AttentionResponse {
+    fn from(Sentence { source, target, alignment, panels }: Sentence) -> Self {
+        let alignment = alignment.into_iter().map(|(source, target)| [source, target]).collect();
+        Self { source, target, alignment, panels: panels.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<Panel> for AttentionPanel {
+    fn from(Panel { kind, queries, keys, layers }: Panel) -> Self {
+        let rows = |head: &AttentionMatrix| head.rows().map(<[f32]>::to_vec).collect();
+        let layer = |heads: &Vec<AttentionMatrix>| heads.iter().map(rows).collect();
+        Self { kind: kind.name(), queries, keys, layers: layers.iter().map(layer).collect() }
+    }
+}
+
+/// Tells the attention weights of every layer and head behind a translation.
+#[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
+    responses((status = 200, body = AttentionResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(crate) async fn attention(
+    State(service): State<Shared>,
+    headers: HeaderMap,
+    Fields(request): Fields<AttentionRequest>,
+) -> Result<Json<AttentionResponse>, ApiError> {
+    Ok(Json(look(service, &headers, request).await?.into()))
+}
+
+/// The page that shows the attention behind a translation, for a form of the web page.
+pub(crate) async fn view(
+    State(service): State<Shared>,
+    headers: HeaderMap,
+    Fields(request): Fields<AttentionRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let title = format!("Attention, {} to {}", request.source, request.target);
+    let sentence = look(service, &headers, request).await?;
+    Ok(page::html(linked_page(&title, &[sentence], "attention.css", "attention.js")))
+}
+
+async fn look(
+    service: Shared,
+    headers: &HeaderMap,
+    request: AttentionRequest,
+) -> Result<Sentence, ApiError> {
+    let AttentionRequest { sentence, translation, source, target, api_key } = request;
+    service.check_key(bearer(headers).or(api_key.as_deref()))?;
+    service.check_texts("sentence", &[&sentence, translation.as_deref().unwrap_or_default()])?;
+    let pair = LanguagePair { source, target };
+    let queue = service.queue(&pair).await?;
+    let given = translation.filter(|text| !text.is_empty());
+    let work = async {
+        let translation = match given {
+            Some(translation) => translation,
+            None => {
+                let path = Path {
+                    queue: &queue,
+                    cache: &service.cache,
+                    metrics: &service.metrics,
+                    choice: Choice { n_best: 1, ..Choice::default() },
+                    pair: &pair.to_string(),
+                    glossaries: &[],
+                };
+                let work = Work { text: sentence.clone(), ..Work::default() };
+                let found = path.sentences(vec![work]).await?;
+                let best = found.into_iter().flatten().next();
+                best.map(|best| best.text).unwrap_or_default()
+            }
+        };
+        weights(&service.looking, queue.engine().clone(), sentence, translation).await
+    };
+    service.in_time(work).await
+}
+
+/// The weights of `engine`, found by a thread of its own, of which there are as many as `looking` permits.
+async fn weights(
+    looking: &Arc<Semaphore>,
+    engine: Arc<dyn Engine>,
+    sentence: String,
+    translation: String,
+) -> Result<Sentence, ApiError> {
+    let permit = looking.clone().acquire_owned().await.expect("the semaphore is never closed");
+    let look = move || {
+        let _permit = permit;
+        engine.attention(&sentence, &translation)
+    };
+    let failed = |_| Err(EngineError::Failed("the model failed on this text".into()));
+    let found = tokio::task::spawn_blocking(look).await.unwrap_or_else(failed);
+    Ok(found.map_err(QueueError::from)?)
+}

@@ -1,0 +1,49 @@
+//! The attention of a `Translator` as plain numbers.
+
+use burnformer_infer::{AlignmentOptions, Attention, HeadWeights, Piece, word_alignment};
+
+use super::{AttentionMatrix, Panel, PanelKind, Sentence};
+
+impl Sentence {
+    /// `source` and its translation `target` with the weights `attention`, which a `Translator` gives for them. Words are
+    /// aligned by the cross-attention that `alignment` chooses.
+    ///
+    /// # Panics
+    /// If the layer or the head of `alignment` does not exist.
+    pub fn new(
+        source: &str,
+        target: &str,
+        attention: Attention,
+        alignment: AlignmentOptions,
+    ) -> Self {
+        let links = word_alignment(&attention, alignment);
+        Self {
+            source: source.to_string(),
+            target: target.to_string(),
+            alignment: links.into_iter().map(|link| (link.source, link.target)).collect(),
+            panels: panels(attention),
+        }
+    }
+}
+
+fn panels(attention: Attention) -> Vec<Panel> {
+    let Attention { source, target_input, target_output, weights } = attention;
+    let kinds = [
+        (PanelKind::Encoder, &source, &source, weights.encoder_self),
+        (PanelKind::Decoder, &target_input, &target_input, weights.decoder_self),
+        (PanelKind::Cross, &target_output, &source, weights.cross),
+    ];
+    let texts = |pieces: &[Piece]| pieces.iter().map(|piece| piece.text.clone()).collect();
+    let present = kinds.into_iter().filter(|(.., layers)| !layers.is_empty());
+    let panel = |(kind, queries, keys, layers): (_, &Vec<Piece>, &Vec<Piece>, Vec<_>)| Panel {
+        kind,
+        queries: texts(queries),
+        keys: texts(keys),
+        layers: layers.into_iter().map(matrices).collect(),
+    };
+    present.map(panel).collect()
+}
+
+fn matrices(heads: Vec<HeadWeights>) -> Vec<AttentionMatrix> {
+    heads.into_iter().map(|head| AttentionMatrix::new(head.keys, head.values)).collect()
+}
