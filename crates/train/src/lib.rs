@@ -18,6 +18,7 @@
 // What a run says goes through its report, which a stream that fails does not stop.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod advice;
 mod average;
 mod best_model;
 pub mod checkpoint;

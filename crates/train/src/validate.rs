@@ -26,6 +26,8 @@ pub struct Validation {
     pub signature: Option<String>,
     /// The decoded text, if it was decoded.
     pub hypotheses: Vec<String>,
+    /// The characters of the decoded text over those of its references, if it was decoded.
+    pub length_ratio: Option<f64>,
 }
 
 impl Validation {
@@ -93,8 +95,14 @@ impl Validator {
         model.set_precision(Precision::Float32);
         let device = device.clone().inner();
         let (loss, nll) = self.losses(&model, &device)?;
-        let mut validation =
-            Validation { loss, nll, bleu: None, signature: None, hypotheses: vec![] };
+        let mut validation = Validation {
+            loss,
+            nll,
+            bleu: None,
+            signature: None,
+            hypotheses: vec![],
+            length_ratio: None,
+        };
         if self.settings.bleu {
             self.decode(config, &model, &device, &mut validation)?;
         }
@@ -126,6 +134,7 @@ impl Validator {
         let (score, texts) = self.score(&translator, search)?;
         validation.bleu = Some(score.value);
         validation.signature = Some(score.signature.to_string());
+        validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
         validation.hypotheses = texts;
         Ok(())
     }
@@ -165,6 +174,10 @@ impl Validator {
         let length_penalty = LengthPenalty::Gnmt(alpha);
         SearchSettings { beam_size, length_penalty, ..self.search.clone() }
     }
+}
+
+fn characters(texts: &[String]) -> f64 {
+    texts.iter().map(|text| text.chars().count()).sum::<usize>() as f64
 }
 
 /// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.

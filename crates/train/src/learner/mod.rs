@@ -17,6 +17,7 @@ use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokeni
 use burnformer_infer::SearchSettings;
 use burnformer_models::{Model, ModelConfig};
 
+use crate::advice::Adviser;
 use crate::best_model::BestModel;
 use crate::checkpoint::{CheckpointKind, RunState};
 use crate::config::TrainConfig;
@@ -88,6 +89,8 @@ pub struct Learner {
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     updater: Updater,
+    /// Warns when validations show that the run does not go well.
+    adviser: Adviser,
     /// The model that `best/` holds, which may be from after the checkpoint that this process goes on from.
     best_on_disk: Option<BestModel>,
     /// The state of the run after the last update that was checked.

@@ -9,6 +9,7 @@ use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
 use super::Learner;
 use super::restore::Start;
 use super::setup::Setup;
+use crate::advice::Adviser;
 use crate::best_model::BestModel;
 use crate::checkpoint::RunState;
 use crate::config::{CheckpointSettings, TrainConfig};
@@ -80,6 +81,7 @@ impl Learner {
         let Start { model, optimizer, state, .. } = start;
         Self {
             updater: updater(&config, optimizer, &state, replicas.first()),
+            adviser: Adviser::new(config.schedule.warmup),
             best_on_disk: best_on_disk(&config, &run, &state),
             config,
             shape: first.shape.clone(),

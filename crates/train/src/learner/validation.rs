@@ -3,6 +3,7 @@ use std::fs;
 use burnformer_infer::InferError;
 
 use super::Learner;
+use crate::advice::Measured;
 use crate::checkpoint;
 use crate::error::TrainError;
 use crate::report::ValidRecord;
@@ -83,6 +84,12 @@ impl Learner {
             best,
             averaged: subject == Subject::Average,
         })?;
+        if subject == Subject::Model {
+            let Validation { nll, length_ratio, .. } = *validation;
+            for warning in self.adviser.after(Measured { step, nll, length_ratio }) {
+                self.reporter.note(&warning)?;
+            }
+        }
         if validation.hypotheses.is_empty() {
             return Ok(());
         }
