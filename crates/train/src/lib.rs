@@ -51,6 +51,7 @@ mod texts;
 mod train_step;
 mod update;
 mod validate;
+mod workers;
 
 pub use average::average_models;
 pub use best_model::BestModel;

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use burnformer_core::trained_parameter_shapes;
+use burnformer_core::{Precision, trained_parameter_shapes};
 use burnformer_kernels::{AdamStep, adam_step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::moments::{Moments, Step};
+use self::moments::Moments;
+use self::muon::Matrix;
 use crate::gradients::FlatGradients;
 
 /// Which rule moves the parameters.
@@ -72,6 +73,8 @@ impl Default for OptimizerSettings {
 #[derive(Clone, Debug)]
 pub struct Optimizer {
     settings: OptimizerSettings,
+    /// The number type of the products in Muon's steps.
+    precision: Precision,
     moments: Moments,
     step: u64,
     /// 1 − βᵗ of both moments of Adam, each `[1]`, if the device decides about steps, so that only the device knows t.
@@ -84,7 +87,13 @@ impl Optimizer {
         let device = module.devices().into_iter().next().unwrap_or_default();
         let shapes = trained_parameter_shapes(module);
         let moments = Moments::new(shapes, settings.algorithm, &device);
-        Self { settings, moments, step: 0, bias: None }
+        Self { settings, precision: Precision::Float32, moments, step: 0, bias: None }
+    }
+
+    /// The optimiser with the matrix products of Muon in `precision`: bfloat16 on a CPU that is faster in it, float32
+    /// otherwise.
+    pub fn in_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
     }
 
     /// The number of steps made, without those that the device decided about and the host has not read yet.
@@ -112,12 +121,12 @@ impl Optimizer {
             time: self.step,
             gradient_scale: scale,
         };
-        self.moments.map(module, gradients, |parameter, gradient| match parameter {
-            Step::Adam(moving) => Step::Adam(adam_step(moving, gradient, step)),
-            Step::Muon(matrix) => {
-                Step::Muon(matrix.step(gradient * scale, momentum, rate * muon_factor))
-            }
-        })
+        let precision = self.precision;
+        let adam = |moving, gradient| adam_step(moving, gradient, step);
+        let muon = |matrix: Matrix, gradient: Tensor<1>| {
+            matrix.step(gradient * scale, momentum, rate * muon_factor, precision)
+        };
+        self.moments.map(module, gradients, adam, muon)
     }
 
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.

@@ -15,6 +15,7 @@ use burnformer_data::Batch;
 use burnformer_models::Model;
 
 use crate::train_step::{GradientSums, Objective};
+use crate::workers::among_workers;
 
 /// The devices of a run. The first one holds the weights and the moments of the optimiser. The others receive a copy of
 /// the weights at each update and compute their share of the gradient.
@@ -59,13 +60,16 @@ impl Replicas {
         batches: &[Batch],
         objective: Objective,
     ) -> GradientSums {
-        let own = |device: usize| batches.iter().enumerate().skip(device).step_by(self.count());
+        let count = self.count();
+        let own = |device: usize| batches.iter().enumerate().skip(device).step_by(count);
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
             let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();
             replica.ask(Share { model: model.clone(), batches, objective });
         }
-        let first = GradientSums::over(model, own(0), objective, &self.first);
+        let device = &self.first;
+        let over = || GradientSums::over(model, own(0), objective, device);
+        let first = among_workers(device, over);
         let first = first.expect("an update has at least one batch");
         busy.iter().map(Replica::answer).fold(first, GradientSums::plus)
     }

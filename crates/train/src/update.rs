@@ -8,6 +8,7 @@ use crate::optimizer::Optimizer;
 use crate::parallel::Replicas;
 use crate::statistics::{PendingStatistics, UpdateStatistics};
 use crate::train_step::{GradientSums, Objective};
+use crate::workers::among_workers;
 
 /// Makes updates: forward pass, backward pass, and one optimiser step over one or more batches.
 pub struct Updater {
@@ -51,7 +52,7 @@ impl Updater {
         let objective = Objective { seed, step, label_smoothing, r_drop, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
         match self.synchronous {
-            true => self.step(model, sums, tokens, rate),
+            true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
             false => self.step_on_device(model, sums, tokens, rate),
         }
     }

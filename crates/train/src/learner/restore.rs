@@ -47,6 +47,7 @@ impl Start {
     /// The start with the model in `precision`.
     fn in_precision(mut self, precision: Precision) -> Self {
         self.model.set_precision(precision);
+        self.optimizer = self.optimizer.in_precision(precision);
         let scaled = precision == Precision::Float16;
         self.state.loss_scale = scaled.then(|| self.state.loss_scale.unwrap_or_default());
         self

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::data_now;
-use burnformer_kernels::Moving;
+use burnformer_kernels::{Moving, is_fused_on};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::Algorithm;
 use super::muon::Matrix;
 use crate::gradients::FlatGradients;
+
+const EXPECTED: &str = "a gradient and moments for each trained parameter";
 
 /// What is kept of one parameter between two steps, flat.
 #[derive(Clone, Debug)]
@@ -19,15 +22,6 @@ enum Moment {
     Adam([Tensor<1>; 2]),
     /// Muon's running sum of the gradients.
     Muon(Tensor<1>),
-}
-
-/// A parameter with its moments, before or after a step.
-#[allow(clippy::large_enum_variant)] // one at a time
-pub(super) enum Step {
-    /// One that Adam moves.
-    Adam(Moving<1>),
-    /// One that Muon moves.
-    Muon(Matrix),
 }
 
 /// The moments of the trained parameters of a module.
@@ -51,22 +45,36 @@ impl Moments {
         Self { names: shapes.into_iter().map(|(name, _)| name).collect(), moments }
     }
 
-    /// Changes each trained parameter of `module` and its moments by `step`, in the order in which the module visits them.
+    /// Changes each trained parameter of `module` and its moments by `adam` or by `muon`, in the order in which the module
+    /// visits them. On a CPU the steps of Muon are made side by side: each is a chain of products too small for several
+    /// cores.
     pub fn map<M: Module>(
         &mut self,
         module: M,
         gradients: FlatGradients,
-        step: impl FnMut(Step, Tensor<1>) -> Step,
+        adam: impl FnMut(Moving<1>, Tensor<1>) -> Moving<1>,
+        muon: impl Fn(Matrix, Tensor<1>) -> Matrix + Sync,
     ) -> M {
         let mut mapper = StepMapper {
             gradients: gradients.into_inner().into_iter(),
             before: std::mem::take(&mut self.moments).into_iter(),
             after: Vec::with_capacity(self.names.len()),
-            step,
+            adam,
+            matrices: Vec::new(),
         };
         let module = module.map(&mut mapper);
-        self.moments = mapper.after;
-        module
+        let StepMapper { after, matrices, .. } = mapper;
+        self.moments = after;
+        if matrices.is_empty() {
+            return module;
+        }
+        let on_cpu = is_fused_on(&matrices[0].1.device());
+        let step = |(matrix, gradient)| muon(matrix, gradient);
+        let moved: Vec<Matrix> = match on_cpu {
+            true => matrices.into_par_iter().map(step).collect(),
+            false => matrices.into_iter().map(step).collect(),
+        };
+        module.map(&mut MatrixMapper { moved: moved.into_iter(), moments: self.moments.iter_mut() })
     }
 
     /// The moments by name, flat.
@@ -110,45 +118,57 @@ fn is_matrix_of_a_stack(name: &str, shape: &[usize]) -> bool {
     shape.len() == 2 && (name.starts_with("encoder.") || name.starts_with("decoder."))
 }
 
-/// Makes a step of each trained parameter in turn, and moves its moments from one list to the other.
+/// Makes a step of each parameter that Adam moves, in turn, and collects those that Muon moves.
 struct StepMapper<F> {
     gradients: std::vec::IntoIter<Tensor<1>>,
     before: std::vec::IntoIter<Moment>,
     after: Vec<Moment>,
-    step: F,
+    adam: F,
+    /// The matrices that Muon is to move, with their gradients.
+    matrices: Vec<(Matrix, Tensor<1>)>,
 }
 
-impl<F: FnMut(Step, Tensor<1>) -> Step> ModuleMapper for StepMapper<F> {
+impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         if !param.val().is_require_grad() {
             return param;
         }
-        let expected = "a gradient and moments for each trained parameter";
-        let gradient = self.gradients.next().expect(expected);
-        let moment = self.before.next().expect(expected);
-        param.map(|old| {
-            let shape = old.dims();
-            let parameter = old.inner().reshape([-1]);
-            let (parameter, moment) =
-                match (self.step)(with_moments(parameter, &shape, moment), gradient) {
-                    Step::Adam(Moving { parameter, first, second }) => {
-                        (parameter, Moment::Adam([first, second]))
-                    }
-                    Step::Muon(Matrix { parameter, momentum, .. }) => {
-                        (parameter, Moment::Muon(momentum))
-                    }
-                };
-            self.after.push(moment);
-            Tensor::from_inner(parameter.reshape(shape)).require_grad()
-        })
+        let gradient = self.gradients.next().expect(EXPECTED);
+        match self.before.next().expect(EXPECTED) {
+            Moment::Adam([first, second]) => param.map(|old| {
+                let shape = old.dims();
+                let parameter = old.inner().reshape([-1]);
+                let moved = (self.adam)(Moving { parameter, first, second }, gradient);
+                self.after.push(Moment::Adam([moved.first, moved.second]));
+                Tensor::from_inner(moved.parameter.reshape(shape)).require_grad()
+            }),
+            Moment::Muon(momentum) => {
+                let value = param.val().inner();
+                let dims = value.dims();
+                let shape = [dims[0], dims[1]];
+                self.after.push(Moment::Muon(momentum.clone()));
+                let matrix = Matrix { parameter: value.reshape([-1]), momentum, shape };
+                self.matrices.push((matrix, gradient));
+                param
+            }
+        }
     }
 }
 
-fn with_moments(parameter: Tensor<1>, shape: &[usize], moment: Moment) -> Step {
-    match moment {
-        Moment::Adam([first, second]) => Step::Adam(Moving { parameter, first, second }),
-        Moment::Muon(momentum) => {
-            Step::Muon(Matrix { parameter, momentum, shape: [shape[0], shape[1]] })
+/// Puts matrices that Muon has moved, and their moments, in the place of the old ones.
+struct MatrixMapper<'a> {
+    moved: std::vec::IntoIter<Matrix>,
+    moments: std::slice::IterMut<'a, Moment>,
+}
+
+impl ModuleMapper for MatrixMapper<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        if !param.val().is_require_grad() {
+            return param;
         }
+        let Moment::Muon(momentum) = self.moments.next().expect(EXPECTED) else { return param };
+        let moved = self.moved.next().expect(EXPECTED);
+        *momentum = moved.momentum;
+        param.map(|old| Tensor::from_inner(moved.parameter.reshape(old.dims())).require_grad())
     }
 }

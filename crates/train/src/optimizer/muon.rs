@@ -1,6 +1,8 @@
 //! Muon (Jordan et al., 2024): steps along the orthogonal matrix nearest to the momentum.
 
 use burn::tensor::Tensor;
+use burnformer_core::Precision;
+use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_bfloat16};
 
 /// The coefficients of one Newton–Schulz iteration X ← aX + b(XXᵀ)X + c(XXᵀ)²X, as Jordan et al. chose them: singular
 /// values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five iterations can bring them.
@@ -26,35 +28,42 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// The matrix after a step along `gradient`: M ← μM + G, W ← W − rate · 0.2·√max(rows, columns) · orthogonal(G + μM),
-    /// with μ = `momentum` (Nesterov's form, as Jordan et al. have it).
-    pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64) -> Self {
+    /// with μ = `momentum` (Nesterov's form, as Jordan et al. have it). The products in it are computed in `precision`.
+    pub fn step(self, gradient: Tensor<1>, momentum: f64, rate: f64, precision: Precision) -> Self {
         let Self { parameter, momentum: sum, shape } = self;
         let sum = sum * momentum + gradient.clone();
         let ahead = gradient + sum.clone() * momentum;
         let [rows, columns] = shape;
         let length = rate * ADAM_RMS * (rows.max(columns) as f64).sqrt();
-        let direction = orthogonal(ahead.reshape(shape)).reshape([-1]);
+        let direction = orthogonal(ahead.reshape(shape), precision).reshape([-1]);
         Self { parameter: parameter - direction * length, momentum: sum, shape }
     }
 }
 
 /// About the orthogonal matrix nearest to `x`: its singular vectors with singular values between 0.7 and 1.2.
-fn orthogonal(x: Tensor<2>) -> Tensor<2> {
+fn orthogonal(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let [rows, columns] = x.dims();
     match rows > columns {
-        true => iterate(x.transpose()).transpose(),
-        false => iterate(x),
+        true => iterate(x.transpose(), precision).transpose(),
+        false => iterate(x, precision),
     }
 }
 
-fn iterate(x: Tensor<2>) -> Tensor<2> {
+fn iterate(x: Tensor<2>, precision: Precision) -> Tensor<2> {
     let [a, b, c] = COEFFICIENTS;
+    let in_half = precision == Precision::BFloat16 && is_bfloat16_fast_on(&x.device());
+    // A·Bᵀ. Jordan et al. iterate in bfloat16 as well: what it loses is less than the iterations leave open.
+    let product = |a: Tensor<2>, b: Tensor<2>| match in_half {
+        true => linear_bfloat16(a, b, None, Epilogue::None),
+        false => linear(a, b, None),
+    };
     let norm = x.clone().square().sum().sqrt().add_scalar(1e-30);
     let mut x = x / norm.unsqueeze();
     for _ in 0..ITERATIONS {
-        let gram = x.clone().matmul(x.clone().transpose());
-        let polynomial = gram.clone() * b + gram.clone().matmul(gram) * c;
-        x = x.clone() * a + polynomial.matmul(x);
+        // Both are symmetric, so that the transposed factor is the factor.
+        let gram = product(x.clone(), x.clone());
+        let polynomial = gram.clone() * b + product(gram.clone(), gram) * c;
+        x = x.clone() * a + product(polynomial, x.transpose());
     }
     x
 }
@@ -82,8 +91,12 @@ mod tests {
 
     #[test]
     fn an_orthogonalised_matrix_has_singular_values_near_one_whatever_its_size_and_scale() {
-        for (shape, scale) in [([8, 8], 1e-6), ([5, 16], 1.0), ([16, 5], 1e6)] {
-            let o = orthogonal(normal(3, shape) * scale);
+        let sizes = [([8, 8], 1e-6), ([5, 16], 1.0), ([16, 5], 1e6)];
+        let precisions = [Precision::Float32, Precision::BFloat16];
+        for ((shape, scale), precision) in
+            sizes.into_iter().flat_map(|size| precisions.map(|p| (size, p)))
+        {
+            let o = orthogonal(normal(3, shape) * scale, precision);
             // The largest eigenvalue of the Gram matrix is at most its largest absolute row sum.
             let bound = gram(o.clone()).abs().sum_dim(1).max().into_scalar::<f32>();
             let mean = o.square().sum().into_scalar::<f32>() / shape[0].min(shape[1]) as f32;
@@ -96,10 +109,21 @@ mod tests {
     }
 
     #[test]
+    fn directions_in_bfloat16_are_those_of_float32_but_for_its_rounding() {
+        let x = normal(7, [24, 40]);
+        let [exact, rounded] = [Precision::Float32, Precision::BFloat16]
+            .map(|precision| orthogonal(x.clone(), precision));
+        let cosine = (exact.clone() * rounded.clone()).sum()
+            / (exact.square().sum().sqrt() * rounded.square().sum().sqrt());
+        let cosine = cosine.into_scalar::<f32>();
+        assert!(cosine > 0.999, "{cosine}");
+    }
+
+    #[test]
     fn an_orthogonalised_matrix_keeps_the_singular_vectors() {
         // For A = U·diag(s)·Vᵀ, AᵀO is V·diag(s·o)·Vᵀ: symmetric, with the trace Σ s·o above 0.
         let a = normal(5, [6, 6]);
-        let product = a.clone().transpose().matmul(orthogonal(a));
+        let product = a.clone().transpose().matmul(orthogonal(a, Precision::Float32));
         let skew = (product.clone() - product.clone().transpose()).abs().max().into_scalar::<f32>();
         let size = product.abs().max().into_scalar::<f32>();
         assert!(skew < 1e-3 * size, "{skew} of {size}");
@@ -120,7 +144,7 @@ mod tests {
         let before = loss(&matrix);
         for _ in 0..60 {
             let gradient = matrix.parameter.clone() - target.clone().reshape([-1]);
-            let moved = matrix.clone().step(gradient, 0.9, 0.1);
+            let moved = matrix.clone().step(gradient, 0.9, 0.1, Precision::Float32);
             let step = (moved.parameter.clone() - matrix.parameter.clone()).square().mean().sqrt();
             // 0.1 · 0.2 · √20 · √(12 / 240) is 0.02.
             assert!((0.013..0.027).contains(&step.into_scalar::<f32>()));
@@ -134,7 +158,7 @@ mod tests {
         let zeros = Tensor::<1>::zeros([6], &Device::default());
         let ones = zeros.clone() + 1.0;
         let matrix = Matrix { parameter: ones.clone(), momentum: zeros.clone(), shape: [2, 3] };
-        let moved = matrix.step(zeros, 0.95, 0.1);
+        let moved = matrix.step(zeros, 0.95, 0.1, Precision::Float32);
         moved.parameter.into_data().assert_eq(&ones.into_data(), true);
     }
 }

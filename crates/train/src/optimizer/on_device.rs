@@ -4,7 +4,6 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::Moving;
 
-use super::moments::Step;
 use super::muon::Matrix;
 use super::{Optimizer, OptimizerSettings};
 use crate::gradients::FlatGradients;
@@ -28,23 +27,22 @@ impl Optimizer {
         self.bias = Some(now.clone());
         let [bias1, bias2] = now;
         let OptimizerSettings { momentum, muon_factor, .. } = self.settings;
-        self.moments.map(module, gradients, |old, gradient| {
+        let precision = self.precision;
+        let adam = |old: Moving<1>, gradient: Tensor<1>| {
             let gradient = gradient * scale.clone();
-            match old {
-                Step::Adam(old) => {
-                    let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
-                    let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
-                    let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
-                    let moved = first.clone() / bias1.clone() / root * rate;
-                    let parameter = old.parameter.clone() - moved;
-                    Step::Adam(choose(&finite, Moving { parameter, first, second }, old))
-                }
-                Step::Muon(old) => {
-                    let new = old.clone().step(gradient, momentum, rate * muon_factor);
-                    Step::Muon(choose_matrix(&finite, new, old))
-                }
-            }
-        })
+            let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
+            let second = old.second.clone() * beta2 + gradient.square() * (1.0 - beta2);
+            let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
+            let moved = first.clone() / bias1.clone() / root * rate;
+            let parameter = old.parameter.clone() - moved;
+            choose(&finite, Moving { parameter, first, second }, old)
+        };
+        let muon = |old: Matrix, gradient: Tensor<1>| {
+            let gradient = gradient * scale.clone();
+            let new = old.clone().step(gradient, momentum, rate * muon_factor, precision);
+            choose_matrix(&finite, new, old)
+        };
+        self.moments.map(module, gradients, adam, muon)
     }
 
     /// Notes that the device has made `steps` steps since the last call.
