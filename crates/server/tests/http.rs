@@ -377,6 +377,15 @@ fn the_description_names_every_path_and_its_answers() {
     for status in ["200", "400", "403", "413", "415", "503"] {
         assert!(answers[status].is_object(), "{status}");
     }
+    let paths = document["paths"].as_object().unwrap().values();
+    let mut names: Vec<&str> = paths
+        .flat_map(|path| path.as_object().unwrap().values())
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "each operation has a name of its own: {names:?}");
     let fields = &document["components"]["schemas"]["TranslateRequest"]["properties"];
     assert_eq!(fields["source"]["enum"], json!(["auto", "de", "en"]));
     assert_eq!(fields["target"]["enum"], json!(["de", "en"]));

@@ -50,7 +50,7 @@ pub(crate) struct DocumentsResponse {
 }
 
 /// Translates texts of any length, with their markup.
-#[utoipa::path(post, path = "/v1/translate", tag = "v1", request_body = DocumentsRequest,
+#[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
     responses((status = 200, body = DocumentsResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(crate) async fn translate(

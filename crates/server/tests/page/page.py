@@ -29,8 +29,8 @@ def browser(width, height):
     driver = webdriver.Chrome(options=options)
     # A window of headless Chromium is at least 500 pixels wide; the metrics of a device are not.
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.width, driver.metrics = width, metrics
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    driver.width = width
     return driver
 
 
@@ -93,8 +93,11 @@ def check_attention(driver):
     driver.find_element(By.CSS_SELECTOR, "#attention button").click()
     until(driver, lambda: len(driver.window_handles) == 2, "one click opens the attention")
     driver.switch_to.window(next(handle for handle in driver.window_handles if handle != first))
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", driver.metrics)
     until(driver, lambda: len(driver.find_elements(By.CSS_SELECTOR, "#map tbody tr")) >= 3, "the weights are shown")
     assert "Haus" in element(driver, "source").text
+    wide = driver.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert wide, "the attention is wider than the window"
     driver.save_screenshot(str(out / f"attention-{driver.width}.png"))
     errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
     assert not errors, errors
