@@ -54,7 +54,7 @@ pub struct Args {
     /// The most sentences translated together
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     batch: usize,
-    /// How long sentences wait for others to be translated with, in milliseconds
+    /// How long sentences wait for others to be translated with, in milliseconds; worth a try on a GPU
     #[arg(long, default_value_t = QueueSettings::default().patience.as_millis() as u64, value_name = "MS")]
     patience: u64,
     /// The number of batches translated at the same time [default: the number of processors]
