@@ -70,7 +70,7 @@ mod window;
 pub mod init;
 pub mod model_dir;
 
-pub use burnformer_kernels::{ComputeType, RandomKey, keep_freed_memory};
+pub use burnformer_kernels::{ComputeType, RandomKey, keep_freed_memory, share_freed_memory};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};

@@ -82,7 +82,7 @@ pub use linear::{
 };
 pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
-pub use memory::keep_freed_memory;
+pub use memory::{keep_freed_memory, share_freed_memory};
 pub use norm::{layer_norm, residual_dropout_norm};
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;

@@ -98,6 +98,7 @@ struct Extrapolation {
 
 /// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
+    burnformer_core::share_freed_memory();
     match args.what {
         What::Table3(Table3 { common, rows: wanted, out }) => {
             let (config, texts) = configuration(&common)?;

@@ -97,6 +97,7 @@ const TYPICAL: usize = 12;
 
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
+    burnformer_core::share_freed_memory();
     let folder = run_folder(&args)?;
     let file = configuration_file(&args, &folder);
     let mut config = configuration(&args, file.as_deref(), &folder)?;
