@@ -192,6 +192,7 @@ pub fn fuzz(
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let test = std::cell::RefCell::new(test);
     let tried = Cell::new(0);
+    let start = std::time::Instant::now();
     let outcome = TestRunner::new(config).run(&strategy, |bytes| {
         tried.set(tried.get() + 1);
         let run = || (test.borrow_mut())(&bytes);
@@ -207,7 +208,7 @@ pub fn fuzz(
     }
     outcome.unwrap();
     assert_eq!(tried.get(), cases, "every case was tried");
-    eprintln!("{name}: {cases} cases");
+    eprintln!("{name}: {cases} cases in {:.1} s", start.elapsed().as_secs_f64());
 }
 
 fn kept(folder: &Path) -> Vec<PathBuf> {

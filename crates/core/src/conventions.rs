@@ -21,6 +21,8 @@ pub struct Conventions {
     pub output_bias: OutputBias,
     /// How the decoder knows the target before a position.
     pub target_history: TargetHistory,
+    /// Whether the encoder sees the `</s>` at the end of a source.
+    pub source_end: SourceEnd,
 }
 
 impl Conventions {
@@ -87,4 +89,15 @@ pub enum TargetHistory {
     SelfAttention,
     /// By a recurrent unit, [`Ssru`](crate::Ssru), as in Marian's student models.
     Ssru,
+}
+
+/// Whether the encoder sees the `</s>` at the end of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceEnd {
+    /// Like any other token.
+    #[default]
+    Seen,
+    /// It is masked like padding, for models that were trained on sources without it, like those of OpenNMT.
+    Hidden,
 }

@@ -13,7 +13,7 @@
 //! | §3.1 stacks | [`Encoder`], [`Decoder`], [`ResidualNorm`] |
 //! | §3.2.1 scaled dot-product attention | [`scaled_dot_product_attention`] |
 //! | §3.2.2 multi-head attention | [`MultiHeadAttention`] |
-//! | §3.2.3 masks | [`padding_mask`], [`look_ahead_mask`], [`window_mask`] |
+//! | §3.2.3 masks | [`padding_mask`], [`end_mask`], [`look_ahead_mask`], [`window_mask`] |
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`], [`SharedEmbeddings`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
@@ -79,7 +79,7 @@ pub use config::{
     ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
 };
 pub use conventions::{
-    Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, TargetHistory,
+    Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
 };
 pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
 pub use dropout::Dropout;
@@ -88,7 +88,7 @@ pub use encoder::{Encoder, EncoderLayer};
 pub use feed_forward::PositionWiseFeedForward;
 pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
-pub use mask::{look_ahead_mask, padding_mask, window_mask};
+pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
 pub use memory::Memory;
 pub use multi_head::{KeyValues, MultiHeadAttention};
 pub use norm::LayerNorm;

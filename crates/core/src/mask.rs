@@ -10,6 +10,15 @@ pub fn padding_mask(ids: &Tensor<2, Int>, pad: u32) -> Tensor<4, Bool> {
     ids.clone().equal_scalar(pad as i64).reshape([batch, 1, 1, len])
 }
 
+/// Mask that hides the `</s>` of `ids`, except at the first position, so that a source without other tokens has something
+/// to attend to: `[batch, len]` → `[batch, 1, 1, len]`.
+pub fn end_mask(ids: &Tensor<2, Int>, eos: u32) -> Tensor<4, Bool> {
+    let [batch, len] = ids.dims();
+    let places = Tensor::<1, Int>::arange(0..len as i64, &ids.device());
+    let later = places.greater_scalar(0).reshape([1, 1, 1, len]).expand([batch, 1, 1, len]);
+    padding_mask(ids, eos).bool_and(later)
+}
+
 /// Mask that hides later positions, `[1, 1, query_len, past + query_len]`. The first query is at position `past`, after
 /// `past` keys that are already in the cache.
 pub fn look_ahead_mask(past: usize, query_len: usize, device: &Device) -> Tensor<4, Bool> {
@@ -53,6 +62,12 @@ mod tests {
     fn padding_is_hidden() {
         let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [5, 6, 2]], &Device::default());
         assert_eq!(bits(padding_mask(&ids, 0)), [false, false, true, false, false, false]);
+    }
+
+    #[test]
+    fn the_end_is_hidden_unless_it_is_all_there_is() {
+        let ids = Tensor::<2, Int>::from_ints([[5, 2, 0], [2, 0, 0]], &Device::default());
+        assert_eq!(bits(end_mask(&ids, 2)), [false, true, false, false, false, false]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 use burn::module::Module;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
 
 use crate::attention_maps::AttentionMaps;
 use crate::config::{ConfigError, TransformerConfig};
-use crate::conventions::DecoderStart;
+use crate::conventions::{DecoderStart, SourceEnd};
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
 use crate::encoder::Encoder;
-use crate::mask::padding_mask;
+use crate::mask::{end_mask, padding_mask};
 use crate::memory::Memory;
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
@@ -30,8 +30,11 @@ pub struct Transformer {
     pub decoder: Decoder,
     dropout: Dropout,
     pad: u32,
+    eos: u32,
     #[module(skip)]
     decoder_start: DecoderStart,
+    #[module(skip)]
+    source_end: SourceEnd,
 }
 
 impl TransformerConfig {
@@ -62,7 +65,9 @@ impl Transformer {
             decoder: Decoder::from_config(config, key.fold(7), device),
             dropout: Dropout::new(config.dropout),
             pad: config.pad,
+            eos: config.eos,
             decoder_start: conventions.decoder_start,
+            source_end: conventions.source_end,
         }
     }
 
@@ -150,11 +155,20 @@ impl Transformer {
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Memory {
-        let padding = padding_mask(&source, self.pad);
+        let padding = self.hidden(&source);
         let x = self.source_position.forward(self.embeddings.source(source), 0);
         let x = self.dropout.forward(x, mode.fold(0));
         let states = self.encoder.forward(x, &padding, mode.fold(1), record);
         Memory { states, padding }
+    }
+
+    /// The mask of the source ids that attention does not see.
+    fn hidden(&self, source: &Tensor<2, Int>) -> Tensor<4, Bool> {
+        let padding = padding_mask(source, self.pad);
+        match self.source_end {
+            SourceEnd::Seen => padding,
+            SourceEnd::Hidden => padding.bool_or(end_mask(source, self.eos)),
+        }
     }
 
     fn decode_cached(

@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
     ComputeType, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias,
-    TargetHistory, Transformer, TransformerConfig, named_gradients, named_parameters,
+    SourceEnd, TargetHistory, Transformer, TransformerConfig, named_gradients, named_parameters,
     with_parameters,
 };
 
@@ -115,4 +115,25 @@ fn a_recurrent_decoder_gives_step_by_step_what_it_gives_at_once_and_learns() {
         let gradient = &gradients[&format!("decoder.layers.0.ssru.{name}")];
         assert!(gradient.iter::<f32>().any(|g| g.abs() > 1e-6), "{name}");
     }
+}
+
+#[test]
+fn a_hidden_end_of_the_source_is_as_if_it_were_not_there() {
+    let end = Conventions { source_end: SourceEnd::Hidden, ..Conventions::default() };
+    let device = Device::default();
+    let hidden = config(end).init(1, &device).unwrap();
+    let seen = config(Conventions::default()).init(1, &device).unwrap();
+    let logits = |model: &Transformer, source: &[i32]| {
+        let shape = [1, source.len()];
+        let source = Tensor::<2, Int>::from_data(TensorData::new(source.to_vec(), shape), &device);
+        let target = Tensor::<2, Int>::from_ints([[1, 8, 9]], &device);
+        model.forward(source, target, Mode::Inference)
+    };
+    let worst = |a: Tensor<3>, b: Tensor<3>| (a - b).abs().max().into_scalar::<f32>();
+    let expected = logits(&seen, &[5, 6, 7]);
+    assert!(worst(logits(&hidden, &[5, 6, 7, 2]), expected.clone()) < 1e-5);
+    assert!(worst(logits(&hidden, &[5, 6, 7, 2, 0]), expected.clone()) < 1e-5);
+    assert!(worst(logits(&seen, &[5, 6, 7, 2]), expected) > 1e-3);
+    // A source of nothing else keeps it, so that there is something to attend to.
+    assert!(worst(logits(&hidden, &[2]), logits(&seen, &[2])) < 1e-5);
 }

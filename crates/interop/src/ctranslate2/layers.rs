@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use burnformer_core::{NormPosition, TransformerConfig};
 
-use super::binary::{Binary, Written};
+use super::binary::Binary;
+use super::binary_out::Written;
 use crate::error::Result;
 use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};

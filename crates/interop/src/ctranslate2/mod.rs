@@ -1,7 +1,10 @@
 //! Model directories of CTranslate2.
 
 mod binary;
+mod binary_out;
 mod layers;
+mod old;
+mod settings;
 mod vocabulary;
 mod write;
 
@@ -10,17 +13,17 @@ use std::path::Path;
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
-    OutputBias, Positions, Sinusoids, TransformerConfig,
+    OutputBias, Positions, Sinusoids, SourceEnd, TransformerConfig,
 };
 use burnformer_infer::{LengthPenalty, SearchSettings};
-use serde::Deserialize;
 
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_file, read_if_there};
+use crate::files::read_file;
 use crate::package::Package;
 use crate::padding;
 use crate::tensors::{Tensor, Tensors};
 use binary::Binary;
+use settings::Settings;
 use vocabulary::Vocabularies;
 
 pub(crate) use write::{Quantisation, write};
@@ -37,37 +40,10 @@ const POSITION_TOLERANCE: f32 = 2e-3;
 pub(crate) fn is_there(dir: &Path) -> bool {
     // A file of Marian of this name begins with a 1 of 64 bits.
     let begins = |path: &Path| {
-        let mut bytes = [0; 4];
+        let mut bytes = [0; 8];
         std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).map(|()| bytes)
     };
-    begins(&dir.join(WEIGHTS)).is_ok_and(|bytes| bytes != 1u32.to_le_bytes())
-}
-
-/// The keys of `config.json` that are used, with CTranslate2's defaults.
-#[derive(Deserialize)]
-#[serde(default)]
-struct Config {
-    unk_token: String,
-    bos_token: String,
-    eos_token: String,
-    decoder_start_token: Option<String>,
-    add_source_bos: bool,
-    add_source_eos: bool,
-    layer_norm_epsilon: Option<f64>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            unk_token: "<unk>".into(),
-            bos_token: "<s>".into(),
-            eos_token: "</s>".into(),
-            decoder_start_token: Some("<s>".into()),
-            add_source_bos: false,
-            add_source_eos: false,
-            layer_norm_epsilon: None,
-        }
-    }
+    begins(&dir.join(WEIGHTS)).is_ok_and(|bytes| bytes != 1u64.to_le_bytes())
 }
 
 /// Reads the model in the folder `dir`.
@@ -75,32 +51,24 @@ impl Default for Config {
 /// # Errors
 /// An [`InteropError`] that names the file, and the variable or key, and what to do.
 pub(crate) fn read(dir: &Path) -> Result<Package> {
-    let path = dir.join(CONFIG);
-    let settings: Config = match read_if_there(&path)? {
-        Some(bytes) => parse_json(&path, &bytes)?,
-        None => Config::default(),
-    };
-    if settings.add_source_bos || !settings.add_source_eos {
-        let what = "a source that does not end in </s> alone (add_source_bos, add_source_eos)";
-        let remedy = "models of Marian and OPUS-MT have add_source_eos = true";
-        return Err(InteropError::unsupported(&path, what, remedy));
-    }
-    let vocabularies = Vocabularies::read(dir)?;
     let path = dir.join(WEIGHTS);
     let bytes = read_file(&path)?;
     let mut file = Binary::read(&path, &bytes)?;
-    let mut config = shape(&path, &file, &settings, &vocabularies)?;
+    let settings = Settings::read(&dir.join(CONFIG), &file)?;
+    let vocabularies = Vocabularies::read(dir)?.of_rows(rows(&file)?, &settings.unk_token)?;
+    let mut config = shape(dir, &file, &settings, &vocabularies)?;
     let mut weights = layers::read(&mut file, &config)?;
     let sharing = embeddings(&mut file, &config, &mut weights)?;
     config.sharing = sharing;
     positions(&path, &mut file, &mut config, &mut weights)?;
     let config_pad = config.pad;
+    let remarks = remarks(&settings, &config);
     let mut package = Package {
         config,
         weights,
         search: search(),
         texts: vocabularies.files(dir, config_pad)?,
-        remarks: Vec::new(),
+        remarks,
     };
     if !vocabularies.has_padding() {
         padding::append(&mut package);
@@ -108,6 +76,19 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     let config = &package.config;
     config.validate().map_err(|source| InteropError::Config { path, source })?;
     Ok(package)
+}
+
+/// The numbers of rows of the embeddings of source and target.
+fn rows(file: &Binary) -> Result<[usize; 2]> {
+    let [source, _] = file.shape("encoder/embeddings_0/weight")?;
+    let [target, _] = file.shape("decoder/embeddings/weight")?;
+    Ok([source, target])
+}
+
+fn remarks(settings: &Settings, config: &TransformerConfig) -> Vec<String> {
+    let of_caller = !settings.add_source_eos && config.conventions.source_end == SourceEnd::Seen;
+    let text = "In CTranslate2 the caller adds </s> to the source of this model; here it is added.";
+    of_caller.then(|| text.to_string()).into_iter().collect()
 }
 
 /// CTranslate2's own default settings of the search.
@@ -125,23 +106,30 @@ fn search() -> SearchSettings {
 
 /// The configuration, without what depends on the values of the weights.
 fn shape(
-    path: &Path,
+    dir: &Path,
     file: &Binary,
-    settings: &Config,
+    settings: &Settings,
     vocabularies: &Vocabularies,
 ) -> Result<TransformerConfig> {
-    let [source_vocab, d_model] = file.shape("encoder/embeddings_0/weight")?;
-    let [target_vocab, _] = file.shape("decoder/embeddings/weight")?;
+    let path = &dir.join(WEIGHTS);
+    let [source_vocab, target_vocab] = rows(file)?;
+    let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
     let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
-    vocabularies.check([source_vocab, target_vocab])?;
     refuse_options(path, file)?;
-    let heads = both_sides(path, file, "num_heads")?.max(1.0) as usize;
+    let heads = both_sides(path, file, "num_heads", file.version().heads.into())?;
+    let heads = heads.max(1.0) as usize;
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
     let eos = vocabularies.id(&settings.eos_token)?;
     let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
+    let source_end = settings.source_end(&dir.join(CONFIG), zero_start)?;
     let bos = match &settings.decoder_start_token {
-        Some(token) if !zero_start => vocabularies.id(token)?,
-        _ => pad,
+        _ if zero_start => pad,
+        Some(token) => vocabularies.id(token)?,
+        None => {
+            let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
+            let remedy = "import the original model, which names it";
+            return Err(InteropError::unsupported(&dir.join(CONFIG), what, remedy));
+        }
     };
     Ok(TransformerConfig {
         source_vocab,
@@ -153,12 +141,12 @@ fn shape(
         d_ff,
         encoder_layers: layers::count(file, "encoder"),
         decoder_layers: layers::count(file, "decoder"),
-        norm: match both_sides(path, file, "pre_norm")? != 0.0 {
+        norm: match both_sides(path, file, "pre_norm", 1.0)? != 0.0 {
             true => NormPosition::Pre,
             false => NormPosition::Post,
         },
         layer_norm_eps: settings.layer_norm_epsilon.unwrap_or(1e-5),
-        activation: activation(path, both_sides(path, file, "activation")?)?,
+        activation: activation(path, both_sides(path, file, "activation", 0.0)?)?,
         pad,
         bos,
         eos,
@@ -169,24 +157,23 @@ fn shape(
                 true => OutputBias::PerPiece,
                 false => OutputBias::None,
             },
+            source_end,
             ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab)
     })
 }
 
-/// The number `name`, which must be the same in encoder and decoder.
-fn both_sides(path: &Path, file: &Binary, name: &str) -> Result<f32> {
-    let [encoder, decoder] =
-        ["encoder", "decoder"].map(|side| file.scalar(&format!("{side}/{name}")));
-    match (encoder, decoder) {
-        (Some(encoder), Some(decoder)) if encoder == decoder => Ok(encoder),
-        (None, _) => Err(file.missing(&format!("encoder/{name}"))),
-        _ => {
-            let what = format!("{name} of which encoder and decoder differ");
-            Err(InteropError::unsupported(path, what, "both must have the same"))
-        }
+/// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes `default` for a number
+/// that is missing.
+fn both_sides(path: &Path, file: &Binary, name: &str, default: f32) -> Result<f32> {
+    let [encoder, decoder] = ["encoder", "decoder"]
+        .map(|side| file.scalar(&format!("{side}/{name}")).unwrap_or(default));
+    if encoder == decoder {
+        return Ok(encoder);
     }
+    let what = format!("{name} of which encoder and decoder differ");
+    Err(InteropError::unsupported(path, what, "both must have the same"))
 }
 
 fn activation(path: &Path, number: f32) -> Result<Activation> {
@@ -225,7 +212,7 @@ fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
 /// The factor of the embeddings: a number, or whether it is √d_model.
 fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<EmbeddingScale> {
     let root = (d_model as f32).sqrt();
-    let scale = both_sides(path, file, "scale_embeddings")?;
+    let scale = both_sides(path, file, "scale_embeddings", root)?;
     let flag = file.is_flag("encoder/scale_embeddings");
     if (scale - root).abs() < 1e-3 * root || flag && scale != 0.0 {
         return Ok(EmbeddingScale::SqrtWidth);

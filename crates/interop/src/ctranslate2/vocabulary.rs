@@ -40,18 +40,28 @@ impl Vocabularies {
         self.target.as_ref().unwrap_or(&self.source)
     }
 
-    /// Checks that there are as many tokens as rows of the embeddings.
-    pub fn check(&self, [source, target]: [usize; 2]) -> Result<()> {
-        for (side, tokens, rows) in
-            [("source", self.source.len(), source), ("target", self.target().len(), target)]
-        {
+    /// The vocabularies of a model whose embeddings have so many rows. Like in CTranslate2 the last row is that of
+    /// `unknown` if a file leaves it out.
+    ///
+    /// # Errors
+    /// [`InteropError::Damaged`] if there are other numbers of tokens than of rows.
+    pub fn of_rows(mut self, rows: [usize; 2], unknown: &str) -> Result<Self> {
+        let lists = [Some(&mut self.source), self.target.as_mut()];
+        for (tokens, rows) in lists.into_iter().zip(rows) {
+            let Some(tokens) = tokens else { continue };
+            if tokens.len() + 1 == rows && !tokens.iter().any(|token| token == unknown) {
+                tokens.push(unknown.into());
+            }
+        }
+        let counts = [self.source.len(), self.target().len()];
+        for ((side, tokens), rows) in ["source", "target"].into_iter().zip(counts).zip(rows) {
             if tokens != rows {
                 let message =
                     format!("the {side} vocabulary has {tokens} tokens, the model {rows}");
                 return Err(InteropError::damaged(&self.path, message));
             }
         }
-        Ok(())
+        Ok(self)
     }
 
     /// The id of `token`, which must be the same on both sides.
@@ -110,5 +120,9 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
     let bytes = read_file(&path)?;
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
-    Ok(Some(text.split('\n').map(|line| line.trim_end_matches('\r').to_string()).collect()))
+    // A token may end in a carriage return, so that only those at the end of every line are no part of it.
+    let all = text.split('\n').all(|line| line.ends_with('\r'));
+    let token =
+        |line: &'_ str| if all { line[..line.len() - 1].to_string() } else { line.to_string() };
+    Ok(Some(text.split('\n').map(token).collect()))
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{
-    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions,
+    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, SourceEnd,
     TransformerConfig,
 };
 
-use super::binary::{self, Written};
+use super::binary_out::{self, Written};
 use super::{ACTIVATIONS, CONFIG, WEIGHTS, layers};
 use crate::error::Result;
 use crate::files::write_file;
@@ -47,7 +47,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     positions(package, &mut variables)?;
     flags(config, &mut variables)?;
     fresh_folder(dir)?;
-    write_file(&dir.join(WEIGHTS), &binary::write(&variables))?;
+    write_file(&dir.join(WEIGHTS), &binary_out::write(&variables))?;
     write_file(&dir.join(CONFIG), &settings(config, &target))?;
     let list = |tokens: &[String]| serde_json::to_vec_pretty(tokens).expect("texts are plain data");
     if source == target {
@@ -153,7 +153,7 @@ fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
         if tokens.iter().any(|token| token == "<unk>") { "<unk>" } else { token(config.eos) };
     let json = serde_json::json!({
         "add_source_bos": false,
-        "add_source_eos": true,
+        "add_source_eos": config.conventions.source_end == SourceEnd::Seen,
         "bos_token": token(config.bos),
         "decoder_start_token": token(start),
         "eos_token": token(config.eos),

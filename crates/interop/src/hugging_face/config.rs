@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
-    OutputBias, Positions, Sinusoids, TargetHistory, TransformerConfig,
+    OutputBias, Positions, Sinusoids, SourceEnd, TargetHistory, TransformerConfig,
 };
 use burnformer_infer::{AtLimit, BeamRule, LengthPenalty, SearchSettings};
 use serde::Deserialize;
@@ -148,6 +148,7 @@ impl MarianConfig {
                     Family::M2m100 => OutputBias::None,
                 },
                 target_history: TargetHistory::SelfAttention,
+                source_end: SourceEnd::Seen,
             },
         };
         let path = path.to_path_buf();

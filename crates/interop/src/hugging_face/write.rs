@@ -14,7 +14,9 @@ use super::config::ACTIVATIONS;
 use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
-use crate::package::{Package, activation_in, check_layers, fresh_folder, refuse};
+use crate::package::{
+    Package, activation_in, check_layers, check_source_end, fresh_folder, refuse,
+};
 use crate::tensors::{Tensor, Tensors};
 use crate::{safe, vocabulary};
 
@@ -45,6 +47,7 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
 
 fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
+    check_source_end(config, FORMAT)?;
     let pre = config.norm == NormPosition::Pre;
     refuse(FORMAT, pre, "norms before sub-layers", "train with norm = \"post\"")?;
     let epsilon = config.layer_norm_eps != EPSILON;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Sinusoids,
-    TargetHistory, TransformerConfig,
+    SourceEnd, TargetHistory, TransformerConfig,
 };
 
 use super::yaml::Options;
@@ -65,6 +65,7 @@ pub(super) fn config(
             decoder_start: DecoderStart::Zero,
             output_bias: OutputBias::PerPiece,
             target_history: history(path, options)?,
+            source_end: SourceEnd::Seen,
         },
         ..TransformerConfig::base(target_vocab)
     };

@@ -16,7 +16,9 @@ use super::sentencepiece::pieces;
 use super::{OPTIONS, layers, npz};
 use crate::error::Result;
 use crate::files::write_file;
-use crate::package::{Package, activation_in, check_widths, fresh_folder, refuse};
+use crate::package::{
+    Package, activation_in, check_source_end, check_widths, fresh_folder, refuse,
+};
 use crate::tensors::{Tensor, Tensors};
 use crate::{vocabulary, zip};
 
@@ -67,6 +69,7 @@ fn check(package: &Package) -> Result<()> {
     let config = &package.config;
     let conventions = config.conventions;
     check_widths(config, FORMAT)?;
+    check_source_end(config, FORMAT)?;
     let learned = config.positions == Positions::Learned;
     refuse(FORMAT, learned, "learned positions", ELSEWHERE)?;
     let other = conventions.sinusoids != Sinusoids::HalvesToEnd || conventions.position_offset != 0;

@@ -1,0 +1,97 @@
+//! The special tokens and other settings: `config.json`, and before binary version 6 variables.
+
+use std::path::Path;
+
+use burnformer_core::SourceEnd;
+use serde::Deserialize;
+
+use super::binary::Binary;
+use crate::error::{InteropError, Result};
+use crate::files::{parse_json, read_if_there};
+
+/// The settings that are used, with CTranslate2's defaults.
+#[derive(Deserialize)]
+#[serde(default)]
+pub(super) struct Settings {
+    pub unk_token: String,
+    pub bos_token: String,
+    pub eos_token: String,
+    pub decoder_start_token: Option<String>,
+    pub add_source_bos: bool,
+    pub add_source_eos: bool,
+    pub layer_norm_epsilon: Option<f64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            unk_token: "<unk>".into(),
+            bos_token: "<s>".into(),
+            eos_token: "</s>".into(),
+            decoder_start_token: Some("<s>".into()),
+            add_source_bos: false,
+            add_source_eos: false,
+            layer_norm_epsilon: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of the model `file`, whose `config.json` is `path`.
+    pub fn read(path: &Path, file: &Binary) -> Result<Self> {
+        let settings = match read_if_there(path)? {
+            Some(bytes) => parse_json(path, &bytes)?,
+            None => Self::default(),
+        };
+        Ok(match file.version().has_settings_in_variables() {
+            true => {
+                Self { layer_norm_epsilon: settings.layer_norm_epsilon, ..Self::of_variables(file) }
+            }
+            false => settings,
+        })
+    }
+
+    fn of_variables(file: &Binary) -> Self {
+        let token = |name, default: String| file.text(name).unwrap_or(default);
+        let flag = |name, default| file.scalar(name).map_or(default, |value| value != 0.0);
+        let Self { unk_token, bos_token, eos_token, .. } = Self::default();
+        let bos_token = token("bos_token", bos_token);
+        let eos_token = token("eos_token", eos_token);
+        let start = if flag("with_target_bos", true) { &bos_token } else { &eos_token };
+        Self {
+            unk_token: token("unk_token", unk_token),
+            decoder_start_token: (!flag("user_decoder_start_tokens", false)).then(|| start.clone()),
+            add_source_bos: flag("with_source_bos", false),
+            add_source_eos: flag("with_source_eos", false),
+            layer_norm_epsilon: None,
+            bos_token,
+            eos_token,
+        }
+    }
+
+    /// Whether the encoder sees `</s>`. Without `add_source_eos` it does in models that were converted from transformers,
+    /// whose tokenisers add it, and does not in those of OpenNMT. Those start from `<s>`.
+    ///
+    /// # Errors
+    /// [`InteropError::Unsupported`] for sources that begin with `<s>`, and where it cannot be known.
+    pub fn source_end(&self, path: &Path, zero_start: bool) -> Result<SourceEnd> {
+        let refuse = |what, remedy| Err(InteropError::unsupported(path, what, remedy));
+        let start = self.decoder_start_token.as_ref();
+        if self.add_source_bos {
+            return refuse(
+                "a source that begins with <s> (add_source_bos)",
+                "OpenNMT's and Marian's do not",
+            );
+        }
+        if self.add_source_eos || zero_start {
+            return Ok(SourceEnd::Seen);
+        }
+        if start == Some(&self.bos_token) && self.bos_token != self.eos_token {
+            return Ok(SourceEnd::Hidden);
+        }
+        refuse(
+            "a source whose special tokens the caller adds (add_source_eos = false)",
+            "import the original model, which names its special tokens",
+        )
+    }
+}
