@@ -41,12 +41,13 @@ fn translations_and_scores_are_those_of_ctranslate2() {
         };
         let found = search(&model, &requests, &settings, &Batching::default()).unwrap();
         let expected = expected["models"][name]["greedy"].as_array().unwrap();
+        assert_eq!(expected.len(), 200);
         for (found, expected) in found.iter().zip(expected) {
             let tokens = ids(&Value::Array(vec![expected[0][0].clone()]));
             assert_eq!(found[0].tokens, tokens[0], "{name}");
             let score = expected[0][1].as_f64().unwrap();
             // In float16 its positions are rounded too, which are computed here.
-            let within = if name == "float16" { 1e-3 } else { 1e-4 };
+            let within = if name == "float16" { 1e-2 } else { 1e-4 };
             assert!((found[0].score - score).abs() < within, "{name}: {} {score}", found[0].score);
         }
     }
