@@ -33,6 +33,13 @@ struct Target {
 
 impl Target {
     fn new(format: Format, name: &str, file: &'static str) -> Self {
+        let target = Self::with(format, name, file, None);
+        let own = target.good().len();
+        Self { others: target.others - own, ..target }
+    }
+
+    /// A folder of a fixture's files and of another, `file`, which holds `good` and replaces the vocabulary.
+    fn with(format: Format, name: &str, file: &'static str, good: Option<String>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut others = 0;
         for entry in std::fs::read_dir(fixture(name)).unwrap() {
@@ -40,8 +47,22 @@ impl Target {
             let to = folder.path().join(path.file_name().unwrap());
             others += std::fs::copy(&path, to).unwrap() as usize;
         }
-        let own = std::fs::metadata(folder.path().join(file)).unwrap().len() as usize;
-        Self { format, folder, file, others: others - own }
+        if let Some(good) = good {
+            std::fs::remove_file(folder.path().join("vocab.json")).unwrap();
+            std::fs::write(folder.path().join(file), good).unwrap();
+        }
+        Self { format, folder, file, others }
+    }
+
+    /// A model of NLLB, whose vocabulary and languages are in `tokenizer.json`.
+    fn nllb() -> Self {
+        let path = fixture("m2m100/relu/vocab.json");
+        let vocabulary = std::fs::read_to_string(path).unwrap();
+        let added = r#"[{"id": 61, "content": "ace_Arab"}, {"id": 62, "content": "fra_Latn"}]"#;
+        let json = format!(
+            r#"{{"model": {{"type": "BPE", "vocab": {vocabulary}}}, "added_tokens": {added}}}"#
+        );
+        Self::with(Format::HuggingFace, "m2m100/relu", "tokenizer.json", Some(json))
     }
 
     fn good(&self) -> Vec<u8> {
@@ -61,9 +82,43 @@ impl Target {
     }
 }
 
-fn cases(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+/// Numbers that sizes and places in binary files may claim.
+const NUMBERS: [u64; 13] = [
+    0,
+    1,
+    0x7f,
+    0xff,
+    0x7fff,
+    0xffff,
+    0x7fff_ffff,
+    0xffff_ffff,
+    1 << 32,
+    1 << 62,
+    (1 << 62) + 1,
+    i64::MAX as u64,
+    u64::MAX,
+];
+
+/// `good` with one to three numbers of up to 8 bytes overwritten, so that what follows keeps its place.
+fn overwritten(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+    let numbers = prop::sample::select(NUMBERS.to_vec());
+    let one = (any::<prop::sample::Index>(), numbers, prop::sample::select(vec![1, 2, 4, 8]));
+    prop::collection::vec(one, 1..4).prop_map(move |all| {
+        let mut bytes = good.clone();
+        for (place, number, width) in all {
+            let place = place.index(bytes.len());
+            let new = number.to_le_bytes().into_iter().take(width);
+            bytes[place..].iter_mut().zip(new).for_each(|(old, new)| *old = new);
+        }
+        bytes
+    })
+}
+
+fn cases(target: &Target) -> impl Strategy<Value = Vec<u8>> + use<> {
+    let is_binary = target.good().contains(&0);
     prop_oneof![
-        9 => damaged(good),
+        6 => damaged(target.good()),
+        if is_binary { 3 } else { 0 } => overwritten(target.good()),
         1 => prop::collection::vec(any::<u8>(), 0..300),
     ]
 }
@@ -71,8 +126,11 @@ fn cases(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 /// A fuzz test of one file of a fixture.
 macro_rules! target {
     ($name:ident, $format:ident, $folder:literal, $file:literal) => {
-        crate::fuzz_test!($name, cases(Target::new(Format::$format, $folder, $file).good()), {
-            let target = Target::new(Format::$format, $folder, $file);
+        target!($name, Target::new(Format::$format, $folder, $file));
+    };
+    ($name:ident, $target:expr) => {
+        crate::fuzz_test!($name, cases(&$target), {
+            let target = $target;
             move |bytes: &[u8]| target.read(bytes)
         });
     };
@@ -102,3 +160,26 @@ target!(marian_vocabulary, Marian, "marian/ssru", "vocab.yml");
 target!(marian_decoder, Marian, "marian/ssru", "decoder.yml");
 target!(m2m100_config, HuggingFace, "m2m100/relu", "config.json");
 target!(m2m100_vocabulary, HuggingFace, "m2m100/relu", "vocab.json");
+target!(nllb_tokenizer, Target::nllb());
+
+#[test]
+#[should_panic(expected = "were held")]
+fn memory_beyond_the_bound_is_seen() {
+    within(1000, || drop(std::hint::black_box(vec![1u8; 1001])));
+}
+
+/// What is tried is not only refused: reading goes on behind the damage.
+#[test]
+fn many_damaged_weights_are_read_to_their_end() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let target = Target::new(Format::CTranslate2, "opennmt/small-v2", "model.bin");
+    let strategy = cases(&target);
+    let mut reads = || {
+        let bytes = strategy.new_tree(&mut runner).unwrap().current();
+        std::fs::write(target.folder.path().join(target.file), bytes).unwrap();
+        target.format.read(target.folder.path()).is_ok()
+    };
+    let read = (0..400).filter(|_| reads()).count();
+    assert!(read > 40, "{read} of 400");
+}
