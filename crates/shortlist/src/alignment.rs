@@ -1,0 +1,183 @@
+//! IBM Model 1: the probability of each target token as a translation of each source token, by expectation maximisation.
+
+use rayon::prelude::*;
+
+use crate::bags::{Bags, Occurrence, Occurrences};
+
+/// The number of iterations, which is that of fast_align and GIZA++.
+const ITERATIONS: usize = 5;
+/// The most target tokens that are considered as translations of a source token. It bounds the memory of the tables: those
+/// of 32,000 source tokens take at most 260 MB.
+const CANDIDATES: usize = 1000;
+/// A translation that is less probable than this is no longer considered.
+const LEAST: f32 = 1e-7;
+/// The number of sentences that a thread takes at a time.
+const BLOCK: usize = 1024;
+
+/// The probabilities of the translations of a source token.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// In ascending order.
+    ids: Vec<u32>,
+    probabilities: Vec<f32>,
+}
+
+impl Row {
+    fn probability(&self, id: u32) -> f32 {
+        self.ids.binary_search(&id).map_or(0.0, |place| self.probabilities[place])
+    }
+
+    /// The translations of at least the probability `threshold`, at most `count`, the most probable first; of equals, the
+    /// one with the lower id.
+    pub fn best(&self, count: usize, threshold: f64) -> Vec<u32> {
+        let all = self.ids.iter().zip(&self.probabilities);
+        let mut all: Vec<(f32, u32)> =
+            all.map(|(&id, &p)| (p, id)).filter(|&(p, _)| f64::from(p) >= threshold).collect();
+        all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.into_iter().take(count).map(|(_, id)| id).collect()
+    }
+}
+
+/// The translations of each token below `source_vocab`, learned from the pairs of `source` and `target`.
+pub(crate) fn align(
+    source: &Bags,
+    target: &Bags,
+    [source_vocab, target_vocab]: [usize; 2],
+) -> Vec<Row> {
+    let pairs = Pairs {
+        source,
+        target,
+        occurrences: Occurrences::new(source, source_vocab),
+        nowhere: (0..source.len() as u32)
+            .map(|sentence| Occurrence { sentence, count: 1 })
+            .collect(),
+        target_vocab,
+    };
+    let mut rows = pairs.candidates(source_vocab);
+    for _ in 0..ITERATIONS {
+        let shares = pairs.shares(&rows);
+        rows = pairs.maximised(&rows, &shares);
+    }
+    rows.truncate(source_vocab);
+    rows
+}
+
+struct Pairs<'a> {
+    source: &'a Bags,
+    target: &'a Bags,
+    occurrences: Occurrences,
+    /// Where the empty word occurs, from which target tokens come that translate none: once in each sentence. Its row is
+    /// the last one.
+    nowhere: Vec<Occurrence>,
+    target_vocab: usize,
+}
+
+impl Pairs<'_> {
+    fn occurrences(&self, row: usize, rows: usize) -> &[Occurrence] {
+        if row + 1 == rows { &self.nowhere } else { self.occurrences.of(row) }
+    }
+
+    /// The target tokens that occur together with each source token. Their first probabilities are in proportion to the
+    /// Dice coefficient, from which few iterations go further than from equal ones (Moore, 2004).
+    fn candidates(&self, source_vocab: usize) -> Vec<Row> {
+        let mut frequencies = vec![0u32; self.target_vocab];
+        self.target.tokens().iter().for_each(|token| frequencies[token.id as usize] += 1);
+        let row = |sums: &mut Sums, row: usize| {
+            let occurrences = self.occurrences(row, source_vocab + 1);
+            for occurrence in occurrences {
+                let target = self.target.sentence(occurrence.sentence as usize);
+                target.iter().for_each(|token| sums.add(token.id, 1.0));
+            }
+            let own = occurrences.len() as f64;
+            let dice =
+                |(id, sum): (u32, f64)| (sum / (own + f64::from(frequencies[id as usize])), id);
+            let mut all: Vec<(f64, u32)> = sums.take().map(dice).collect();
+            all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            all.truncate(CANDIDATES);
+            normalised(all.into_iter().map(|(dice, id)| (id, dice)).collect())
+        };
+        let sums = || Sums::new(self.target_vocab);
+        (0..=source_vocab).into_par_iter().map_init(sums, row).collect()
+    }
+
+    /// For each target token of each pair, the reciprocal of the sum of its probabilities over the source tokens.
+    fn shares(&self, rows: &[Row]) -> Vec<f32> {
+        let (empty, rows) = rows.split_last().expect("the row of the empty word");
+        let share = |sentence: usize, id: u32| {
+            let source = self.source.sentence(sentence).iter();
+            let sum = source.fold(empty.probability(id), |sum, token| {
+                sum + token.count as f32 * rows[token.id as usize].probability(id)
+            });
+            if sum > 0.0 { sum.recip() } else { 0.0 }
+        };
+        let block = |first: usize| -> Vec<f32> {
+            let sentences = first..(first + BLOCK).min(self.target.len());
+            let of = |sentence| {
+                let target = self.target.sentence(sentence).iter();
+                target.map(move |token| share(sentence, token.id))
+            };
+            sentences.flat_map(of).collect()
+        };
+        let firsts: Vec<usize> = (0..self.target.len()).step_by(BLOCK).collect();
+        firsts.into_par_iter().map(block).collect::<Vec<_>>().concat()
+    }
+
+    /// The probabilities under which the expected translations are most likely.
+    fn maximised(&self, rows: &[Row], shares: &[f32]) -> Vec<Row> {
+        let row = |sums: &mut Sums, row: usize| {
+            for occurrence in self.occurrences(row, rows.len()) {
+                let range = self.target.range(occurrence.sentence as usize);
+                for (token, &share) in
+                    self.target.tokens()[range.clone()].iter().zip(&shares[range])
+                {
+                    sums.add(
+                        token.id,
+                        f64::from(occurrence.count * token.count) * f64::from(share),
+                    );
+                }
+            }
+            let expected = |(id, sum): (u32, f64)| (id, sum * f64::from(rows[row].probability(id)));
+            normalised(sums.take().map(expected).collect())
+        };
+        let sums = || Sums::new(self.target_vocab);
+        (0..rows.len()).into_par_iter().map_init(sums, row).collect()
+    }
+}
+
+/// `weights` by token, divided by their sum, without those that are next to nothing.
+fn normalised(mut weights: Vec<(u32, f64)>) -> Row {
+    weights.sort_unstable_by_key(|&(id, _)| id);
+    let sum: f64 = weights.iter().map(|&(_, weight)| weight).sum();
+    let kept = weights.into_iter().map(|(id, weight)| (id, (weight / sum) as f32));
+    let (ids, probabilities) = kept.filter(|&(_, probability)| probability > LEAST).unzip();
+    Row { ids, probabilities }
+}
+
+/// A sum for each target token, of which few are not 0.
+struct Sums {
+    all: Vec<f64>,
+    touched: Vec<u32>,
+}
+
+impl Sums {
+    fn new(vocab: usize) -> Self {
+        Self { all: vec![0.0; vocab], touched: Vec::new() }
+    }
+
+    fn add(&mut self, id: u32, value: f64) {
+        let sum = &mut self.all[id as usize];
+        if *sum == 0.0 {
+            self.touched.push(id);
+        }
+        *sum += value;
+    }
+
+    /// The sums that are not 0. They are 0 again afterwards.
+    fn take(&mut self) -> impl Iterator<Item = (u32, f64)> {
+        // A token to which nothing was added but 0 may be there twice.
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        let all = &mut self.all;
+        self.touched.drain(..).map(|id| (id, std::mem::take(&mut all[id as usize])))
+    }
+}

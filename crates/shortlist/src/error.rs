@@ -1,0 +1,93 @@
+use std::path::PathBuf;
+
+/// What is wrong with a shortlist.
+#[derive(Debug, thiserror::Error)]
+pub enum ShortlistError {
+    /// The file cannot be read.
+    #[error("{}: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        cause: std::io::Error,
+    },
+    /// The file cannot be written.
+    #[error("{}: {cause}; check the folder, its permissions and the free space", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        cause: std::io::Error,
+    },
+    /// The file is not a shortlist, or not what was written.
+    #[error(
+        "{}: {what}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`", path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The file has another version of the format.
+    #[error(
+        "{}: a shortlist of format version {found}, this program reads version 1; make it anew with `burnformer shortlist`",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u64,
+    },
+    /// The model has a vocabulary of another size.
+    #[error(
+        "the shortlist is for a {side} vocabulary of {shortlist} tokens, and that of the model has {model}; \
+         make one for this model with `burnformer shortlist`"
+    )]
+    Vocabulary {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The number of tokens for which the shortlist was made.
+        shortlist: usize,
+        /// The number of tokens of the model.
+        model: usize,
+    },
+    /// The model has another tokeniser, whose ids mean other tokens.
+    #[error(
+        "the shortlist is for another {side} tokeniser than that of the model; \
+         make one for this model with `burnformer shortlist`"
+    )]
+    Tokenizer {
+        /// `source` or `target`.
+        side: &'static str,
+    },
+    /// A setting is out of its range.
+    #[error("{name} = {value}: {remedy}")]
+    Setting {
+        /// The name of the setting.
+        name: &'static str,
+        /// The given value.
+        value: String,
+        /// Which values are allowed.
+        remedy: &'static str,
+    },
+    /// A token lies outside its vocabulary.
+    #[error(
+        "the {side} id {id} is outside the vocabulary of {vocab} tokens; encode with the model's tokeniser"
+    )]
+    UnknownId {
+        /// `source` or `target`.
+        side: &'static str,
+        /// The id.
+        id: u32,
+        /// The number of tokens in the vocabulary.
+        vocab: usize,
+    },
+    /// There is nothing to learn from.
+    #[error(
+        "the text has no pair with 1 to {} tokens on each side; give parallel text in the languages of the model",
+        crate::LONGEST
+    )]
+    NoPairs,
+}

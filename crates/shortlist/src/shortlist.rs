@@ -1,0 +1,178 @@
+use serde::{Deserialize, Serialize};
+
+use crate::error::ShortlistError;
+
+/// The vocabularies to which the ids of a shortlist belong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vocabularies {
+    /// The numbers of tokens of source and target.
+    pub sizes: [usize; 2],
+    /// What identifies the tokenisers of source and target, such as their hashes; equal if both sides share one. `None` if
+    /// they are not known.
+    pub tokenizers: Option<[String; 2]>,
+}
+
+impl Vocabularies {
+    /// Vocabularies of which only the sizes are known.
+    pub fn of_sizes(sizes: [usize; 2]) -> Self {
+        Self { sizes, tokenizers: None }
+    }
+
+    /// Whether source and target share one tokeniser, so that a token can be its own translation.
+    pub fn are_shared(&self) -> bool {
+        self.tokenizers.as_ref().is_some_and(|[source, target]| source == target)
+    }
+
+    /// Checks that `model` has these vocabularies. Tokenisers are compared where both are known.
+    ///
+    /// # Errors
+    /// [`ShortlistError::Vocabulary`], [`ShortlistError::Tokenizer`].
+    pub fn check(&self, model: &Self) -> Result<(), ShortlistError> {
+        for (place, side) in ["source", "target"].into_iter().enumerate() {
+            let (shortlist, model_size) = (self.sizes[place], model.sizes[place]);
+            if shortlist != model_size {
+                return Err(ShortlistError::Vocabulary { side, shortlist, model: model_size });
+            }
+            let names = self.tokenizers.iter().zip(&model.tokenizers);
+            if names.into_iter().any(|(own, theirs)| own[place] != theirs[place]) {
+                return Err(ShortlistError::Tokenizer { side });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For each source token the target tokens that are its likely translations, and the target tokens that are frequent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortlist {
+    pub(crate) vocabularies: Vocabularies,
+    /// In ascending order.
+    pub(crate) frequent: Vec<u32>,
+    /// Where the translations of each source token start in `tokens`, and where those of the last one end.
+    pub(crate) offsets: Vec<u32>,
+    /// The translations of one source token after the other, those of each in ascending order.
+    pub(crate) tokens: Vec<u32>,
+}
+
+impl Shortlist {
+    /// A shortlist of the `frequent` target tokens and the translations of each source token, in any order. Source tokens
+    /// for which `translations` has no entry have no translations.
+    ///
+    /// # Errors
+    /// [`ShortlistError::UnknownId`] if a target token lies outside its vocabulary, or there are translations of more
+    /// tokens than the source vocabulary has.
+    pub fn new(
+        vocabularies: Vocabularies,
+        frequent: Vec<u32>,
+        translations: Vec<Vec<u32>>,
+    ) -> Result<Self, ShortlistError> {
+        let [source_vocab, target_vocab] = vocabularies.sizes;
+        if translations.len() > source_vocab {
+            let id = source_vocab as u32;
+            return Err(ShortlistError::UnknownId { side: "source", id, vocab: source_vocab });
+        }
+        let sorted = |mut ids: Vec<u32>| {
+            ids.sort_unstable();
+            ids.dedup();
+            match ids.last() {
+                Some(&id) if id as usize >= target_vocab => {
+                    Err(ShortlistError::UnknownId { side: "target", id, vocab: target_vocab })
+                }
+                _ => Ok(ids),
+            }
+        };
+        let (mut offsets, mut tokens) = (vec![0], Vec::new());
+        let missing = source_vocab - translations.len();
+        for list in translations.into_iter().chain(vec![Vec::new(); missing]) {
+            tokens.extend(sorted(list)?);
+            offsets.push(tokens.len() as u32);
+        }
+        Ok(Self { frequent: sorted(frequent)?, vocabularies, offsets, tokens })
+    }
+
+    /// The vocabularies to which the ids belong.
+    pub fn vocabularies(&self) -> &Vocabularies {
+        &self.vocabularies
+    }
+
+    /// The target tokens that are frequent in any sentence, in ascending order.
+    pub fn frequent(&self) -> &[u32] {
+        &self.frequent
+    }
+
+    /// The likely translations of the source token `id`, in ascending order; none for an id outside the vocabulary.
+    pub fn translations(&self, id: u32) -> &[u32] {
+        let place = id as usize;
+        match self.offsets.get(place..place + 2) {
+            Some(&[start, end]) => &self.tokens[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// The tokens of which a translation of `source` (ids) is likely to consist, in ascending order: the frequent ones, and
+    /// the translations of each source token.
+    pub fn tokens_for(&self, source: &[u32]) -> Vec<u32> {
+        // A bit per token: the lists overlap much, and the bits are in ascending order.
+        let mut bits = vec![0u64; self.vocabularies.sizes[1].div_ceil(64)];
+        let lists = source.iter().map(|&id| self.translations(id)).chain([&self.frequent[..]]);
+        for &id in lists.flatten() {
+            bits[id as usize / 64] |= 1 << (id % 64);
+        }
+        let mut tokens =
+            Vec::with_capacity(bits.iter().map(|word| word.count_ones() as usize).sum());
+        for (base, mut word) in (0..).step_by(64).zip(bits) {
+            while word != 0 {
+                tokens.push(base + word.trailing_zeros());
+                word &= word - 1;
+            }
+        }
+        tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(sizes: [usize; 2], names: [&str; 2]) -> Vocabularies {
+        Vocabularies { sizes, tokenizers: Some(names.map(String::from)) }
+    }
+
+    #[test]
+    fn a_sentence_has_the_translations_of_its_tokens_and_the_frequent_ones() {
+        let lists = vec![vec![], vec![70, 3, 3], vec![199, 64], vec![5]];
+        let vocabularies = Vocabularies::of_sizes([6, 200]);
+        let shortlist = Shortlist::new(vocabularies, vec![9, 0, 9], lists).unwrap();
+        assert_eq!(shortlist.tokens_for(&[2, 1, 2]), [0, 3, 9, 64, 70, 199]);
+        assert_eq!(shortlist.tokens_for(&[]), [0, 9]);
+        assert_eq!(shortlist.tokens_for(&[0, 5, 6, u32::MAX]), [0, 9]);
+        assert_eq!(shortlist.translations(1), [3, 70]);
+    }
+
+    #[test]
+    fn ids_outside_the_vocabularies_are_refused() {
+        let make =
+            |frequent, lists| Shortlist::new(Vocabularies::of_sizes([2, 9]), frequent, lists);
+        let target =
+            |error| matches!(error, ShortlistError::UnknownId { side: "target", id: 9, .. });
+        assert!(target(make(vec![9], vec![]).unwrap_err()));
+        assert!(target(make(vec![], vec![vec![3, 9]]).unwrap_err()));
+        let error = make(vec![], vec![vec![], vec![], vec![]]).unwrap_err();
+        assert!(matches!(error, ShortlistError::UnknownId { side: "source", .. }));
+    }
+
+    #[test]
+    fn another_model_is_refused_by_what_differs() {
+        let own = named([5, 6], ["a", "b"]);
+        assert!(own.check(&own).is_ok());
+        assert!(own.check(&Vocabularies::of_sizes([5, 6])).is_ok());
+        let message = |model: Vocabularies| own.check(&model).unwrap_err().to_string();
+        let size = message(named([5, 7], ["a", "b"]));
+        assert!(size.contains("target") && size.contains('6') && size.contains('7'), "{size}");
+        let tokenizer = message(named([5, 6], ["x", "b"]));
+        assert!(tokenizer.contains("source tokeniser"), "{tokenizer}");
+        assert!(own.check(&named([4, 6], ["a", "b"])).is_err());
+        assert!(!own.are_shared() && named([5, 5], ["a", "a"]).are_shared());
+    }
+}
