@@ -4,7 +4,7 @@ use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey, embeddi
 
 use crate::conventions::EmbeddingScale;
 use crate::init;
-use crate::linear::packed_for;
+use crate::linear::{Linear, packed_for, selected};
 use crate::precision::Precision;
 
 /// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection (paper §3.4).
@@ -63,6 +63,14 @@ impl TokenEmbedding {
         let fast = packed_for(&self.packed, &weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
             .unwrap_or_else(|| self.precision.linear(x, weight, bias))
+    }
+
+    /// The tied output projection to the tokens `ids` alone, in this order, with `bias` (`[vocab]`), for inference.
+    ///
+    /// # Panics
+    /// If one of `ids` is not below the number of tokens.
+    pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
+        selected(self.weight.val(), bias, ids, &self.packed, self.precision)
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see

@@ -2,6 +2,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
 
+use crate::embedding::token_ids;
 use crate::init;
 use crate::precision::Precision;
 
@@ -49,6 +50,16 @@ impl Linear {
         }
     }
 
+    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`) or else the map's own. It is
+    /// packed if this map is, and then has the same bits.
+    ///
+    /// # Panics
+    /// If one of `rows` is not below the number of outputs.
+    pub fn select(&self, rows: &[u32], bias: Option<Tensor<1>>) -> Self {
+        let bias = bias.or_else(|| self.bias.as_ref().map(Param::val));
+        selected(self.weight.val(), bias, rows, &self.packed, self.precision)
+    }
+
     /// Computes x·Wᵀ + b.
     ///
     /// # Shapes
@@ -80,6 +91,28 @@ impl Linear {
     pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
     }
+}
+
+/// The map by the rows `rows` of `weight` and `bias`, packed as `packed` is.
+pub(crate) fn selected(
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+    rows: &[u32],
+    packed: &Option<PackedWeight>,
+    precision: Precision,
+) -> Linear {
+    let compute = packed_for(packed, &weight, precision).map(PackedWeight::compute);
+    let rows = token_ids(rows, [rows.len()], weight.dims()[0], &weight.device());
+    let mut linear = Linear {
+        weight: Param::from_tensor(weight.select(0, rows.clone())),
+        bias: bias.map(|bias| Param::from_tensor(bias.select(0, rows))),
+        packed: None,
+        precision,
+    };
+    if let Some(compute) = compute {
+        linear.pack(compute);
+    }
+    linear
 }
 
 /// The packed weight, if it still belongs to `weight` and can be used for products in `precision`.

@@ -11,6 +11,7 @@ use crate::attention_maps::AttentionMaps;
 use crate::config::{ConfigError, TransformerConfig};
 use crate::conventions::TargetHistory;
 use crate::decoder::DecoderCache;
+use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::transformer::Transformer;
@@ -117,9 +118,22 @@ pub trait Seq2Seq: Module + Debug + Send + Sync {
     /// row per sentence.
     fn start(&self, source: Tensor<2, Int>) -> Self::Cache;
 
+    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the states after the
+    /// last of them, `[rows, 1, d_model]`.
+    fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut Self::Cache) -> Tensor<3>;
+
+    /// The projection of states to the logits of the target tokens `ids` alone, in this order, for inference:
+    /// `[.., d_model]` → `[.., ids]`.
+    ///
+    /// # Panics
+    /// If one of `ids` is not below the number of tokens of the target.
+    fn select_outputs(&self, ids: &[u32]) -> Linear;
+
     /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the logits
     /// after the last of them, `[rows, target_vocab]`.
-    fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut Self::Cache) -> Tensor<2>;
+    fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut Self::Cache) -> Tensor<2> {
+        self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
+    }
 
     /// The attention weights of all layers and heads for `source` and `target_input` (`[batch, len]` ids).
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps;
@@ -263,8 +277,12 @@ impl Seq2Seq for Transformer {
         self.start_decoding(&self.encode(source, Mode::Inference))
     }
 
-    fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<2> {
-        self.decode_step(tokens, cache)
+    fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<3> {
+        self.step_states(tokens, cache)
+    }
+
+    fn select_outputs(&self, ids: &[u32]) -> Linear {
+        self.embeddings.select(ids)
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {

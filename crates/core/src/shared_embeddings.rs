@@ -97,6 +97,19 @@ impl SharedEmbeddings {
         }
     }
 
+    /// The output projection to the tokens `ids` alone, in this order, for inference: `[.., d_model]` → `[.., ids]`. It is
+    /// packed if the whole one is.
+    ///
+    /// # Panics
+    /// If one of `ids` is not below the number of tokens of the target.
+    pub fn select(&self, ids: &[u32]) -> Linear {
+        let bias = self.output_bias.as_ref().map(Param::val);
+        match &self.generator {
+            None => self.of_target().select(ids, bias),
+            Some(generator) => generator.select(ids, bias),
+        }
+    }
+
     /// Packs the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self, compute: ComputeType) {
         match &mut self.generator {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
 use burnformer_glossary::{GlossaryError, Place};
+use burnformer_shortlist::ShortlistError;
 
 /// The reasons why text cannot be translated or scored.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum InferError {
     /// A glossary is wrong.
     #[error(transparent)]
     Glossary(#[from] GlossaryError),
+    /// A shortlist is not one for the model.
+    #[error(transparent)]
+    Shortlist(#[from] ShortlistError),
     /// The model directory holds no tokeniser.
     #[error(
         "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, nor source.spm; \

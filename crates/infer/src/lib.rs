@@ -21,6 +21,7 @@
 //! | log-probabilities of given translations | [`force_score`], [`TargetScore`] |
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
 //! | terms that a translation has to contain (dynamic beam allocation) | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
+//! | only the tokens that are likely for a sentence | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -76,6 +77,7 @@ pub use attention::{
 };
 pub use batching::Batching;
 pub use burnformer_glossary::{Glossary, GlossaryError};
+pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
@@ -88,6 +90,7 @@ pub use translator::{
     SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
     TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TextLink, TranslateOptions,
     Translation, Translator, VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
+    vocabularies,
 };
 
 /// The programs in the workspace's README and in this crate's, compiled and run as they stand there.

@@ -27,8 +27,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
-    AttentionMaps, ComputeType, ConfigError, DecoderCache, Mode, Precision, Seq2Seq, Seq2SeqCache,
-    Seq2SeqConfig, Transformer, TransformerConfig,
+    AttentionMaps, ComputeType, ConfigError, DecoderCache, Linear, Mode, Precision, Seq2Seq,
+    Seq2SeqCache, Seq2SeqConfig, Transformer, TransformerConfig,
 };
 use burnformer_rnn::{Rnn, RnnCache, RnnConfig};
 use schemars::JsonSchema;
@@ -190,6 +190,12 @@ macro_rules! architectures {
                 }
             }
 
+            fn select_outputs(&self, ids: &[u32]) -> Linear {
+                match self {
+                    $(Self::$name(inner) => inner.select_outputs(ids),)+
+                }
+            }
+
             fn start(&self, source: Tensor<2, Int>) -> ModelCache {
                 match self {
                     $(Self::$name(inner) => ModelCache::$name(Box::new(inner.start(source))),)+
@@ -228,9 +234,9 @@ macro_rules! architectures {
 
             /// # Panics
             /// If `cache` belongs to a model of another architecture.
-            fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut ModelCache) -> Tensor<2> {
+            fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut ModelCache) -> Tensor<3> {
                 match (self, cache) {
-                    $((Self::$name(model), ModelCache::$name(cache)) => model.decode_step(tokens, cache),)+
+                    $((Self::$name(model), ModelCache::$name(cache)) => model.step_states(tokens, cache),)+
                     _ => panic!("the cache is that of a model of another architecture"),
                 }
             }

@@ -88,11 +88,15 @@ impl Rnn {
     /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the
     /// logits after the last of them, `[rows, target_vocab]`.
     pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<2> {
+        self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
+    }
+
+    /// Extends each row of `cache` by `tokens` as [`decode_step`](Self::decode_step) does, and returns the readouts after the
+    /// last of them, `[rows, 1, d_model]`.
+    pub fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<3> {
         let states = self.decode_cached(tokens, cache, Mode::Inference);
         let [rows, len, d_model] = states.dims();
-        let logits = self.logits(states.slice([0..rows, len - 1..len, 0..d_model]));
-        let vocab = logits.dims()[2];
-        logits.reshape([rows, vocab])
+        states.slice([0..rows, len - 1..len, 0..d_model])
     }
 
     /// Projects readouts to the target vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.

@@ -1,6 +1,7 @@
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
-    AttentionMaps, ComputeType, ConfigError, Mode, Precision, Seq2Seq, Seq2SeqCache, Seq2SeqConfig,
+    AttentionMaps, ComputeType, ConfigError, Linear, Mode, Precision, Seq2Seq, Seq2SeqCache,
+    Seq2SeqConfig,
 };
 
 use crate::config::RnnConfig;
@@ -99,8 +100,12 @@ impl Seq2Seq for Rnn {
         self.start_decoding(self.encode(source, Mode::Inference))
     }
 
-    fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<2> {
-        self.decode_step(tokens, cache)
+    fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<3> {
+        self.step_states(tokens, cache)
+    }
+
+    fn select_outputs(&self, ids: &[u32]) -> Linear {
+        self.embeddings.select(ids)
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {

@@ -58,8 +58,14 @@ impl StepModel for Ensemble {
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let members = self.members.iter().map(|member| member.start(sources)).collect();
-        let vocab = self.target_vocab();
-        Box::new(EnsembleDecoding { members, vocab })
+        Box::new(EnsembleDecoding { members, widths: vec![self.target_vocab(); sources.len()] })
+    }
+
+    /// The distribution of each member is that over the list.
+    fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let members = self.members.iter().map(|member| member.start_listed(sources, lists));
+        let widths = lists.iter().map(|list| list.len()).collect();
+        Box::new(EnsembleDecoding { members: members.collect(), widths })
     }
 
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
@@ -83,21 +89,34 @@ fn log_mean_exp(values: impl ExactSizeIterator<Item = f64> + Clone) -> f32 {
 
 struct EnsembleDecoding<'a> {
     members: Vec<Box<dyn Decoding + 'a>>,
-    vocab: usize,
+    /// The number of logits in each row of each sentence.
+    widths: Vec<usize>,
+}
+
+impl EnsembleDecoding<'_> {
+    /// Turns the logits of each of `count` rows into probabilities.
+    fn softmax_rows(&self, count: usize, mut logits: &mut [f32]) {
+        let rows = count / self.widths.len();
+        for &width in self.widths.iter().flat_map(|width| std::iter::repeat_n(width, rows)) {
+            let (row, others) = logits.split_at_mut(width);
+            softmax(row);
+            logits = others;
+        }
+    }
 }
 
 impl Decoding for EnsembleDecoding<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
-        let (first, others) = self.members.split_first_mut().expect("an ensemble has a member");
-        let mut mean = first.step(tokens);
+        let mut each = self.members.iter_mut().map(|member| member.step(tokens));
+        let mut mean = each.next().expect("an ensemble has a member");
+        let others: Vec<Vec<f32>> = each.collect();
         if others.is_empty() {
             return mean;
         }
-        mean.chunks_exact_mut(self.vocab).for_each(softmax);
+        self.softmax_rows(tokens.len(), &mut mean);
         let share = 1.0 / (1 + others.len()) as f32;
-        for member in others {
-            let mut probabilities = member.step(tokens);
-            probabilities.chunks_exact_mut(self.vocab).for_each(softmax);
+        for mut probabilities in others {
+            self.softmax_rows(tokens.len(), &mut probabilities);
             mean.iter_mut().zip(probabilities).for_each(|(sum, p)| *sum += p);
         }
         mean.iter_mut().for_each(|p| *p = (*p * share).ln());
@@ -106,5 +125,8 @@ impl Decoding for EnsembleDecoding<'_> {
 
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
         self.members.iter_mut().for_each(|member| member.reorder(rows, sentences));
+        if let Some(sentences) = sentences {
+            self.widths = sentences.iter().map(|&sentence| self.widths[sentence]).collect();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The trait that search needs of a model, and the models that implement it.
 
 mod ensemble;
+mod listed;
 mod neural;
 mod step;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{ComputeType, Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
+use burnformer_core::{ComputeType, Linear, Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelCache, ModelConfig};
 
+use super::listed::{Listed, union};
 use super::step::{Decoding, SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
 
@@ -97,7 +98,17 @@ impl StepModel for NeuralModel {
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
         let cache = self.model.start(self.pad(sources, None));
-        Box::new(NeuralDecoding { model: self, cache })
+        Box::new(NeuralDecoding { model: self, cache, outputs: None })
+    }
+
+    /// Multiplies by the rows of the output matrix that at least one sentence needs: one product for the batch, which is
+    /// already a small part of a step.
+    fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let cache = self.model.start(self.pad(sources, None));
+        let (ids, columns) = union(lists, self.target_vocab());
+        let outputs = Some(self.model.select_outputs(&ids));
+        let decoding = Box::new(NeuralDecoding { model: self, cache, outputs });
+        Box::new(Listed::new(decoding, ids.len(), columns))
     }
 
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.
@@ -136,6 +147,8 @@ fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
 struct NeuralDecoding<'a> {
     model: &'a NeuralModel,
     cache: ModelCache,
+    /// The projection to the tokens that are needed; `None` if all are.
+    outputs: Option<Linear>,
 }
 
 impl Decoding for NeuralDecoding<'_> {
@@ -143,7 +156,13 @@ impl Decoding for NeuralDecoding<'_> {
         let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
         let ids = TensorData::new(ids, [tokens.len(), 1]);
         let ids = Tensor::from_data(ids, &self.model.device);
-        read(self.model.model.decode_step(ids, &mut self.cache))
+        let model = &self.model.model;
+        read(match &self.outputs {
+            None => model.decode_step(ids, &mut self.cache),
+            Some(outputs) => {
+                outputs.forward(model.step_states(ids, &mut self.cache)).squeeze_dim(1)
+            }
+        })
     }
 
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {

@@ -3,6 +3,7 @@
 pub use burnformer_data::SpecialIds;
 use burnformer_kernels::log_sum_exp;
 
+use super::listed::Listed;
 use crate::attention::AttentionWeights;
 
 /// A model that predicts a target one token at a time.
@@ -33,6 +34,17 @@ pub trait StepModel: Send + Sync {
     /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each, with one row per
     /// sentence.
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_>;
+
+    /// Like [`start`](Self::start), but the steps give for each sentence only the logits of the tokens of its list.
+    ///
+    /// `lists` has one list of ids per sentence, in ascending order and not empty. The logits of a row do not depend on the
+    /// lists of other sentences.
+    ///
+    /// This default computes all logits and picks from them. A model that can compute fewer should do that instead.
+    fn start_listed(&self, sources: &[&[u32]], lists: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        let columns = lists.iter().map(|list| list.to_vec()).collect();
+        Box::new(Listed::new(self.start(sources), self.target_vocab(), columns))
+    }
 
     /// The natural log-probabilities of the tokens of given targets (ids, each ending with `</s>`).
     ///
@@ -75,7 +87,8 @@ pub trait Decoding {
     /// distribution.
     ///
     /// # Shapes
-    /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row
+    /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row; `[rows, tokens of the sentence's list]` after
+    ///   [`start_listed`](StepModel::start_listed), where rows of several sentences differ in length
     fn step(&mut self, tokens: &[u32]) -> Vec<f32>;
 
     /// Replaces the rows by copies of the old rows `rows` (`[new_rows]`; a row may be repeated or left out).

@@ -1,8 +1,9 @@
+use super::choices::Choices;
 use super::request::Request;
 use crate::model::SpecialIds;
 use crate::settings::SearchSettings;
 
-/// Sets the logits of tokens that may not follow `tokens` to −∞.
+/// Sets the logits of tokens that may not follow `tokens` to −∞. The logits are those of `choices`.
 ///
 /// The other tokens keep their log-probabilities: they are not normalised again, as in fairseq.
 pub(crate) fn constrain(
@@ -10,8 +11,13 @@ pub(crate) fn constrain(
     tokens: &[u32],
     settings: &SearchSettings,
     special: SpecialIds,
+    choices: &Choices,
 ) {
-    let mut ban = |id: u32| logits[id as usize] = f32::NEG_INFINITY;
+    let mut ban = |id: u32| {
+        if let Some(place) = choices.place(id) {
+            logits[place] = f32::NEG_INFINITY;
+        }
+    };
     ban(special.pad);
     if special.bos != special.eos {
         ban(special.bos);
@@ -46,7 +52,7 @@ mod tests {
 
     fn allowed(tokens: &[u32], settings: &SearchSettings) -> Vec<u32> {
         let mut logits = [0.0; 8];
-        constrain(&mut logits, tokens, settings, SPECIAL);
+        constrain(&mut logits, tokens, settings, SPECIAL, &Choices::All(8));
         (0..8).filter(|&id| logits[id as usize] == 0.0).collect()
     }
 
@@ -59,7 +65,7 @@ mod tests {
     fn a_closing_token_that_opens_targets_too_may_follow() {
         let mut logits = [0.0; 4];
         let special = SpecialIds { pad: 0, bos: 2, eos: 2 };
-        constrain(&mut logits, &[3], &SearchSettings::default(), special);
+        constrain(&mut logits, &[3], &SearchSettings::default(), special, &Choices::All(4));
         assert_eq!(logits, [f32::NEG_INFINITY, 0.0, 0.0, 0.0]);
     }
 
@@ -80,6 +86,15 @@ mod tests {
         assert_eq!(allowed(&[5, 6], &unigrams), [2, 3, 4, 7]);
         let trigrams = SearchSettings { no_repeat_ngram: 3, ..SearchSettings::default() };
         assert_eq!(allowed(&[5, 6, 7, 5, 6], &trigrams), [2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn tokens_are_banned_where_a_list_has_them() {
+        let settings =
+            SearchSettings { suppress: vec![3, 7], min_length: 1, ..SearchSettings::default() };
+        let mut logits = [0.0; 4];
+        constrain(&mut logits, &[], &settings, SPECIAL, &Choices::Listed(vec![2, 5, 7, 8]));
+        assert_eq!(logits, [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Beam search, greedy search and sampling over any [`StepModel`].
 
+mod choices;
 mod constraint;
 mod parallel;
 mod request;
@@ -16,8 +17,9 @@ use std::collections::BTreeMap;
 use crate::batching::Batching;
 use crate::error::InferError;
 use crate::hypothesis::Hypothesis;
-use crate::model::StepModel;
+use crate::model::{Decoding, StepModel};
 use crate::settings::SearchSettings;
+use choices::Choices;
 use sentence::Sentence;
 use terms::{behind, is_complete, without_terms};
 
@@ -147,17 +149,22 @@ fn search_batch(
     let (vocab, special) = (model.target_vocab(), model.special());
     let begin = |&place: &usize| {
         let request = &requests[place];
-        Sentence::new(place, request, settings, special, request.limit(settings, model))
+        let choices = Choices::of(request, special, vocab);
+        Sentence::new(place, request, settings, special, request.limit(settings, model), choices)
     };
     let mut active: Vec<Sentence> = places.iter().map(begin).collect();
     let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();
-    let mut decoding = model.start(&batch);
+    let mut decoding = start(model, &batch, &active);
     let mut plan = Plan::first(active.len(), special.bos);
     let mut results = Vec::with_capacity(places.len());
     loop {
         let mut logits = decoding.step(&plan.tokens);
-        let rows = logits.chunks_mut(plan.width * vocab);
-        active.iter_mut().zip(rows).try_for_each(|(s, rows)| s.advance(rows, vocab))?;
+        let mut rest = &mut logits[..];
+        for sentence in &mut active {
+            let (rows, others) = rest.split_at_mut(plan.width * sentence.choices.len());
+            sentence.advance(rows)?;
+            rest = others;
+        }
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
             results.push((sentence.place, sentence.into_hypotheses()));
@@ -169,6 +176,20 @@ fn search_batch(
             decoding.reorder(&plan.rows, sentences);
         }
     }
+}
+
+/// Begins to decode `sources`, whose searches are `active`, with the lists of those that have one.
+fn start<'a>(
+    model: &'a dyn StepModel,
+    sources: &[&[u32]],
+    active: &[Sentence],
+) -> Box<dyn Decoding + 'a> {
+    if active.iter().all(|sentence| matches!(sentence.choices, Choices::All(_))) {
+        return model.start(sources);
+    }
+    let lists: Vec<_> = active.iter().map(|sentence| sentence.choices.ids()).collect();
+    let lists: Vec<&[u32]> = lists.iter().map(|list| &**list).collect();
+    model.start_listed(sources, &lists)
 }
 
 /// Which row of the model each row continues, and with which token.

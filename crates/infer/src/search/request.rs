@@ -20,6 +20,9 @@ pub struct Request {
     pub key: Option<u64>,
     /// What the translation has to contain. A beam search or greedy search does it; sampling cannot.
     pub terms: Terms,
+    /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the prefix and the tokens of
+    /// the terms are allowed in any case. Probabilities are those among the allowed tokens.
+    pub shortlist: Option<Vec<u32>>,
 }
 
 impl Request {
@@ -28,10 +31,14 @@ impl Request {
         Self { source, ..Self::default() }
     }
 
-    /// The request without its terms.
+    /// The request without its terms. Their tokens are allowed all the same.
     pub(super) fn without_terms(&self) -> Self {
-        let (source, prefix) = (self.source.clone(), self.prefix.clone());
-        Self { source, prefix, key: self.key, terms: Terms::default() }
+        let mut request = Self { terms: Terms::default(), ..self.clone() };
+        if let Some(shortlist) = &mut request.shortlist {
+            let phrases = self.terms.phrases.iter().flatten();
+            shortlist.extend(phrases.flat_map(|phrase| &phrase.tokens));
+        }
+        request
     }
 
     /// The ids of the source, ending with `</s>`.
@@ -87,6 +94,7 @@ pub(super) fn check(
         check_source(model, place + 1, &request.closed(model.special().eos))?;
         check_prefix(model, place + 1, request, settings)?;
         terms::check(model, place + 1, request, settings)?;
+        check_ids(place + 1, "target", request.shortlist.as_deref().unwrap_or_default(), vocab)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@ mod towards_terms;
 use burnformer_core::RandomKey;
 use burnformer_kernels::log_sum_exp;
 
+use super::choices::Choices;
 use super::constraint::{constrain, forced};
 use super::request::Request;
 use super::sample::draw;
@@ -52,6 +53,8 @@ pub(crate) struct Sentence<'a> {
     settings: &'a SearchSettings,
     special: SpecialIds,
     limit: usize,
+    /// The tokens to which the logits belong.
+    pub(super) choices: Choices,
     /// Follows the terms that the translation has to contain, if there are any.
     tracker: Option<Tracker<'a>>,
     key: RandomKey,
@@ -78,6 +81,7 @@ impl<'a> Sentence<'a> {
         settings: &'a SearchSettings,
         special: SpecialIds,
         limit: usize,
+        choices: Choices,
     ) -> Self {
         let seed = settings.sampling.as_ref().map_or(0, |sampling| sampling.seed);
         let starts = if settings.sampling.is_some() { settings.n_best } else { 1 };
@@ -88,6 +92,7 @@ impl<'a> Sentence<'a> {
             settings,
             special,
             limit,
+            choices,
             tracker: Tracker::new(&request.terms),
             key: request.random_key(seed),
             live: (0..starts).map(live).collect(),
@@ -118,12 +123,12 @@ impl<'a> Sentence<'a> {
         self.continuations[slot.min(self.continuations.len() - 1)]
     }
 
-    /// Takes one step, given the model's `logits` after each row, `[rows, vocab]`.
+    /// Takes one step, given the model's `logits` after each row, `[rows, choices]`.
     ///
     /// # Errors
     /// [`InferError::NotFinite`] if a logit is NaN or +∞, or all logits of a row are −∞.
-    pub(super) fn advance(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
-        self.extend(logits, vocab)?;
+    pub(super) fn advance(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
+        self.extend(logits)?;
         if self.extensions.is_empty() {
             // Constraints forbid every token: what lives is all there is.
             self.done = true;
@@ -140,7 +145,8 @@ impl<'a> Sentence<'a> {
     }
 
     /// Collects the extensions of all live hypotheses that need to be considered, and the hypotheses that have none.
-    fn extend(&mut self, logits: &mut [f32], vocab: usize) -> Result<(), InferError> {
+    fn extend(&mut self, logits: &mut [f32]) -> Result<(), InferError> {
+        let width = self.choices.len();
         self.extensions.clear();
         self.stuck.clear();
         let mut normaliser = 0.0;
@@ -148,7 +154,7 @@ impl<'a> Sentence<'a> {
             // All samples share the one row before the first token.
             let shared = self.step == 0 && parent > 0;
             let row = if self.step == 0 { 0 } else { parent };
-            let logits = &mut logits[row * vocab..(row + 1) * vocab];
+            let logits = &mut logits[row * width..(row + 1) * width];
             if !shared {
                 normaliser = self.normaliser(logits)?;
             }
@@ -185,7 +191,7 @@ impl<'a> Sentence<'a> {
         if let Some(token) = forced(self.request, self.step, self.special.eos) {
             // Transformers takes forced tokens for certain.
             self.extensions.push(match self.rule() {
-                BeamRule::Gnmt => extension((logits[token as usize], token)),
+                BeamRule::Gnmt => extension((self.logit(logits, token), token)),
                 BeamRule::Transformers => {
                     Extension { parent, token, log_prob: 0.0, total, left: 0 }
                 }
@@ -200,20 +206,33 @@ impl<'a> Sentence<'a> {
         if self.tracker.is_some() {
             return self.extend_towards_terms(parent, logits, extension);
         }
-        constrain(logits, &self.live[parent].tokens, self.settings, self.special);
+        constrain(logits, &self.live[parent].tokens, self.settings, self.special, &self.choices);
         match &self.settings.sampling {
             Some(sampling) => {
-                let token = self.draw(logits, sampling, parent);
-                self.extensions.extend(token.map(|id| extension((logits[id as usize], id))));
+                let drawn = self.draw(logits, sampling, parent);
+                let scored = |place: u32| (logits[place as usize], self.choices.id(place));
+                self.extensions.extend(drawn.map(|place| extension(scored(place))));
             }
             None => {
-                let count = self.candidates();
-                select_top(logits, count, &mut self.best);
+                self.select(logits, self.candidates());
                 self.extensions.extend(self.best.drain(..).map(extension));
             }
         }
     }
 
+    /// The logit of a token that must be a choice: of the prefix or a term, or `</s>`.
+    fn logit(&self, logits: &[f32], token: u32) -> f32 {
+        let place = self.choices.place(token);
+        logits[place.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
+    }
+
+    /// Writes the `count` tokens with the highest of `logits` to `best`.
+    fn select(&mut self, logits: &[f32], count: usize) {
+        select_top(logits, count, &mut self.best);
+        self.best.iter_mut().for_each(|(_, place)| *place = self.choices.id(*place));
+    }
+
+    /// The place in `logits` of the token that is drawn.
     fn draw(&self, logits: &[f32], sampling: &Sampling, parent: usize) -> Option<u32> {
         let key = self.key.fold(self.live[parent].sample as u64).fold(self.step as u64);
         draw(logits, sampling, key, &mut Vec::new())

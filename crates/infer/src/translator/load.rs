@@ -8,6 +8,7 @@ use burnformer_core::{ComputeType, model_dir};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
 use burnformer_models::ModelConfig;
+use burnformer_shortlist::{Shortlist, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
 use super::options::TranslateOptions;
@@ -128,6 +129,14 @@ impl Translator {
         &self.tokenizers
     }
 
+    /// Checks that `shortlist` was made for the vocabularies of the model.
+    ///
+    /// # Errors
+    /// [`InferError::Shortlist`].
+    pub fn check_shortlist(&self, shortlist: &Shortlist) -> Result<(), InferError> {
+        Ok(shortlist.vocabularies().check(&vocabularies(&self.tokenizers))?)
+    }
+
     /// The length of the longest source that `options` and the model allow, in tokens with `</s>`.
     pub fn longest_source(&self, options: &TranslateOptions) -> usize {
         options.longest.min(self.model.max_positions().unwrap_or(usize::MAX)).max(1)
@@ -139,6 +148,14 @@ impl Translator {
         let source_len = closed_len(source, self.model.special().eos);
         let source_len = source_len.min(self.longest_source(options));
         options.search.limit(source_len, self.model.max_positions())
+    }
+}
+
+/// The vocabularies of a model with these tokenisers, for which a shortlist is made.
+pub fn vocabularies(Tokenizers { source, target }: &Tokenizers) -> Vocabularies {
+    Vocabularies {
+        sizes: [source.vocab_size(), target.vocab_size()],
+        tokenizers: Some([source.hash(), target.hash()]),
     }
 }
 

@@ -18,6 +18,6 @@ pub use files::{
     VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
 pub use links::TextLink;
-pub use load::Translator;
+pub use load::{Translator, vocabularies};
 pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
 pub use translation::{Alternative, Translation};

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use burnformer_glossary::Glossary;
+use burnformer_shortlist::Shortlist;
 
 use crate::batching::Batching;
 use crate::search::Request;
@@ -59,6 +60,12 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_glossary`]: crate::Translator::check_glossary
     pub glossary: Option<Arc<Glossary>>,
+    /// The likely translations of each source token. With it, each translation consists of tokens that are likely for its
+    /// sentence, and models with large vocabularies are faster. [`Translator::check_shortlist`] tells whether it is one for
+    /// the model.
+    ///
+    /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
+    pub shortlist: Option<Arc<Shortlist>>,
 }
 
 impl Default for TranslateOptions {
@@ -70,6 +77,7 @@ impl Default for TranslateOptions {
             long_sources: LongSources::default(),
             languages: Languages::default(),
             glossary: None,
+            shortlist: None,
         }
     }
 }

@@ -114,11 +114,16 @@ impl Translator {
         hypotheses.into_iter().map(decode).collect()
     }
 
-    /// Gives each request its languages, and cuts what is too long.
+    /// Gives each request its languages, cuts what is too long, and lists the tokens that are likely for it.
     fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
         self.truncate_sources(requests, options);
+        if let Some(shortlist) = &options.shortlist {
+            requests.par_iter_mut().for_each(|Request { source, shortlist: own, .. }| {
+                own.get_or_insert_with(|| shortlist.tokens_for(source));
+            });
+        }
     }
 
     /// Cuts each source to the length that is allowed, with `</s>`, if `options` say so.

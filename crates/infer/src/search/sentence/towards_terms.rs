@@ -3,7 +3,7 @@
 use super::{Extension, Sentence};
 use crate::search::constraint::constrain;
 use crate::search::terms::{Progress, choose};
-use crate::search::top::{Scored, select_top};
+use crate::search::top::Scored;
 use crate::settings::BeamRule;
 
 impl Sentence<'_> {
@@ -18,12 +18,13 @@ impl Sentence<'_> {
         let live = &self.live[parent];
         let advancing = tracker.advancing(live.progress, &live.tokens);
         let advancing: Vec<Scored> =
-            advancing.into_iter().map(|id| (logits[id as usize], id)).collect();
-        constrain(logits, &live.tokens, self.settings, self.special);
+            advancing.into_iter().map(|id| (self.logit(logits, id), id)).collect();
+        constrain(logits, &live.tokens, self.settings, self.special, &self.choices);
         if tracker.left(live.progress, &live.tokens) > 0 {
-            logits[self.special.eos as usize] = f32::NEG_INFINITY;
+            let place = self.choices.place(self.special.eos).expect("every list has </s>");
+            logits[place] = f32::NEG_INFINITY;
         }
-        select_top(logits, 2 * self.settings.beam_size, &mut self.best);
+        self.select(logits, 2 * self.settings.beam_size);
         for scored in advancing {
             if self.best.iter().all(|&(_, id)| id != scored.1) {
                 self.best.push(scored);

@@ -3,6 +3,7 @@ mod constraints;
 mod edges;
 mod limit;
 mod sampling;
+mod shortlists;
 mod terms;
 mod transformers;
 

@@ -41,6 +41,14 @@ impl PackedWeight {
         None
     }
 
+    /// The type of numbers in which this multiplies.
+    pub fn compute(&self) -> ComputeType {
+        #[cfg(feature = "cpu")]
+        return self.inner.compute();
+        #[cfg(not(feature = "cpu"))]
+        match self.never {}
+    }
+
     /// Whether this was made from `weight`, and `weight` is unchanged since.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
         #[cfg(feature = "cpu")]

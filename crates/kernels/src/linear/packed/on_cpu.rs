@@ -24,6 +24,13 @@ impl Panels {
         }
     }
 
+    fn compute(&self) -> ComputeType {
+        match self {
+            Self::Float32(_) => ComputeType::Float32,
+            Self::Int8(_) => ComputeType::Int8,
+        }
+    }
+
     fn output(&self) -> usize {
         match self {
             Self::Float32(panels) => panels.output(),
@@ -59,6 +66,10 @@ impl Packed {
         }
         let panels = Panels::new(floats(&weight), shape, compute)?;
         Some(Self { panels, start: weight.layout().start_offset(), source: weight.data_arc() })
+    }
+
+    pub(super) fn compute(&self) -> ComputeType {
+        self.panels.compute()
     }
 
     pub(super) fn is_of(&self, weight: Tensor<2>) -> bool {
