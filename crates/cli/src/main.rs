@@ -52,6 +52,8 @@ enum Command {
     Export(commands::export::Args),
     /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
     Quantize(commands::quantize::Args),
+    /// List the likely translations of each token, with which models of large vocabularies translate faster.
+    Shortlist(commands::shortlist::Args),
     /// Describe a model directory.
     Inspect(commands::inspect::Args),
     /// Show the attention of a model in every layer and head, or word alignments.
@@ -99,6 +101,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Import(args) => commands::import::run(args),
         Command::Export(args) => commands::export::run(args),
         Command::Quantize(args) => commands::quantize::run(args),
+        Command::Shortlist(args) => commands::shortlist::run(args),
         Command::Inspect(args) => commands::inspect::run(args),
         Command::Attention(args) => commands::attention::run(args),
         Command::Plot(args) => commands::plot::run(args),

@@ -10,7 +10,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
-use super::{Computing, at_least, between, languages, model};
+use super::{Computing, at_least, between, languages, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, print as put, wrong_usage};
 
@@ -72,6 +72,9 @@ pub struct Args {
     /// Length penalty α (Wu et al., 2016) [default: the model's]
     #[arg(long, requires = "model")]
     alpha: Option<f64>,
+    /// File of likely translations of each token, as in `translate`
+    #[arg(long, value_name = "FILE", requires = "model")]
+    shortlist: Option<PathBuf>,
     /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
@@ -199,6 +202,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     options.longest = args.longest;
     options.long_sources = LongSources::Truncate;
     options.languages = languages(&translator, &args.source_language, &args.target_language)?;
+    options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     // Before the work, so that a name that cannot be written costs none.
     let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
     let output =

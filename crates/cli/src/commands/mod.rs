@@ -15,6 +15,7 @@ pub mod quantize;
 pub mod score;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod shortlist;
 pub mod study;
 mod token_ids;
 pub mod train;
@@ -22,11 +23,12 @@ pub mod translate;
 pub mod worker;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use burnformer_core::{ComputeType, Precision};
 use burnformer_documents::Format;
-use burnformer_infer::{Languages, Translator};
+use burnformer_infer::{Languages, Shortlist, Translator};
 use clap::builder::{
     PathBufValueParser, PossibleValuesParser, RangedU64ValueParser, TypedValueParser,
 };
@@ -65,6 +67,16 @@ fn languages(
     target: &Option<String>,
 ) -> Result<Languages> {
     translator.languages(source.as_deref(), target.as_deref()).map_err(wrong_usage)
+}
+
+/// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the model.
+fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
+    let load = |path: &Path| {
+        let shortlist = Shortlist::load(path)?;
+        translator.check_shortlist(&shortlist).with_context(|| path.display().to_string())?;
+        Ok(Arc::new(shortlist))
+    };
+    path.map(load).transpose()
 }
 
 /// Parses the folder of a model, or the name of one inside the program, which is unpacked.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
-use burnformer_infer::{Glossary, InferError, Translator};
+use burnformer_infer::{Glossary, InferError, Shortlist, Translator};
 use burnformer_server::{
     Engine, LanguagePair, Limits, ModelSource, QueueSettings, Server, ServerSettings,
     TranslatorEngine,
@@ -26,8 +26,12 @@ pub struct Args {
     model: Vec<(LanguagePair, PathBuf)>,
     /// A file of terms and their prescribed translations, such as `de-en=terms.tsv`, in the form of `translate --glossary`;
     /// one for each pair of languages. Requests may have others, which go first
-    #[arg(long, value_name = "PAIR=FILE", value_parser = glossary)]
+    #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     glossary: Vec<(LanguagePair, PathBuf)>,
+    /// A file of likely translations, such as `de-en=FILE`, which `shortlist` makes for the model of the pair and with which a
+    /// large vocabulary is faster; one for each pair of languages
+    #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
+    shortlist: Vec<(LanguagePair, PathBuf)>,
     /// Where to listen; port 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -95,31 +99,32 @@ fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
 }
 
 /// Reads `de-en=FILE`.
-fn glossary(text: &str) -> Result<(LanguagePair, PathBuf), String> {
+fn file_of_pair(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     let (pair, file) = text
         .split_once('=')
         .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
     Ok((pair.parse()?, file.into()))
 }
 
-/// Reads the files of `named`, each for one of `pairs`.
-fn glossaries(
+/// Reads the files of `named`, which the option `name` gives, each for one of `pairs`.
+fn files_of_pairs<T, E: std::error::Error + Send + Sync + 'static>(
+    name: &str,
     named: Vec<(LanguagePair, PathBuf)>,
     pairs: &[&LanguagePair],
-) -> Result<HashMap<LanguagePair, Arc<Glossary>>> {
-    let mut glossaries = HashMap::new();
+    load: impl Fn(&Path) -> Result<T, E>,
+) -> Result<HashMap<LanguagePair, Arc<T>>> {
+    let mut files = HashMap::new();
     for (pair, path) in named {
         if !pairs.contains(&&pair) {
-            let message = format!("--glossary {pair}: no --model translates {pair}; name one");
+            let message = format!("{name} {pair}: no --model translates {pair}; name one");
             return Err(wrong_usage(message));
         }
-        let glossary = Arc::new(Glossary::load(&path)?);
-        if glossaries.insert(pair.clone(), glossary).is_some() {
-            let message = format!("--glossary {pair} is given twice; put the terms into one file");
+        if files.insert(pair.clone(), Arc::new(load(&path)?)).is_some() {
+            let message = format!("{name} {pair} is given twice; give one file for each pair");
             return Err(wrong_usage(message));
         }
     }
-    Ok(glossaries)
+    Ok(files)
 }
 
 /// The models inside the program.
@@ -149,10 +154,12 @@ fn settings(args: Args) -> Result<ServerSettings> {
         false => args.model,
     };
     let pairs: Vec<&LanguagePair> = models.iter().map(|(pair, _)| pair).collect();
-    let glossaries = glossaries(args.glossary, &pairs)?;
+    let glossaries = files_of_pairs("--glossary", args.glossary, &pairs, Glossary::load)?;
+    let shortlists = files_of_pairs("--shortlist", args.shortlist, &pairs, Shortlist::load)?;
     let source = |(pair, dir): (LanguagePair, PathBuf)| {
-        let glossary = glossaries.get(&pair).cloned();
-        model_source(pair, dir, glossary, &device, compute)
+        let (glossary, shortlist) =
+            (glossaries.get(&pair).cloned(), shortlists.get(&pair).cloned());
+        model_source(pair, dir, glossary, shortlist, &device, compute)
     };
     let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
@@ -185,6 +192,7 @@ fn model_source(
     pair: LanguagePair,
     dir: PathBuf,
     glossary: Option<Arc<Glossary>>,
+    shortlist: Option<Arc<Shortlist>>,
     device: &Device,
     compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
@@ -197,7 +205,7 @@ fn model_source(
     let engine = move || -> Result<TranslatorEngine, InferError> {
         let translator = Translator::load_as(&[&dir], &device, compute)?;
         terms.iter().try_for_each(|glossary| translator.check_glossary(glossary))?;
-        TranslatorEngine::new(translator, &of)
+        TranslatorEngine::new(translator, &of)?.with_shortlist(shortlist.clone())
     };
     let load = move || -> Result<Arc<dyn Engine>, String> {
         Ok(Arc::new(engine().map_err(|error| error.to_string())?))

@@ -1,8 +1,10 @@
 //! A [`Translator`] as an engine.
 
+use std::sync::Arc;
+
 use burnformer_documents::Link;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, TextLink,
+    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, Shortlist, TextLink,
     TranslateOptions, Translation, Translator,
 };
 use burnformer_view::Sentence;
@@ -39,6 +41,16 @@ impl TranslatorEngine {
             ..translator.options()
         };
         Ok(Self { translator, options })
+    }
+
+    /// Translates with the tokens that `shortlist` lists for each sentence; with all tokens if it is `None`.
+    ///
+    /// # Errors
+    /// [`InferError::Shortlist`] if it was made for another model.
+    pub fn with_shortlist(mut self, shortlist: Option<Arc<Shortlist>>) -> Result<Self, InferError> {
+        shortlist.iter().try_for_each(|shortlist| self.translator.check_shortlist(shortlist))?;
+        self.options.shortlist = shortlist;
+        Ok(self)
     }
 
     fn candidate(&self, work: &Work, found: Alternative) -> Result<Candidate, EngineError> {

@@ -1,9 +1,11 @@
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
+use burnformer_shortlist::{Shortlist, Vocabularies};
 use serde_json::json;
 
 use super::alternation::{Alternation, Comparison};
@@ -38,6 +40,9 @@ pub struct Args {
     /// Number of sentences to time
     #[arg(long, default_value_t = 512)]
     sentences: usize,
+    /// File of likely translations of each token, as in `translate`; one for a vocabulary of the size of --vocab
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    shortlist: Option<PathBuf>,
     #[command(flatten)]
     shape: Shape,
     #[command(flatten)]
@@ -118,7 +123,7 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     };
     let batch = args.batch.unwrap_or(BATCH).max(1);
     let batching = Batching { max_sentences: batch, max_tokens: usize::MAX };
-    let requests = requests(args);
+    let requests = requests(args)?;
     // One batch after the other, so that with --batch 1 a sentence's time is its latency.
     let batches = requests.chunks(batch);
     let translate = |batch| search(&model, batch, &settings, &batching);
@@ -141,9 +146,17 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
 }
 
 /// Source sentences of random tokens.
-fn requests(args: &Args) -> Vec<Request> {
-    let source = |place| random_pieces(place, args.src_len, args.shape.pieces.vocab);
-    (0..args.sentences as u64).map(|place| Request::new(source(place))).collect()
+fn requests(args: &Args) -> Result<Vec<Request>> {
+    let vocab = args.shape.pieces.vocab;
+    let shortlist = args.shortlist.as_deref().map(Shortlist::load).transpose()?;
+    let checked = |own: &Shortlist| own.vocabularies().check(&Vocabularies::of_sizes([vocab; 2]));
+    shortlist.as_ref().map_or(Ok(()), checked)?;
+    let request = |place| {
+        let source = random_pieces(place, args.src_len, vocab);
+        let tokens = shortlist.as_ref().map(|shortlist| shortlist.tokens_for(&source));
+        Request { shortlist: tokens, ..Request::new(source) }
+    };
+    Ok((0..args.sentences as u64).map(request).collect())
 }
 
 /// The options that both sides understand.

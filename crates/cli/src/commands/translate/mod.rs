@@ -16,7 +16,7 @@ use burnformer_infer::{
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{Computing, at_least, between, document_format, languages, model};
+use super::{Computing, at_least, between, document_format, languages, model, shortlist};
 use crate::output::{Output, wrong_usage};
 use crate::signals;
 
@@ -98,6 +98,10 @@ pub struct Args {
     /// each line a term, a tab and its translation, or several separated by `|`, of which the model chooses one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["token_ids", "sample"])]
     glossary: Option<PathBuf>,
+    /// File of likely translations of each token, which `shortlist` makes for the model. A translation then consists of
+    /// tokens that are likely for its line, which is faster where the vocabulary is large and changes few translations
+    #[arg(long, value_name = "FILE")]
+    shortlist: Option<PathBuf>,
     /// Read and write token ids, separated by spaces, instead of text
     #[arg(long)]
     token_ids: bool,
@@ -137,6 +141,7 @@ pub fn run(args: Args) -> Result<()> {
         translator.check_glossary(&glossary)?;
         options.glossary = Some(Arc::new(glossary));
     }
+    options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     if let Some(format) = args.format {
         return document::run(&args, format, &translator, &options);
     }
