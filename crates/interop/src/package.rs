@@ -6,11 +6,14 @@ use std::path::Path;
 use burn::tensor::TensorData;
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_core::{Activation, ComputeType, SourceEnd, TargetHistory, TransformerConfig};
-use burnformer_infer::{GENERATION_FILE, SearchSettings, load_settings};
+use burnformer_infer::{GENERATION_FILE, SearchSettings, Shortlist, load_settings};
 
 use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::tensors::{Tensor, Tensors};
+
+/// The file of a model directory with the shortlist that came with the model.
+const SHORTLIST_FILE: &str = "shortlist.safetensors";
 
 /// Tokeniser files of text models that are copied without change from one format to the other.
 pub(crate) const TEXT_FILES: [&str; 7] = [
@@ -34,6 +37,8 @@ pub struct Package {
     pub search: SearchSettings,
     /// The tokeniser files of a model directory, by name.
     pub texts: BTreeMap<String, Vec<u8>>,
+    /// The likely translations of each token, if the other system has them.
+    pub shortlist: Option<Shortlist>,
     /// What the other format says and a model directory cannot express, in whole sentences for the user.
     pub remarks: Vec<String>,
 }
@@ -53,11 +58,15 @@ impl Package {
         for (name, bytes) in &self.texts {
             write_file(&dir.join(name), bytes)?;
         }
+        if let Some(shortlist) = &self.shortlist {
+            write_file(&dir.join(SHORTLIST_FILE), &shortlist.to_bytes())?;
+        }
         self.search.save(&dir.join(GENERATION_FILE))?;
         Ok(model_dir::seal(dir)?)
     }
 
-    /// Reads the model directory `dir` and checks its hashes.
+    /// Reads the model directory `dir` and checks its hashes. A shortlist is left where it is: no format of other systems
+    /// takes it.
     ///
     /// # Errors
     /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is wrong.
@@ -72,7 +81,7 @@ impl Package {
             }
         }
         let (weights, search) = (weights.collect(), load_settings(dir)?);
-        Ok(Self { config, weights, search, texts, remarks: Vec::new() })
+        Ok(Self { config, weights, search, texts, shortlist: None, remarks: Vec::new() })
     }
 
     /// The weight `name`. It exists, because the weights of the directory were counted.

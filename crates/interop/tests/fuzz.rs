@@ -156,6 +156,7 @@ target!(ctranslate2_lines, CTranslate2, "opennmt/small-v2", "source_vocabulary.t
 target!(marian_npz, Marian, "marian/post_swish", "model.npz");
 target!(marian_int8, Marian, "marian/student", "model.int8.bin");
 target!(marian_float32, Marian, "marian/ssru", "model.float32.bin");
+target!(marian_shortlist, Marian, "marian/student", "lex.s2t.bin");
 target!(marian_vocabulary, Marian, "marian/ssru", "vocab.yml");
 target!(marian_decoder, Marian, "marian/ssru", "decoder.yml");
 target!(m2m100_config, HuggingFace, "m2m100/relu", "config.json");

@@ -173,6 +173,7 @@ fn a_model_of_this_project_comes_back_with_its_positions_and_without_a_bias() {
         weights,
         search: SearchSettings::default(),
         texts: Default::default(),
+        shortlist: None,
         remarks: vec![],
     };
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,9 @@ use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
     Activation, DecoderStart, EmbeddingScale, Mode, Seq2Seq, Sinusoids, TargetHistory, model_dir,
 };
-use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
+use burnformer_infer::{
+    Batching, LengthPenalty, NeuralModel, Request, SearchSettings, Shortlist, search,
+};
 use burnformer_interop::{Format, InteropError, Package};
 use burnformer_models::{Model, ModelConfig};
 use common::{fixture, ids};
@@ -143,6 +145,40 @@ fn damage_is_named_and_no_cut_is_overlooked() {
     assert!(vocabulary.to_string().contains("line 25"), "{vocabulary}");
     let more = changed("ssru", "vocab.yml", |bytes| bytes.extend(b"x: 24\n"));
     assert!(more.to_string().contains("25 tokens, the model 24"), "{more}");
+}
+
+/// The file is written by `write_shortlist` in `fixtures/marian_models.py`, after Marian's `BinaryShortlistGenerator`.
+#[test]
+fn a_binary_shortlist_comes_with_the_model() {
+    let package = package("student");
+    assert!(package.remarks.iter().any(|remark| remark.contains("--shortlist")));
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("model");
+    package.save(&dir).unwrap();
+    model_dir::verify(&dir).unwrap();
+    let shortlist = Shortlist::load(&dir.join("shortlist.safetensors")).unwrap();
+    assert_eq!(Some(&shortlist), package.shortlist.as_ref());
+    assert_eq!(shortlist.frequent(), [0, 1, 2, 3]);
+    // Two translations of each token, and, in one vocabulary, the token itself.
+    assert_eq!(shortlist.translations(5), [5, 15, 22]);
+    assert_eq!(shortlist.translations(23), [4, 21, 23]);
+    assert!(shortlist.translations(24).is_empty(), "padding");
+    assert_eq!(shortlist.vocabularies().sizes, [25; 2]);
+}
+
+#[test]
+fn a_damaged_shortlist_is_named() {
+    let damaged = |change: fn(&mut Vec<u8>)| {
+        let error = changed("student", "lex.s2t.bin", change);
+        assert!(matches!(error, InteropError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains("lex.s2t.bin"), "{error}");
+    };
+    damaged(|bytes| bytes.truncate(30));
+    damaged(|bytes| bytes.truncate(bytes.len() - 4));
+    damaged(|bytes| bytes[8] ^= 1);
+    damaged(|bytes| bytes[60] ^= 1);
+    damaged(|bytes| *bytes.last_mut().unwrap() = 1);
+    damaged(|bytes| bytes[32..40].fill(0xff));
 }
 
 #[test]

@@ -68,6 +68,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         weights,
         search: search(),
         texts: vocabularies.files(dir, config_pad)?,
+        shortlist: None,
         remarks,
     };
     if !vocabularies.has_padding() {

@@ -86,7 +86,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         Family::Marian => read_texts(dir)?,
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
-    Ok(Package { config, weights, search, texts, remarks })
+    Ok(Package { config, weights, search, texts, shortlist: None, remarks })
 }
 
 fn read_weights(dir: &Path) -> Result<Taken> {

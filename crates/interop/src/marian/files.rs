@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::TransformerConfig;
-use burnformer_infer::{LengthPenalty, SearchSettings};
+use burnformer_infer::{LengthPenalty, SearchSettings, Shortlist};
 
 use super::sentencepiece::pieces;
+use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
@@ -26,6 +27,8 @@ pub(super) struct Folder {
     decoder: String,
     /// The vocabularies of source and target; a single one if they are equal.
     vocabularies: Vec<PathBuf>,
+    /// The binary lexical shortlist, if there is one.
+    shortlist: Option<PathBuf>,
 }
 
 impl Folder {
@@ -74,7 +77,13 @@ impl Folder {
                 names.iter().filter(vocabulary).map(|name| folder.join(name)).collect()
             }
         };
-        Ok(Self { model, decoder, vocabularies })
+        let listed = yaml::list(&decoder, "shortlist").into_iter().next();
+        let shortlist = match listed {
+            Some(name) => Some(beside(folder, &name)),
+            None => names.iter().find(|name| is_lexical(name)).map(|name| folder.join(name)),
+        };
+        let is_binary = |path: &PathBuf| read_start(path).is_ok_and(|begins| is_shortlist(&begins));
+        Ok(Self { model, decoder, vocabularies, shortlist: shortlist.filter(is_binary) })
     }
 
     /// The vocabularies as files of a model directory.
@@ -116,6 +125,16 @@ impl Folder {
         Ok(texts)
     }
 
+    /// The lexical shortlist, for vocabularies of `sizes`.
+    pub fn shortlist(&self, sizes: [usize; 2]) -> Result<Option<Shortlist>> {
+        let sides = match &self.vocabularies[..] {
+            [source, target] if source != target => Sides::Separate,
+            _ => Sides::Shared,
+        };
+        let read = |path: &PathBuf| shortlist::read(path, &read_file(path)?, sizes, sides);
+        self.shortlist.as_ref().map(read).transpose()
+    }
+
     /// The search settings in the decoder's options, with Marian's defaults for those that are missing.
     pub fn search(&self) -> Result<(SearchSettings, Vec<String>)> {
         let options = Options::read(&self.decoder);
@@ -124,9 +143,15 @@ impl Folder {
         if options.number::<f64>("word-penalty").unwrap_or(0.0) != 0.0 {
             remarks.push("word-penalty is unknown here and was left out".into());
         }
-        if !yaml::list(&self.decoder, "shortlist").is_empty() {
+        if self.shortlist.is_some() {
             remarks.push(
-                "the lexical shortlist is not used: every token of the vocabulary can be chosen"
+                "the lexical shortlist is in shortlist.safetensors, for `translate --shortlist`; without it every token of \
+                 the vocabulary can be chosen"
+                    .into(),
+            );
+        } else if !yaml::list(&self.decoder, "shortlist").is_empty() {
+            remarks.push(
+                "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen"
                     .into(),
             );
         }
@@ -141,6 +166,11 @@ impl Folder {
         search.validate()?;
         Ok((search, remarks))
     }
+}
+
+/// Whether a file of this name is a binary lexical shortlist.
+fn is_lexical(name: &str) -> bool {
+    name.starts_with("lex") && name.ends_with(".bin")
 }
 
 /// The path of the file `name` in `folder`. Folders in `name` are ignored, so that nothing outside of `folder` is read.

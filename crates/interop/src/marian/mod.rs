@@ -6,13 +6,14 @@ mod layers;
 mod npz;
 mod options;
 mod sentencepiece;
+mod shortlist;
 mod write;
 mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burnformer_core::{EmbeddingSharing, OutputBias};
+use burnformer_core::{EmbeddingSharing, OutputBias, TransformerConfig};
 
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
@@ -75,8 +76,10 @@ pub(crate) fn read(path: &Path) -> Result<Package> {
     tensors.finish("it has parts that no plain Transformer of Marian has")?;
     let texts = folder.texts(&config)?;
     let (search, remarks) = folder.search()?;
-    let mut package = Package { config, weights, search, texts, remarks };
+    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
     padding::append(&mut package);
+    let TransformerConfig { source_vocab, target_vocab, .. } = package.config;
+    package.shortlist = folder.shortlist([source_vocab, target_vocab])?;
     let path = path.clone();
     package.config.validate().map_err(|source| InteropError::Config { path, source })?;
     Ok(package)

@@ -1,0 +1,89 @@
+//! The binary lexical shortlists of Bergamot and Firefox, `lex.*.s2t.bin`: a header of six numbers of 64 bits, for each
+//! source token where its translations start (64 bits), and the translations (32 bits).
+
+use std::path::Path;
+
+use burnformer_shortlist::{Shortlist, Vocabularies};
+
+use crate::error::{InteropError, Result};
+
+/// The number that such a file begins with.
+const MAGIC: u64 = 0xF11A_48D5_0134_17F5;
+/// The number of bytes of the header: this number, the checksum, the numbers of frequent tokens and of translations of a
+/// token, and the lengths of both tables.
+const HEADER: usize = 6 * 8;
+/// The number of bytes that the checksum is not taken over.
+const UNCHECKED: usize = 2 * 8;
+
+/// Whether `bytes` begin as such a file does.
+pub(super) fn is_shortlist(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC.to_le_bytes())
+}
+
+/// Whether both sides of a model have the same vocabulary, so that a token can be its own translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sides {
+    Shared,
+    Separate,
+}
+
+/// Reads `bytes`, the content of `path`, as a shortlist for vocabularies of `sizes`.
+///
+/// # Errors
+/// [`InteropError::Damaged`].
+pub(super) fn read(
+    path: &Path,
+    bytes: &[u8],
+    sizes: [usize; 2],
+    sides: Sides,
+) -> Result<Shortlist> {
+    let damaged = |what: &str| InteropError::damaged(path, what);
+    if !is_shortlist(bytes) || bytes.len() < HEADER {
+        return Err(damaged("it has no header of a binary shortlist"));
+    }
+    let header: Vec<u64> = numbers(&bytes[..HEADER]).collect();
+    let [_, checksum, first, _, offsets, tokens] = header[..] else { unreachable!("six numbers") };
+    if offsets == 0 || length(offsets, tokens) != Some(bytes.len()) {
+        return Err(damaged("its header gives another size than the file has"));
+    }
+    if hash(&bytes[UNCHECKED..]) != checksum {
+        return Err(damaged("its checksum is another than its header says"));
+    }
+    let (offsets, tokens) = bytes[HEADER..].split_at(offsets as usize * 8);
+    let offsets: Vec<u64> = numbers(offsets).collect();
+    let tokens: Vec<u32> =
+        tokens.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let list = |ends: &[u64]| {
+        let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).unwrap_or(usize::MAX));
+        tokens.get(start..end).map(<[u32]>::to_vec)
+    };
+    let lists: Option<Vec<Vec<u32>>> = offsets.windows(2).map(list).collect();
+    let mut lists = lists.ok_or_else(|| damaged("its tables do not fit together"))?;
+    if sides == Sides::Shared {
+        (0..).zip(&mut lists).for_each(|(id, list)| list.push(id));
+    }
+    // Marian's vocabularies begin with the most frequent tokens.
+    let frequent = (0..first.min(sizes[1] as u64) as u32).collect();
+    Shortlist::new(Vocabularies::of_sizes(sizes), frequent, lists)
+        .map_err(|error| InteropError::damaged(path, error))
+}
+
+/// The number of bytes of a file with tables of these lengths.
+fn length(offsets: u64, tokens: u64) -> Option<usize> {
+    let bytes = offsets.checked_mul(8)?.checked_add(tokens.checked_mul(4)?)?;
+    usize::try_from(bytes).ok()?.checked_add(HEADER)
+}
+
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|b| b.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte)))
+}
+
+/// Marian's `hashMem`, which is that of Boost's `hash_combine`, over whole numbers of 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    let combine = |seed: u64, number: u64| {
+        let mixed =
+            number.wrapping_add(0x9e37_79b9).wrapping_add(seed << 6).wrapping_add(seed >> 2);
+        seed ^ mixed
+    };
+    numbers(bytes).fold(0, combine)
+}
