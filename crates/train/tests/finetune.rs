@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, read_tensors};
 use burnformer_core::{
-    Conventions, DecoderStart, OutputBias, Sinusoids, TargetHistory, TransformerConfig,
+    Conventions, DecoderStart, OutputBias, Sinusoids, SourceEnd, TargetHistory, TransformerConfig,
 };
 use burnformer_data::{Tokenizer, Tokenizers};
 use burnformer_infer::{SearchSettings, Translator, save_text_files};
@@ -272,7 +272,7 @@ fn a_setting_that_contradicts_the_directory_is_named() {
 }
 
 /// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids of a `vocab.json`.
-fn imported(place: &Place, dir: &str, start: DecoderStart, history: TargetHistory) {
+fn imported(place: &Place, dir: &str, conventions: Conventions) {
     const MODEL: &[u8] = include_bytes!("../../data/tests/fixtures/ten.spm");
     const VOCABULARY: &[u8] = include_bytes!("../../data/tests/fixtures/ten.json");
     let vocabulary = Some((Path::new("vocab.json"), VOCABULARY.to_vec()));
@@ -290,10 +290,8 @@ fn imported(place: &Place, dir: &str, start: DecoderStart, history: TargetHistor
         dropout: 0.1,
         conventions: Conventions {
             sinusoids: Sinusoids::HalvesToEnd,
-            decoder_start: start,
             output_bias: OutputBias::PerPiece,
-            target_history: history,
-            ..Conventions::default()
+            ..conventions
         },
         ..TransformerConfig::tiny(11)
     };
@@ -319,12 +317,15 @@ fn nll_by_score(place: &Place, dir: &str, corpus: &str) -> f64 {
 #[test]
 fn a_model_with_other_special_ids_and_another_start_learns_what_search_reads() {
     let place = Place::new();
-    for (dir, start, history) in [
-        ("zero", DecoderStart::Zero, TargetHistory::SelfAttention),
-        ("pad-row", DecoderStart::Embedding, TargetHistory::SelfAttention),
-        ("ssru", DecoderStart::Zero, TargetHistory::Ssru),
+    let row = Conventions::default();
+    let zero = Conventions { decoder_start: DecoderStart::Zero, ..row };
+    for (dir, conventions) in [
+        ("zero", zero),
+        ("pad-row", row),
+        ("ssru", Conventions { target_history: TargetHistory::Ssru, ..zero }),
+        ("no-end", Conventions { source_end: SourceEnd::Hidden, ..row }),
     ] {
-        imported(&place, dir, start, history);
+        imported(&place, dir, conventions);
         let run = format!("{dir}-tuned");
         place.train(&run, &place.config("special.tsv", 30, &[&place.from(dir)])).unwrap();
         // Training's loss and the scores of the saved model are of the same ids, masks and first input.

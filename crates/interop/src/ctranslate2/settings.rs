@@ -80,7 +80,7 @@ impl Settings {
         if self.add_source_bos {
             return refuse(
                 "a source that begins with <s> (add_source_bos)",
-                "OpenNMT's and Marian's do not",
+                "only sources without it can be read",
             );
         }
         if self.add_source_eos || zero_start {
