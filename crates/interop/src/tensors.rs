@@ -135,6 +135,11 @@ impl Taken {
         &self.path
     }
 
+    /// The number of tensors that are left.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
     /// Takes the tensor `name`, which must have `shape`.
     pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;

@@ -124,6 +124,9 @@ fn what_has_no_counterpart_is_refused_by_the_name_of_its_option() {
     assert!(message("ffn-depth: 2", "ffn-depth: 3").contains("ffn-depth"));
     assert!(message("enc-depth: 2", "enc-depth: 3").contains("encoder_l3"));
     assert!(message("enc-depth: 2", "enc-depth: 1").contains("encoder_l2"));
+    // Found by fuzzing: a name for each weight of each layer filled the memory.
+    let deep = message("version: v1.12\nenc-depth: 2", "version: 1\nenc-depth: 99999");
+    assert!(deep.contains("100001, but there are"), "{deep}");
     assert!(message("heads: 2", "heads: 3").contains("heads 3"));
 }
 

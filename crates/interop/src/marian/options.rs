@@ -34,12 +34,14 @@ pub(super) fn config(
     tensors: &Taken,
 ) -> Result<TransformerConfig> {
     let heads = options.number::<usize>("transformer-heads").unwrap_or(0);
-    let layers = |key: &str| options.number(key).unwrap_or(0);
+    let layers = |key: &str| options.number::<usize>(key).unwrap_or(0);
     let width = tensors.shape("encoder_l1_ffn_W1")?;
     let &[_, d_ff] = width else {
         return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is not a matrix"));
     };
     check(path, options)?;
+    let (encoder_layers, decoder_layers) = (layers("enc-depth"), layers("dec-depth"));
+    check_depth(path, encoder_layers.saturating_add(decoder_layers), tensors)?;
     if heads == 0 || !d_model.is_multiple_of(heads) {
         let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
         return Err(InteropError::damaged(path, message));
@@ -52,8 +54,8 @@ pub(super) fn config(
         d_k: d_model / heads,
         d_v: d_model / heads,
         d_ff,
-        encoder_layers: layers("enc-depth"),
-        decoder_layers: layers("dec-depth"),
+        encoder_layers,
+        decoder_layers,
         norm: norm(path, options)?,
         layer_norm_eps: EPSILON,
         activation: activation(path, options)?,
@@ -70,6 +72,16 @@ pub(super) fn config(
         ..TransformerConfig::base(target_vocab)
     };
     Ok(config)
+}
+
+/// Refuses more layers than there can be tensors of. A layer has 16 or more; a file that lacks a few is told later which.
+fn check_depth(path: &Path, layers: usize, tensors: &Taken) -> Result<()> {
+    let count = tensors.len();
+    if layers <= count / 8 {
+        return Ok(());
+    }
+    let message = format!("enc-depth and dec-depth are {layers}, but there are {count} tensors");
+    Err(InteropError::damaged(path, message))
 }
 
 fn refused<T>(path: &Path, options: &Options, key: &str, known: &'static str) -> Result<T> {
