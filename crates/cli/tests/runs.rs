@@ -118,7 +118,14 @@ fn validations(run: &std::path::Path) -> Vec<Value> {
 fn best_holds_the_best_validation_of_all_before_and_after_a_finished_run_goes_on() {
     let toy = Toy::new();
     let run = toy.folder.path().join("run");
-    let every = ["--set", "validation.every=20", "--set", "schedule.factor=4"];
+    let every = [
+        "--set",
+        "validation.every=20",
+        "--set",
+        "schedule.factor=4",
+        "--set",
+        "validation.metric=bleu",
+    ];
     let until = |updates, more: &[&'static str]| [&every[..], &["--set", updates], more].concat();
     let mut earlier = Vec::new();
     for (updates, more) in [
@@ -260,7 +267,7 @@ fn a_configuration_file_without_a_preset_starts_from_the_default_as_help_says() 
     };
     let wide = "[model]\nd_ff = 300\n";
     let own = resolved(wide, &[]);
-    assert!(own.contains("d_ff = 300\n") && own.contains("d_model = 128\n"), "{own}");
+    assert!(own.contains("d_ff = 300\n") && own.contains("d_model = 192\n"), "{own}");
     assert_eq!(own, resolved(wide, &["--preset", "speedrun"]));
     assert_ne!(own, resolved(&format!("preset = \"small\"\n{wide}"), &[]));
 }
