@@ -27,7 +27,7 @@ use worker::Worker;
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 18] = [
+const FORWARDED: [Entry; 19] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -36,6 +36,7 @@ const FORWARDED: [Entry; 18] = [
     ("study", "train the variations of the paper's Table 3 and compare them"),
     ("average", "average the parameters of several models"),
     ("distill", "translate text by a large model, for a small model to learn from"),
+    ("shortlist", "learn the likely translations of each token, among which a search is faster"),
     ("import", "convert a model of another system into a model directory"),
     ("export", "convert a model directory into a model of another system"),
     ("quantize", "store the matrices of a model in 8-bit integers"),

@@ -74,7 +74,7 @@ fn sizes_of_zero_are_refused_by_name() {
 fn values_that_do_not_fit_are_refused_with_what_would() {
     let cases: [(&str, &[&str]); 19] = [
         ("model.heads=5", &["model.heads is 5", "a divisor of model.d_model = 192"]),
-        ("model.d_model=1000000000000", &["model.d_model is 1000000000000", "at most"]),
+        ("model.d_model=1200000000000", &["model.d_model is 1200000000000", "at most"]),
         ("model.encoder_layers=99999999", &["model.encoder_layers", "at most"]),
         ("tokenizer.train.vocab_size=9000000000", &["source_vocab is 9000000000", "at most"]),
         ("model.d_model=-1", &["model.d_model=-1", "-1"]),
