@@ -53,17 +53,21 @@ fn translations_and_scores_are_those_of_ctranslate2() {
     }
 }
 
+/// Asserts that `own` is the same after it was written to the folder `dir` and read again.
+fn assert_comes_back(own: &Package, dir: &Path) {
+    Format::CTranslate2.write(own, dir).unwrap();
+    let again = Format::CTranslate2.read(dir).unwrap();
+    assert_eq!(again.config, own.config, "{}", dir.display());
+    assert_eq!(again.weights, own.weights, "{}", dir.display());
+    assert_eq!(again.texts, own.texts, "{}", dir.display());
+}
+
 #[test]
 fn what_is_written_in_float32_is_read_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     for name in NAMES {
         let own = package(name);
-        let dir = folder.path().join(name);
-        Format::CTranslate2.write(&own, &dir).unwrap();
-        let again = Format::CTranslate2.read(&dir).unwrap();
-        assert_eq!(again.config, own.config, "{name}");
-        assert_eq!(again.weights, own.weights, "{name}");
-        assert_eq!(again.texts, own.texts, "{name}");
+        assert_comes_back(&own, &folder.path().join(name));
     }
 }
 
@@ -241,12 +245,7 @@ fn a_model_of_a_first_version_goes_back_with_the_same_weights_and_no_end_of_the_
     for (name, path) in opennmt() {
         let own = Format::CTranslate2.read(&path).unwrap();
         assert_eq!(own.config.conventions.source_end, SourceEnd::Hidden);
-        let dir = folder.path().join(name);
-        Format::CTranslate2.write(&own, &dir).unwrap();
-        let again = Format::CTranslate2.read(&dir).unwrap();
-        assert_eq!(again.config, own.config, "{name}");
-        assert_eq!(again.weights, own.weights, "{name}");
-        assert_eq!(again.texts, own.texts, "{name}");
+        assert_comes_back(&own, &folder.path().join(name));
         for format in [Format::HuggingFace, Format::Marian] {
             let error = format.write(&own, &folder.path().join("other")).unwrap_err();
             assert!(matches!(error, InteropError::CannotExport { .. }), "{error}");

@@ -6,7 +6,6 @@ use burnformer_server::{
     Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
     ServerSettings, Work,
 };
-use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 
 struct Shouting;
 
@@ -25,29 +24,6 @@ impl Engine for Shouting {
 
     fn fits(&self, sentence: &str) -> bool {
         sentence.len() < 1000
-    }
-
-    /// Each word of the translation attends to the word in its place, and to the last one where there is none.
-    fn attention(&self, sentence: &str, translation: &str) -> Result<Sentence, EngineError> {
-        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
-        let (keys, queries) = (words(sentence), words(translation));
-        let columns = keys.len();
-        let weights = (0..queries.len() * columns)
-            .map(|place| place % columns == (place / columns).min(columns - 1))
-            .map(|attends| if attends { 1.0 } else { 0.0 })
-            .collect();
-        let links = queries.len().min(columns);
-        Ok(Sentence {
-            source: sentence.into(),
-            target: translation.into(),
-            alignment: (0..links).map(|place| (place, place)).collect(),
-            panels: vec![Panel {
-                kind: PanelKind::Cross,
-                queries,
-                keys,
-                layers: vec![vec![AttentionMatrix::new(columns, weights)]],
-            }],
-        })
     }
 }
 

@@ -152,20 +152,18 @@ fn frequent(bags: &Bags, vocab: usize, count: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
 
     /// Sentences of words 10 to 29, in which the word w is translated by w + 20 in another place, and half of them also
     /// have the word 5 that has no translation, and all the target token 9 that translates nothing.
     fn toy(trainer: &mut Trainer) {
-        let mut state = 1u64;
-        let mut random = |count: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % count
-        };
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for place in 0..400 {
-            let words: Vec<u32> = (0..3 + random(5)).map(|_| 10 + random(20) as u32).collect();
+            let words: Vec<u32> =
+                (0..random.random_range(3..8)).map(|_| random.random_range(10..30)).collect();
             let mut target: Vec<u32> = words.iter().rev().map(|word| word + 20).collect();
             target.push(9);
             let silent = (place % 2 == 0).then_some(5);

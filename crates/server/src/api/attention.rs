@@ -6,6 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse;
+use burnformer_documents::Format;
+use burnformer_glossary::Glossary;
 use burnformer_view::{AttentionMatrix, Panel, Sentence, linked_page};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -15,10 +17,9 @@ use super::body::Fields;
 use super::error::{ApiError, ErrorBody};
 use super::v1::bearer;
 use super::{Shared, page};
-use crate::engine::{Choice, Engine, EngineError, Work};
+use crate::engine::{Choice, Engine, EngineError};
 use crate::models::LanguagePair;
 use crate::queue::QueueError;
-use crate::text::Path;
 
 /// A request to `/v1/attention`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,7 +27,7 @@ pub(crate) struct AttentionRequest {
     /// A sentence of up to 100 tokens.
     #[schema(example = "Guten Morgen!")]
     pub sentence: String,
-    /// Its translation; the model's own unless it is given.
+    /// Its translation; that of `/translate` unless it is given.
     pub translation: Option<String>,
     /// The code of its language.
     #[schema(example = "de")]
@@ -112,28 +113,25 @@ async fn look(
     service.check_texts("sentence", &[&sentence, translation.as_deref().unwrap_or_default()])?;
     let pair = LanguagePair { source, target };
     let queue = service.queue(&pair).await?;
-    let given = translation.filter(|text| !text.is_empty());
-    let work = async {
-        let translation = match given {
-            Some(translation) => translation,
-            None => {
-                let path = Path {
-                    queue: &queue,
-                    cache: &service.cache,
-                    metrics: &service.metrics,
-                    choice: Choice { n_best: 1, ..Choice::default() },
-                    pair: &pair.to_string(),
-                    glossaries: &[],
-                };
-                let work = Work { text: sentence.clone(), ..Work::default() };
-                let found = path.sentences(vec![work]).await?;
-                let best = found.into_iter().flatten().next();
-                best.map(|best| best.text).unwrap_or_default()
-            }
-        };
-        weights(&service.looking, queue.engine().clone(), sentence, translation).await
+    let translation = match translation.filter(|text| !text.is_empty()) {
+        Some(translation) => translation,
+        None => translated(&service, &sentence, &pair).await?,
     };
-    service.in_time(work).await
+    let engine = queue.engine().clone();
+    service.in_time(weights(&service.looking, engine, sentence, translation)).await
+}
+
+/// The translation that `/translate` would give.
+async fn translated(
+    service: &Shared,
+    sentence: &str,
+    pair: &LanguagePair,
+) -> Result<String, ApiError> {
+    let choice = Choice { n_best: 1, ..Choice::default() };
+    let texts = [sentence.to_owned()];
+    let own = Glossary::default();
+    let all = service.translate(&texts, pair, Format::Text, choice, &own).await?;
+    Ok(all.into_iter().flatten().next().unwrap_or_default())
 }
 
 /// The weights of `engine`, found by a thread of its own, of which there are as many as `looking` permits.

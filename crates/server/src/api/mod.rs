@@ -105,14 +105,7 @@ impl Service {
         let queue = self.queue(pair).await?;
         let name = pair.to_string();
         let glossaries = self.glossaries(glossary, pair);
-        let path = Path {
-            queue: &queue,
-            cache: &self.cache,
-            metrics: &self.metrics,
-            choice,
-            pair: &name,
-            glossaries: &glossaries,
-        };
+        let path = self.path(&queue, choice, &name, &glossaries);
         let all = async {
             let mut translated = Vec::with_capacity(texts.len());
             for some in texts.chunks(64) {
@@ -128,6 +121,17 @@ impl Service {
             Ok(translated)
         };
         self.in_time(all).await
+    }
+
+    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`.
+    pub fn path<'a>(
+        &'a self,
+        queue: &'a Queue,
+        choice: Choice,
+        pair: &'a str,
+        glossaries: &'a [&'a Glossary],
+    ) -> Path<'a> {
+        Path { queue, cache: &self.cache, metrics: &self.metrics, choice, pair, glossaries }
     }
 
     /// The glossary of a request, before that of the model for `pair`.

@@ -13,7 +13,6 @@ use super::libretranslate::{Detected, alternatives, source};
 use super::{AUTO, Shared, format, glossary};
 use crate::engine::{Candidate, Choice, Work};
 use crate::models::LanguagePair;
-use crate::text::Path;
 
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -190,14 +189,7 @@ pub(crate) async fn sentences(
     }
     let queue = service.queue(&pair).await?;
     let name = pair.to_string();
-    let path = Path {
-        queue: &queue,
-        cache: &service.cache,
-        metrics: &service.metrics,
-        choice,
-        pair: &name,
-        glossaries: &glossaries,
-    };
+    let path = service.path(&queue, choice, &name, &glossaries);
     let all = service.in_time(async { Ok(path.sentences(work.clone()).await?) }).await?;
     let scored = work.iter().zip(all);
     let scored = scored

@@ -2,7 +2,7 @@
 """Clicks through the web page of a running server in headless Chromium and takes screenshots.
 
     apt-get install chromium chromium-driver && pip install selenium
-    cargo run --release --no-default-features --example custom_engine -- 127.0.0.1:5077 &    # in crates/server
+    burnformer serve --listen 127.0.0.1:5077 &
     python tests/page/page.py http://127.0.0.1:5077/ SCREENSHOTS
 
 The server has to translate de-en and en-de. Exit code 0 if every check passed.
