@@ -40,7 +40,7 @@ impl TokenEmbedding {
 
     /// The number of tokens in the vocabulary.
     pub fn vocab(&self) -> usize {
-        self.weight.val().dims()[0]
+        self.weight.lazy_shape()[0]
     }
 
     /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by √d_model, or by what

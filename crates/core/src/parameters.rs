@@ -266,6 +266,28 @@ mod tests {
         }
     }
 
+    /// Drawing them takes longer than reading a model.
+    #[test]
+    fn no_initial_values_are_drawn_before_they_are_asked_for() {
+        #[derive(Default)]
+        struct Drawn(Path, Vec<String>);
+        impl ModuleVisitor for Drawn {
+            fn enter_module(&mut self, name: &str, container: &str) {
+                self.0.enter(name, container);
+            }
+            fn exit_module(&mut self, _name: &str, _container: &str) {
+                self.0.exit();
+            }
+            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+                let matrix = param.lazy_shape().num_dims() == 2;
+                (matrix && param.is_initialized()).then(|| self.1.push(self.0.name()));
+            }
+        }
+        let mut drawn = Drawn::default();
+        tiny().visit(&mut drawn);
+        assert_eq!(drawn.1, Vec::<String>::new());
+    }
+
     #[test]
     fn values_go_out_and_come_back() {
         assert_eq!(load(|_| ()), Ok(()));

@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Component, Path};
 
+use burn::tensor::TensorData;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::ModelDirError;
+use super::tensors::read_from;
 
 /// The file of the parameters.
 pub(super) const WEIGHTS: &str = "model.safetensors";
@@ -81,7 +83,42 @@ pub(super) fn read_checked(dir: &Path, name: &str) -> Result<Vec<u8>, ModelDirEr
     read(dir, name)?.ok_or_else(|| ModelDirError::Unlisted { path: dir.join(name) })
 }
 
+/// Reads the tensors of `dir/name`, a safetensors file that the manifest must list, and checks its bytes as they come.
+pub(super) fn read_tensors_checked(
+    dir: &Path,
+    name: &str,
+) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+    let manifest = read_manifest(dir)?;
+    let path = dir.join(name);
+    let Some(entry) = manifest.files.get(name) else {
+        return Err(ModelDirError::Unlisted { path });
+    };
+    let (mut file, size) = open_checked(dir, name, entry)?;
+    let mut hash = Sha256::new();
+    let tensors = read_from(&path, &mut file, size, |bytes| hash.update(bytes));
+    if let Err(ModelDirError::Io { .. }) = tensors {
+        return tensors;
+    }
+    // What a damaged header left unread. That the file is not the one of the manifest says more than what is wrong in it.
+    io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
+    match hex(hash) == entry.sha256 {
+        true => tensors,
+        false => Err(ModelDirError::Tampered { path, what: "hash" }),
+    }
+}
+
 fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirError> {
+    let path = dir.join(name);
+    let (file, size) = open_checked(dir, name, entry)?;
+    let bytes = read_up_to(&path, file, size)?;
+    match bytes.len() as u64 == size && sha256(&bytes) == entry.sha256 {
+        true => Ok(bytes),
+        false => Err(ModelDirError::Tampered { path, what: "hash" }),
+    }
+}
+
+/// Opens a file that is inside the directory and as large as the manifest says.
+fn open_checked(dir: &Path, name: &str, entry: &Entry) -> Result<(File, u64), ModelDirError> {
     let path = dir.join(name);
     check_inside(dir, name, &path)?;
     // The size is compared first, so that no memory is allocated for a file of the wrong size.
@@ -89,11 +126,7 @@ fn checked(dir: &Path, name: &str, entry: &Entry) -> Result<Vec<u8>, ModelDirErr
     if size != entry.bytes {
         return Err(ModelDirError::Tampered { path, what: "size" });
     }
-    let bytes = read_up_to(&path, file, size)?;
-    if bytes.len() as u64 != size || sha256(&bytes) != entry.sha256 {
-        return Err(ModelDirError::Tampered { path, what: "hash" });
-    }
-    Ok(bytes)
+    Ok((file, size))
 }
 
 /// A file of a model directory must be inside it: it has a plain name and is not reached through a link.
@@ -126,7 +159,7 @@ fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirErr
     let mut bytes = Vec::new();
     let reserved = usize::try_from(size).is_ok_and(|size| bytes.try_reserve_exact(size).is_ok());
     if !reserved {
-        let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        let error = io::Error::from(io::ErrorKind::OutOfMemory);
         return Err(ModelDirError::io(path, error));
     }
     file.take(size).read_to_end(&mut bytes).map_err(|e| ModelDirError::io(path, e))?;
@@ -150,7 +183,11 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    hex(Sha256::new_with_prefix(bytes))
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// Replaces the file at `path`, which holds either the old content or the new at any moment.

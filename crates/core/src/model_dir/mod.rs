@@ -11,6 +11,7 @@
 
 mod error;
 mod manifest;
+mod tensors;
 mod weights;
 
 use std::collections::BTreeMap;
@@ -23,11 +24,12 @@ use serde::Serialize;
 
 pub use error::ModelDirError;
 pub use manifest::{read, seal, verify, verify_before_load};
-pub use weights::{read_tensors, write_quantized, write_tensors};
+pub use tensors::read_tensors;
+pub use weights::{write_quantized, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
-use manifest::{WEIGHTS, read_checked, write};
+use manifest::{WEIGHTS, read_checked, read_tensors_checked, write};
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -153,7 +155,7 @@ pub fn load_parameters<C: Seq2SeqConfig>(
     dir: &Path,
 ) -> Result<(C, BTreeMap<String, TensorData>), ModelDirError> {
     let config: C = load_config(dir)?;
-    let parameters = read_tensors(&dir.join(WEIGHTS), &read_checked(dir, WEIGHTS)?)?;
+    let parameters = read_tensors_checked(dir, WEIGHTS)?;
     check_size(&dir.join(CONFIG), &config, &parameters)?;
     Ok((config, parameters))
 }

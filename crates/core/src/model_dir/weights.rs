@@ -3,13 +3,13 @@ use std::path::Path;
 
 use burn::tensor::TensorData;
 use burnformer_kernels::quantize_rows;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, TensorView};
 
 use super::error::ModelDirError;
 use super::manifest::write;
 
 /// What follows a matrix's name in that of its scales.
-const SCALE: &str = ".scale";
+pub(super) const SCALE: &str = ".scale";
 
 /// One tensor of a file: name, type, shape, bytes.
 type Stored = (String, Dtype, Vec<usize>, Vec<u8>);
@@ -71,65 +71,10 @@ fn write_stored(path: &Path, stored: Vec<Stored>) -> Result<(), ModelDirError> {
     write(path, &bytes)
 }
 
-/// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a quantised matrix as its
-/// integers times the scales of their rows.
-///
-/// # Errors
-/// [`ModelDirError::Tensors`] if the header is hostile or damaged, a tensor has another type, or the scales of a
-/// quantised matrix are missing or of another number than its rows.
-pub fn read_tensors(
-    path: &Path,
-    bytes: &[u8],
-) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
-    let file = SafeTensors::deserialize(bytes).map_err(|e| damaged(path, &e))?;
-    let mut tensors = BTreeMap::new();
-    for (name, view) in file.tensors() {
-        let values = match view.dtype() {
-            Dtype::F32 if is_scale_of_integers(&file, &name) => continue,
-            Dtype::F32 => float32(&view),
-            Dtype::I8 => dequantized(&file, &name, &view).ok_or_else(|| {
-                wrong(path, format!("matrix {name} has no scale for each of its rows"))
-            })?,
-            other => {
-                return Err(wrong(
-                    path,
-                    format!("tensor {name} is {other:?}, expected float32 or int8"),
-                ));
-            }
-        };
-        tensors.insert(name, TensorData::new::<f32, _>(values, view.shape().to_vec()));
-    }
-    Ok(tensors)
-}
-
-fn is_scale_of_integers(file: &SafeTensors, name: &str) -> bool {
-    let matrix = name.strip_suffix(SCALE).and_then(|name| file.tensor(name).ok());
-    matrix.is_some_and(|matrix| matrix.dtype() == Dtype::I8)
-}
-
-fn float32(view: &TensorView) -> Vec<f32> {
-    let values = view.data().chunks_exact(4);
-    values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-}
-
-/// The numbers of the quantised matrix `view`; `None` if its scales do not fit it.
-fn dequantized(file: &SafeTensors, name: &str, view: &TensorView) -> Option<Vec<f32>> {
-    let scales = file.tensor(&format!("{name}{SCALE}")).ok()?;
-    let &[rows, columns] = view.shape() else { return None };
-    (scales.dtype() == Dtype::F32 && scales.shape() == [rows]).then_some(())?;
-    let integers = view.data().chunks_exact(columns.max(1));
-    let row = |(row, scale): (&[u8], f32)| {
-        let numbers: Vec<f32> =
-            row.iter().map(|&byte| f32::from(byte.cast_signed()) * scale).collect();
-        numbers
-    };
-    Some(integers.zip(float32(&scales)).flat_map(row).collect())
-}
-
-fn damaged(path: &Path, error: &dyn std::fmt::Display) -> ModelDirError {
+pub(super) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> ModelDirError {
     wrong(path, error.to_string())
 }
 
-fn wrong(path: &Path, message: String) -> ModelDirError {
+pub(super) fn wrong(path: &Path, message: String) -> ModelDirError {
     ModelDirError::Tensors { path: path.to_path_buf(), message }
 }

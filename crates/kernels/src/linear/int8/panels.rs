@@ -1,5 +1,6 @@
 //! A weight in 8 bits, rearranged for products with few rows.
 
+use std::mem::take;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -16,6 +17,8 @@ const BLOCK: usize = 128 * 1024;
 const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds.
 const PARALLEL: usize = 1 << 18;
+/// The smallest number of lines that a thread of its own fills with zeros.
+const LINES_AT_ONCE: usize = 1 << 12;
 /// The number of bytes of a [`Line`].
 const LINE: usize = 64;
 
@@ -50,34 +53,60 @@ impl Panels {
 
     fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        let quantized = quantize_rows(weight, input);
         let padded = output.next_multiple_of(instructions.lanes());
         let groups = input.div_ceil(GROUP);
+        let count = (padded * groups * GROUP).div_ceil(LINE);
+        let lines = zeros(count);
         let mut panels = Self {
             instructions,
-            lines: vec![Line([0; LINE]); (padded * groups * GROUP).div_ceil(LINE)],
+            lines,
             starts: vec![0; padded],
-            scales: quantized.scales,
+            scales: vec![0.0; padded],
             zeros: vec![0.0; output],
             input,
             output,
         };
-        panels.scales.resize(padded, 0.0);
-        for panel in 0..panels.count() {
-            let features = panels.features(panel);
-            let first = panels.start(panel);
-            let width = features.len().next_multiple_of(instructions.lanes());
-            for (column, feature) in features.enumerate() {
-                let row = &quantized.values[feature * input..][..input];
-                let sum: i32 = row.iter().map(|&w| i32::from(w)).sum();
-                panels.starts[feature] = -instructions.offset() * sum;
-                for (i, &w) in row.iter().enumerate() {
-                    let place = first + (i / GROUP * width + column) * GROUP + i % GROUP;
-                    panels.lines[place / LINE].0[place % LINE] = w;
-                }
-            }
-        }
+        panels.pack(weight);
         panels
+    }
+
+    /// Writes the numbers, starts and scales of every panel.
+    fn pack(&mut self, weight: &[f32]) {
+        if weight.is_empty() {
+            return;
+        }
+        let (input, row, instructions) = (self.input, self.row(), self.instructions);
+        let width = self.width();
+        let (mut starts, mut scales) = (take(&mut self.starts), take(&mut self.scales));
+        let panels = self.numbers_mut().par_chunks_mut(width * row);
+        let panels = panels.zip(starts.par_chunks_mut(width)).zip(scales.par_chunks_mut(width));
+        panels.zip(weight.par_chunks(width * input)).for_each(
+            |(((panel, starts), scales), weight)| {
+                let quantized = quantize_rows(weight, input);
+                let columns = quantized.scales.len().next_multiple_of(instructions.lanes());
+                scales[..quantized.scales.len()].copy_from_slice(&quantized.scales);
+                for (column, values) in quantized.values.chunks_exact(input).enumerate() {
+                    let sum: i32 = values.iter().map(|&w| i32::from(w)).sum();
+                    starts[column] = -instructions.offset() * sum;
+                    let groups = panel.chunks_exact_mut(GROUP * columns);
+                    for (group, values) in groups.zip(values.chunks(GROUP)) {
+                        group[column * GROUP..][..values.len()].copy_from_slice(values);
+                    }
+                }
+            },
+        );
+        (self.starts, self.scales) = (starts, scales);
+    }
+
+    fn numbers(&self) -> &[i8] {
+        // SAFETY: a line is its numbers and nothing else.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LINE) }
+    }
+
+    fn numbers_mut(&mut self) -> &mut [i8] {
+        let count = self.lines.len() * LINE;
+        // SAFETY: a line is its numbers and nothing else, and any numbers make a line.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), count) }
     }
 
     /// The number of output features.
@@ -165,10 +194,7 @@ impl Panels {
 
     /// Writes the columns of `panels` of every row.
     fn fill(&self, product: &Product, panels: Range<usize>) {
-        // SAFETY: a line is its numbers and nothing else.
-        let numbers = unsafe {
-            std::slice::from_raw_parts(self.lines.as_ptr().cast::<i8>(), self.lines.len() * LINE)
-        };
+        let numbers = self.numbers();
         let rows = product.row_scales.len();
         let block = (BLOCK / self.row().max(1)).next_multiple_of(ROWS).max(ROWS);
         for start in (0..rows).step_by(block) {
@@ -208,6 +234,14 @@ struct Product<'a> {
 
 // SAFETY: threads only write through the pointer, each to the columns of its own panels.
 unsafe impl Sync for Product<'_> {}
+
+/// `count` lines of zeros, written by all threads: most of this time is the system's, which gives out the memory page by page.
+fn zeros(count: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let line = (0..count).into_par_iter().with_min_len(LINES_AT_ONCE);
+    line.map(|_| Line([0; LINE])).collect_into_vec(&mut lines);
+    lines
+}
 
 #[cfg(test)]
 mod tests {

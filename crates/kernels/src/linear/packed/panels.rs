@@ -15,6 +15,8 @@ const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds, which is
 /// more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL: usize = 1 << 16;
+/// The smallest number of lines that a thread of its own fills with zeros.
+const LINES_AT_ONCE: usize = 1 << 12;
 /// The number of elements of a [`Line`].
 const LINE: usize = 16;
 
@@ -43,21 +45,32 @@ impl Panels {
     fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
         let lanes = instructions.lanes();
-        let lines =
-            vec![Line([0.0; LINE]); (output.next_multiple_of(lanes) * input).div_ceil(LINE)];
+        let count = (output.next_multiple_of(lanes) * input).div_ceil(LINE);
+        let lines = zeros(count);
         let mut panels = Self { instructions, lines, input, output };
-        for panel in 0..output.div_ceil(instructions.panel()) {
-            let features = panels.features(panel);
-            let first = panels.start(panel);
-            let width = features.len().next_multiple_of(lanes);
-            for (column, feature) in features.enumerate() {
-                for (i, &w) in weight[feature * input..][..input].iter().enumerate() {
-                    let place = first + i * width + column;
-                    panels.lines[place / LINE].0[place % LINE] = w;
+        let size = (instructions.panel() * input).max(1);
+        let weights = weight.par_chunks(size);
+        panels.numbers_mut().par_chunks_mut(size).zip(weights).for_each(|(panel, weight)| {
+            let features = weight.len() / input;
+            let width = features.next_multiple_of(lanes);
+            for (i, row) in panel.chunks_exact_mut(width).take(input).enumerate() {
+                for (feature, number) in row[..features].iter_mut().enumerate() {
+                    *number = weight[feature * input + i];
                 }
             }
-        }
+        });
         panels
+    }
+
+    fn numbers(&self) -> &[f32] {
+        // SAFETY: a line is its numbers and nothing else.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LINE) }
+    }
+
+    fn numbers_mut(&mut self) -> &mut [f32] {
+        let count = self.lines.len() * LINE;
+        // SAFETY: a line is its numbers and nothing else, and any numbers make a line.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), count) }
     }
 
     /// The number of output features.
@@ -103,10 +116,7 @@ impl Panels {
 
     /// Writes the columns of `panels` for every row.
     fn fill(&self, x: &[f32], bias: &[f32], target: &Target, panels: Range<usize>) {
-        // SAFETY: a line is its numbers and nothing else.
-        let numbers = unsafe {
-            std::slice::from_raw_parts(self.lines.as_ptr().cast::<f32>(), self.lines.len() * LINE)
-        };
+        let numbers = self.numbers();
         let block = (BLOCK / self.input.max(1)).next_multiple_of(ROWS).max(ROWS);
         for start in (0..target.rows).step_by(block) {
             let end = (start + block).min(target.rows);
@@ -141,6 +151,14 @@ struct Target {
 
 // SAFETY: threads only write through the pointer, each to the columns of its own panels.
 unsafe impl Sync for Target {}
+
+/// `count` lines of zeros, written by all threads: most of this time is the system's, which gives out the memory page by page.
+fn zeros(count: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let line = (0..count).into_par_iter().with_min_len(LINES_AT_ONCE);
+    line.map(|_| Line([0.0; LINE])).collect_into_vec(&mut lines);
+    lines
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,181 @@
+//! Reading tensors: each straight into the memory in which it stays, while what was read before is hashed.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use burn::tensor::TensorData;
+use rayon::prelude::*;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+
+use super::error::ModelDirError;
+use super::weights::{SCALE, damaged, wrong};
+
+/// The number of bytes that say how long the header is.
+const LENGTH: u64 = 8;
+/// The number of bytes from which on a tensor is hashed while the next one is read.
+const PARALLEL: usize = 1 << 16;
+
+/// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a quantised matrix as its
+/// integers times the scales of their rows.
+///
+/// # Errors
+/// [`ModelDirError::Tensors`] if the header is hostile or damaged, a tensor has another type, or the scales of a
+/// quantised matrix are missing or of another number than its rows.
+pub fn read_tensors(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+    read_from(path, &mut &*bytes, bytes.len() as u64, |_| ())
+}
+
+/// Does what [`read_tensors`] does with the `size` bytes that `file` yields. `seen` is given every byte that is read, in order,
+/// while the next ones are read.
+///
+/// # Errors
+/// Those of [`read_tensors`]; [`ModelDirError::Io`] if `file` yields an error or ends early.
+pub(super) fn read_from(
+    path: &Path,
+    file: &mut (impl Read + Send),
+    size: u64,
+    mut seen: impl FnMut(&[u8]) + Send,
+) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+    let header = read_header(path, file, size, &mut seen)?;
+    let names = header.offset_keys();
+    let infos = || names.iter().map(|name| header.info(name).expect("a name of the header"));
+    if let Some((name, info)) = names.iter().zip(infos()).find(|(_, info)| !is_known(info.dtype)) {
+        let message = format!("tensor {name} is {:?}, expected float32 or int8", info.dtype);
+        return Err(wrong(path, message));
+    }
+    let mut stored: Vec<Stored> = Vec::with_capacity(names.len());
+    for info in infos() {
+        let last = stored.last().map_or(&[][..], Stored::bytes);
+        let (read, ()) = match last.len() < PARALLEL {
+            true => (Stored::read(file, info), seen(last)),
+            false => rayon::join(|| Stored::read(file, info), || seen(last)),
+        };
+        stored.push(read.map_err(|e| ModelDirError::io(path, e))?);
+    }
+    seen(stored.last().map_or(&[], Stored::bytes));
+    into_float32(path, names.into_iter().zip(stored).collect())
+}
+
+/// Reads the header and checks that it describes all of the file.
+fn read_header(
+    path: &Path,
+    file: &mut impl Read,
+    size: u64,
+    seen: &mut impl FnMut(&[u8]),
+) -> Result<Metadata, ModelDirError> {
+    let io = |e| ModelDirError::io(path, e);
+    let short = || wrong(path, "the file ends within its header".to_owned());
+    let left = size.checked_sub(LENGTH).ok_or_else(short)?;
+    let mut length = [0; LENGTH as usize];
+    file.read_exact(&mut length).map_err(io)?;
+    seen(&length);
+    let length = u64::from_le_bytes(length);
+    if length > left {
+        return Err(short());
+    }
+    let mut text = vec![0; length as usize];
+    file.read_exact(&mut text).map_err(io)?;
+    seen(&text);
+    let header: Metadata = serde_json::from_slice(&text).map_err(|e| damaged(path, &e))?;
+    match header.data_len() as u64 == left - length {
+        true => Ok(header),
+        false => Err(wrong(path, "the tensors are not as long as the rest of the file".to_owned())),
+    }
+}
+
+fn is_known(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F32 | Dtype::I8)
+}
+
+/// The numbers of one tensor as they stand in the file, and its shape.
+struct Stored {
+    numbers: Numbers,
+    shape: Vec<usize>,
+}
+
+enum Numbers {
+    /// In the order of bytes of the file, which is that of most machines.
+    Float32(Vec<f32>),
+    Int8(Vec<u8>),
+}
+
+impl Stored {
+    fn read(file: &mut impl Read, info: &TensorInfo) -> std::io::Result<Self> {
+        let (start, end) = info.data_offsets;
+        let numbers = match info.dtype {
+            Dtype::F32 => {
+                let mut numbers = vec![0.0f32; (end - start) / 4];
+                file.read_exact(bytemuck::cast_slice_mut(&mut numbers))?;
+                Numbers::Float32(numbers)
+            }
+            _ => {
+                let mut numbers = vec![0; end - start];
+                file.read_exact(&mut numbers)?;
+                Numbers::Int8(numbers)
+            }
+        };
+        Ok(Self { numbers, shape: info.shape.clone() })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.numbers {
+            Numbers::Float32(numbers) => bytemuck::cast_slice(numbers),
+            Numbers::Int8(numbers) => numbers,
+        }
+    }
+}
+
+/// All tensors in float32, without the scales of those that were quantised.
+fn into_float32(
+    path: &Path,
+    stored: BTreeMap<String, Stored>,
+) -> Result<BTreeMap<String, TensorData>, ModelDirError> {
+    let (integers, floats): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        stored.into_iter().partition(|(_, it)| matches!(it.numbers, Numbers::Int8(_)));
+    let mut floats: BTreeMap<String, (Vec<f32>, Vec<usize>)> = floats
+        .into_iter()
+        .map(|(name, Stored { numbers, shape })| (name, (in_order(numbers), shape)))
+        .collect();
+    let mut quantized = Vec::with_capacity(integers.len());
+    for (name, matrix) in integers {
+        let scales = floats.remove(&format!("{name}{SCALE}"));
+        let missing = || wrong(path, format!("matrix {name} has no scale for each of its rows"));
+        let scales =
+            scales.and_then(|scales| of_rows(scales, &matrix.shape)).ok_or_else(missing)?;
+        quantized.push((name, matrix, scales));
+    }
+    let dequantized = quantized.into_par_iter().map(|(name, matrix, scales)| {
+        let numbers = dequantized(matrix.bytes(), matrix.shape[1], &scales);
+        (name, (numbers, matrix.shape))
+    });
+    floats.par_extend(dequantized);
+    let data = |(name, (numbers, shape))| (name, TensorData::new(numbers, shape));
+    Ok(floats.into_iter().map(data).collect())
+}
+
+fn in_order(numbers: Numbers) -> Vec<f32> {
+    match numbers {
+        Numbers::Float32(mut numbers) => {
+            numbers.iter_mut().for_each(|it| *it = f32::from_bits(u32::from_le(it.to_bits())));
+            numbers
+        }
+        Numbers::Int8(_) => unreachable!("integers are not floats"),
+    }
+}
+
+/// The scales, if there is one for each row of a matrix of this shape.
+fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<Vec<f32>> {
+    (matrix.len() == 2 && shape == [matrix[0]]).then_some(scales)
+}
+
+fn dequantized(integers: &[u8], columns: usize, scales: &[f32]) -> Vec<f32> {
+    let mut numbers = Vec::with_capacity(integers.len());
+    for (row, scale) in integers.chunks_exact(columns.max(1)).zip(scales) {
+        numbers.extend(row.iter().map(|&byte| f32::from(byte.cast_signed()) * scale));
+    }
+    numbers
+}
