@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use burnformer_train::report::Verbosity;
 use burnformer_train::study::{
-    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_table,
+    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_change, table3_table,
 };
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
@@ -78,6 +78,9 @@ struct Table3 {
     /// Train only the base and the rows whose names begin with one of these: --rows A,D2
     #[arg(long, value_delimiter = ',')]
     rows: Vec<String>,
+    /// Train the base from this number of seeds, so that the intervals of the other rows include the seed
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
     /// The study's folder; rows that are finished there are not trained again
     #[arg(long, short, default_value = "studies/table3")]
     out: PathBuf,
@@ -91,6 +94,9 @@ struct Extrapolation {
     /// Largest number of tokens per side of a training pair
     #[arg(long, default_value_t = 10)]
     longest: usize,
+    /// Train both from this number of seeds
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
     /// The study's folder; rows that are finished there are not trained again
     #[arg(long, short, default_value = "studies/extrapolation")]
     out: PathBuf,
@@ -100,19 +106,21 @@ struct Extrapolation {
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::share_freed_memory();
     match args.what {
-        What::Table3(Table3 { common, rows: wanted, out }) => {
+        What::Table3(Table3 { common, rows: wanted, seeds, out }) => {
             let (config, texts) = configuration(&common)?;
-            let mut rows = table3(&config);
+            let mut rows = table3(&config, seeds);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
-            rows.retain(|row| row.name == "base" || wanted.is_empty() || is_wanted(&row.name));
+            rows.retain(|row| {
+                row.name.starts_with("base") || wanted.is_empty() || is_wanted(&row.name)
+            });
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))?;
             draw(&common, || table3_picture(&rows, &results))
         }
-        What::Extrapolation(Extrapolation { common, longest, out }) => {
+        What::Extrapolation(Extrapolation { common, longest, seeds, out }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
             let (config, texts) = configuration(&common)?;
-            let rows = extrapolation(&config, longest);
+            let rows = extrapolation(&config, longest, seeds);
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || extrapolation_table(&results))?;
             draw(&common, || extrapolation_picture(&results))
@@ -195,17 +203,14 @@ fn draw(common: &Common, picture: impl Fn() -> Estimates) -> Result<()> {
 
 /// What each row changes, here and in the paper.
 fn table3_picture(rows: &[Row], results: &[RowResult]) -> Estimates {
-    let own = |row: &Row| results.iter().find(|result| result.name == row.name)?.measures.first();
-    let base = &rows[0];
-    let changed = rows.iter().skip(1).filter(|row| own(row).is_some()).map(|row| {
-        let here = own(row).zip(own(base)).map(|(own, base)| Estimate {
-            value: own.bleu - base.bleu,
-            half_width: own.interval.hypot(base.interval),
-        });
-        let paper = row.paper.zip(base.paper);
+    let changed = rows.iter().filter_map(|row| {
+        let here = table3_change(results, &row.name)?;
+        let here = Estimate { value: here.bleu, half_width: here.interval };
+        let paper = row.paper.zip(rows[0].paper);
         let paper =
             paper.map(|(row, base)| Estimate { value: row.bleu - base.bleu, half_width: 0.0 });
-        EstimateRow { label: format!("{} {}", row.name, row.change), points: vec![here, paper] }
+        let label = format!("{} {}", row.name, row.change);
+        Some(EstimateRow { label, points: vec![Some(here), paper] })
     });
     Estimates {
         title: "Table 3: what each variation changes".into(),

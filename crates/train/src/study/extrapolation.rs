@@ -9,10 +9,17 @@ use crate::config::TrainConfig;
 
 /// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with sinusoidal and one with
 /// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to 1.5 times as
-/// many, up to twice as many, and longer.
-pub fn extrapolation(config: &TrainConfig, longest: usize) -> Vec<Row> {
+/// many, up to twice as many, and longer. Both are trained `seeds` times (at least once), each time from another seed.
+pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
+    (0..seeds.max(1)).flat_map(|more| of_seed(config, longest, more)).collect()
+}
+
+/// Both runs from the seed that comes `more` seeds after that of `config`.
+fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
+    let seed = config.training.seed.wrapping_add(more);
     let row = |name: &str, positions| {
         let mut config = config.clone();
+        config.training.seed = seed;
         config.data.max_source_len = longest;
         config.data.max_target_len = longest;
         config.model.transformer.positions = positions;
@@ -20,11 +27,14 @@ pub fn extrapolation(config: &TrainConfig, longest: usize) -> Vec<Row> {
         config.validation.bleu = false;
         config.checkpoints.average = 0;
         config.checkpoints.keep = 1;
-        let change = format!("{name} positions");
+        let (name, change) = match more {
+            0 => (name.to_owned(), format!("{name} positions")),
+            more => (format!("{name}-{}", more + 1), format!("{name} positions, seed {seed}")),
+        };
         let lengths = vec![longest, longest + longest / 2, 2 * longest];
-        Row { name: name.into(), change, config, lengths, paper: None }
+        Row { name, change, config, lengths, paper: None }
     };
-    vec![row("sinusoidal", Positions::Sinusoidal), row("learned", Positions::Learned)]
+    [row("sinusoidal", Positions::Sinusoidal), row("learned", Positions::Learned)]
 }
 
 /// The `results` of [`extrapolation`] as a Markdown table.
@@ -53,7 +63,10 @@ mod tests {
     #[test]
     fn both_runs_see_short_sentences_and_differ_in_positions_alone() {
         let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
-        let rows = extrapolation(&base, 10);
+        let rows = extrapolation(&base, 10, 2);
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["sinusoidal", "learned", "sinusoidal-2", "learned-2"]);
+        assert_eq!(rows[2].config.training.seed, rows[0].config.training.seed + 1);
         assert_eq!(rows[0].lengths, [10, 15, 20]);
         let mut learned = rows[1].config.clone();
         assert_eq!(learned.data.max_source_len, 10);

@@ -7,14 +7,23 @@ use burnformer_core::{Positions, TransformerConfig};
 use super::{Paper, Row, RowResult};
 use crate::config::TrainConfig;
 
+/// The name of the base, and what those of its other seeds begin with.
+const BASE: &str = "base";
+/// The paper's perplexity and BLEU of its base.
+const OF_BASE: (f64, f64) = (4.92, 25.8);
+/// 95 % of a normal distribution lie within this many standard deviations.
+const DEVIATIONS: f64 = 1.96;
+
 /// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A) heads at
 /// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E) learned
 /// positions. The last model is measured on the validation text.
-pub fn table3(config: &TrainConfig) -> Vec<Row> {
+///
+/// The base is trained `seeds` times (at least once), each time from another seed. What the results differ by tells how much
+/// chance is in the others.
+pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     let config = &plain(config);
-    let base = vec![row("base", String::new(), config.clone(), (4.92, 25.8))];
     let groups = [
-        base,
+        bases(config, seeds),
         heads(config),
         key_widths(config),
         depths(config),
@@ -32,6 +41,22 @@ pub fn table3(config: &TrainConfig) -> Vec<Row> {
         new
     });
     rows
+}
+
+/// The base, and the base from the seeds after its own.
+fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
+    let base = row(BASE, String::new(), config.clone(), OF_BASE);
+    let again = (1..seeds).map(|more| {
+        let seed = config.training.seed.wrapping_add(more);
+        let changed = with(config, |c| c.training.seed = seed);
+        row(&format!("{BASE}-{}", more + 1), format!("seed {seed}"), changed, OF_BASE)
+    });
+    std::iter::once(base).chain(again).collect()
+}
+
+/// Whether a row is the base, from whatever seed.
+fn is_base(row: &str) -> bool {
+    row.starts_with(BASE)
 }
 
 /// (A): the paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
@@ -155,6 +180,33 @@ fn key_width(model: &TransformerConfig) -> usize {
     }
 }
 
+/// A change of BLEU from the base, and half the width of its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The difference from the mean of the bases.
+    pub bleu: f64,
+    /// From the bootstrap intervals of both, and, if the base was trained from several seeds, from how far these are apart.
+    pub interval: f64,
+}
+
+/// What the row `name` changes; `None` if it or the base is not done, or if it is the base.
+pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
+    let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
+    let (own, of_own) = measure(results.iter().find(|result| result.name == name)?)?;
+    let bases: Vec<(f64, f64)> =
+        results.iter().filter(|result| is_base(&result.name)).filter_map(measure).collect();
+    if bases.is_empty() || is_base(name) {
+        return None;
+    }
+    let count = bases.len() as f64;
+    let mean = bases.iter().map(|(bleu, _)| bleu).sum::<f64>() / count;
+    let of_bases = bases.iter().map(|(_, interval)| interval).sum::<f64>() / count;
+    let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
+    // One seed in the row, `count` in the mean.
+    let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
+    Some(Change { bleu: own - mean, interval: of_own.hypot(of_bases).hypot(seeds) })
+}
+
 /// The `results` as a Markdown table beside what the paper found; of `rows` those that are done.
 pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
     let mut table = String::from(
@@ -162,14 +214,12 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
          |---|---|---|---|---|---|---|---|---|\n",
     );
     let find = |name: &str| results.iter().find(|result| result.name == name);
-    let base = find("base").and_then(|base| base.measures.first());
     for row in rows {
         let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
         let Some(own) = result.measures.first() else { continue };
-        let of_paper = rows[0].paper.map_or(0.0, |base| paper.bleu - base.bleu);
-        let here = base.map_or(String::new(), |base| {
-            verdict(of_paper, own.bleu - base.bleu, own.interval.hypot(base.interval))
-        });
+        let of_paper = paper.bleu - OF_BASE.1;
+        let here = table3_change(results, &row.name);
+        let here = here.map_or(String::new(), |here| verdict(of_paper, here.bleu, here.interval));
         writeln!(
             table,
             "| {} | {} | {:.2}M | {} | {:.2} | {:.1} ± {:.1} | {:.2}, {:.1} | {of_paper:+.1} | {here} |",
@@ -214,7 +264,7 @@ mod tests {
 
     #[test]
     fn around_the_base_model_the_rows_are_the_papers() {
-        let rows = table3(&base("base"));
+        let rows = table3(&base("base"), 1);
         let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
         assert_eq!(
             changes,
@@ -254,7 +304,7 @@ mod tests {
     #[test]
     fn every_row_of_every_scale_is_a_model_and_no_two_are_the_same() {
         for preset in ["tiny", "small", "base"] {
-            let rows = table3(&base(preset));
+            let rows = table3(&base(preset), 3);
             for row in &rows {
                 row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
@@ -263,10 +313,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_table_says_which_way_a_row_went() {
-        let rows = table3(&base("tiny"));
-        let result = |row: &Row, bleu| RowResult {
+    fn result(row: &Row, bleu: f64) -> RowResult {
+        RowResult {
             name: row.name.clone(),
             change: row.change.clone(),
             parameters: 1_500_000,
@@ -281,12 +329,35 @@ mod tests {
                 signature: String::new(),
             }],
             config: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn the_table_says_which_way_a_row_went() {
+        let rows = table3(&base("tiny"), 1);
         let results = [result(&rows[0], 20.0), result(&rows[1], 17.0), result(&rows[2], 20.4)];
         let table = table3_table(&rows, &results);
         assert_eq!(table.lines().count(), 5, "{table}");
         assert!(table.contains("17.0 ± 1.0"), "{table}");
         assert!(table.contains("-3.0, the paper's way"), "{table}");
         assert!(table.contains("+0.4, within the interval"), "{table}");
+    }
+
+    /// The bases 19, 20 and 21 have the mean 20 and the standard deviation 1.
+    #[test]
+    fn the_interval_of_a_change_includes_the_seed() {
+        let rows = table3(&base("tiny"), 3);
+        assert_eq!(rows[1].config.training.seed, rows[0].config.training.seed + 1);
+        let results = [(0, 19.0), (1, 20.0), (2, 21.0), (3, 17.0)];
+        let results = results.map(|(row, bleu)| result(&rows[row], bleu));
+        let change = table3_change(&results, &rows[3].name).unwrap();
+        let expected = (2.0 + 1.96f64.powi(2) * (4.0 / 3.0)).sqrt();
+        assert_eq!(change.bleu, -3.0);
+        assert!((change.interval - expected).abs() < 1e-9, "{change:?} {expected}");
+        assert_eq!(table3_change(&results, "base-2"), None);
+        let one_seed = [&results[1], &results[3]].map(Clone::clone);
+        let change = table3_change(&one_seed, &rows[3].name).unwrap();
+        assert!((change.interval - 2f64.sqrt()).abs() < 1e-9, "{change:?}");
+        assert!(table3_table(&rows, &results).contains("-3.0, the paper's way"));
     }
 }
