@@ -137,7 +137,7 @@ mod tests {
         assert!(text.starts_with("training.budget\n    integer, default 4096\n"), "{text}");
         assert!(text.contains("base 25000") && text.contains("--set training.budget"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        let preset = "with the preset speedrun (the default preset) 300; tiny 500; multi30k 800";
+        let preset = "with the preset speedrun (the default preset) 300; tiny 500; multi30k 300";
         assert!(explain("warmup").unwrap().contains(preset));
         assert!(explain("beam_size").unwrap().contains("generation.json"));
         assert!(explain("model.norm").unwrap().contains("\"pre\"\n        Before each"));
