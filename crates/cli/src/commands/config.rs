@@ -91,7 +91,8 @@ fn entry(file: SettingsFile, key: &Key) -> String {
             DEFAULT_PRESET => format!("{name} (the default preset) {value}"),
             _ => format!("{name} {value}"),
         });
-        text += &format!("    with the preset {}\n", presets.collect::<Vec<_>>().join("; "));
+        let presets = presets.collect::<Vec<_>>().join("; ");
+        text += &format!("{}\n", indented(&format!("with the preset {presets}"), 4));
     }
     text += &format!("\n{}\n", indented(&key.description, 4));
     if !key.choices.is_empty() {
@@ -137,7 +138,7 @@ mod tests {
         assert!(text.starts_with("training.budget\n    integer, default 4096\n"), "{text}");
         assert!(text.contains("base 25000") && text.contains("--set training.budget"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        let preset = "with the preset speedrun (the default preset) 300; tiny 500; multi30k 300";
+        let preset = "    with the preset speedrun (the default preset) 300; tiny 500;";
         assert!(explain("warmup").unwrap().contains(preset));
         assert!(explain("beam_size").unwrap().contains("generation.json"));
         assert!(explain("model.norm").unwrap().contains("\"pre\"\n        Before each"));
