@@ -119,6 +119,10 @@ fn shape(
     refuse_options(path, file)?;
     let heads = both_sides(path, file, "num_heads", file.version().heads.into())?;
     let heads = heads.max(1.0) as usize;
+    if !d_model.is_multiple_of(heads) {
+        let message = format!("{heads} heads do not divide the width {d_model}");
+        return Err(InteropError::Damaged { path: path.clone(), message });
+    }
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
     let eos = vocabularies.id(&settings.eos_token)?;
     let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
