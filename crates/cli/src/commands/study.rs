@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use burnformer_train::report::Verbosity;
 use burnformer_train::study::{
-    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_change, table3_table,
+    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_change,
+    table3_is_base, table3_table,
 };
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
@@ -111,7 +112,7 @@ pub fn run(args: Args) -> Result<()> {
             let mut rows = table3(&config, seeds);
             let is_wanted = |name: &str| wanted.iter().any(|w| name.starts_with(w.as_str()));
             rows.retain(|row| {
-                row.name.starts_with("base") || wanted.is_empty() || is_wanted(&row.name)
+                table3_is_base(&row.name) || wanted.is_empty() || is_wanted(&row.name)
             });
             let results = train(&common, texts, out, &rows)?;
             print(&common, &results, || table3_table(&rows, &results))?;

@@ -7,6 +7,8 @@ mod compute_type;
 mod cpu;
 mod epilogue;
 #[cfg(feature = "cpu")]
+mod filled;
+#[cfg(feature = "cpu")]
 pub(crate) mod int8;
 #[cfg(feature = "cpu")]
 mod op;

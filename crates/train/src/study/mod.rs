@@ -17,7 +17,7 @@ use burn::tensor::Device;
 pub use extrapolation::{extrapolation, extrapolation_table};
 pub use measure::Measure;
 pub use row::{Paper, Row, RowResult};
-pub use table3::{Change, table3, table3_change, table3_table};
+pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
 
 use crate::error::TrainError;
 use crate::report::Verbosity;

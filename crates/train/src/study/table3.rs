@@ -54,8 +54,8 @@ fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     std::iter::once(base).chain(again).collect()
 }
 
-/// Whether a row is the base, from whatever seed.
-fn is_base(row: &str) -> bool {
+/// Whether the row of this name in [`table3`] is the base, from whatever seed.
+pub fn table3_is_base(row: &str) -> bool {
     row.starts_with(BASE)
 }
 
@@ -194,8 +194,8 @@ pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
     let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
     let (own, of_own) = measure(results.iter().find(|result| result.name == name)?)?;
     let bases: Vec<(f64, f64)> =
-        results.iter().filter(|result| is_base(&result.name)).filter_map(measure).collect();
-    if bases.is_empty() || is_base(name) {
+        results.iter().filter(|result| table3_is_base(&result.name)).filter_map(measure).collect();
+    if bases.is_empty() || table3_is_base(name) {
         return None;
     }
     let count = bases.len() as f64;

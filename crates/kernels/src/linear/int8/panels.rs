@@ -9,6 +9,7 @@ use super::instructions::Instructions;
 use super::sums::GROUP;
 use super::tile::{Tile, VECTORS};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::filled::filled;
 use crate::linear::quantize::{quantize, quantize_rows};
 
 /// The number of bytes of `x` that are worked on while they stay in the second-level cache.
@@ -17,8 +18,6 @@ const BLOCK: usize = 128 * 1024;
 const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds.
 const PARALLEL: usize = 1 << 18;
-/// The smallest number of lines that a thread of its own fills with zeros.
-const LINES_AT_ONCE: usize = 1 << 12;
 /// The number of bytes of a [`Line`].
 const LINE: usize = 64;
 
@@ -56,7 +55,7 @@ impl Panels {
         let padded = output.next_multiple_of(instructions.lanes());
         let groups = input.div_ceil(GROUP);
         let count = (padded * groups * GROUP).div_ceil(LINE);
-        let lines = zeros(count);
+        let lines = filled(Line([0; LINE]), count);
         let mut panels = Self {
             instructions,
             lines,
@@ -234,14 +233,6 @@ struct Product<'a> {
 
 // SAFETY: threads only write through the pointer, each to the columns of its own panels.
 unsafe impl Sync for Product<'_> {}
-
-/// `count` lines of zeros, written by all threads: most of this time is the system's, which gives out the memory page by page.
-fn zeros(count: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let line = (0..count).into_par_iter().with_min_len(LINES_AT_ONCE);
-    line.map(|_| Line([0; LINE])).collect_into_vec(&mut lines);
-    lines
-}
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::tile::{Instructions, Tile};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::filled::filled;
 
 /// The number of elements of `x` that are worked on while they stay in the second-level cache.
 const BLOCK: usize = 64 * 1024;
@@ -15,8 +16,6 @@ const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds, which is
 /// more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL: usize = 1 << 16;
-/// The smallest number of lines that a thread of its own fills with zeros.
-const LINES_AT_ONCE: usize = 1 << 12;
 /// The number of elements of a [`Line`].
 const LINE: usize = 16;
 
@@ -46,7 +45,7 @@ impl Panels {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
         let lanes = instructions.lanes();
         let count = (output.next_multiple_of(lanes) * input).div_ceil(LINE);
-        let lines = zeros(count);
+        let lines = filled(Line([0.0; LINE]), count);
         let mut panels = Self { instructions, lines, input, output };
         let size = (instructions.panel() * input).max(1);
         let weights = weight.par_chunks(size);
@@ -151,14 +150,6 @@ struct Target {
 
 // SAFETY: threads only write through the pointer, each to the columns of its own panels.
 unsafe impl Sync for Target {}
-
-/// `count` lines of zeros, written by all threads: most of this time is the system's, which gives out the memory page by page.
-fn zeros(count: usize) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let line = (0..count).into_par_iter().with_min_len(LINES_AT_ONCE);
-    line.map(|_| Line([0.0; LINE])).collect_into_vec(&mut lines);
-    lines
-}
 
 #[cfg(test)]
 mod tests {
