@@ -64,6 +64,7 @@ mod loss;
 mod memory;
 mod norm;
 mod step_attention;
+mod top_k;
 
 mod kv_cache;
 
@@ -87,6 +88,7 @@ pub use norm::{layer_norm, residual_dropout_norm};
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
+pub use top_k::{Placed, top_k};
 
 /// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it runs on every
 /// backend and element type for which there is no fused version.

@@ -7,7 +7,6 @@ mod request;
 mod sample;
 mod sentence;
 mod terms;
-mod top;
 
 pub use request::Request;
 pub use terms::{Edge, Phrase, Terms, WordEdges};

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::InferError;
 
-/// Divides every batch into at most `threads` parts of nearly equal size, in its order.
+/// Divides batches among `threads`, in their order. Of many batches each thread takes whole ones, because a product of
+/// many rows is fastest. The last ones, or few, are divided into at most `threads` parts of nearly equal size each, so
+/// that no thread has nothing to do for long.
 pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
-    let parts = |batch: Vec<usize>| {
-        let size = batch.len().div_ceil(threads.max(1)).max(1);
-        batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
+    let whole = batches.len().saturating_sub(2 * threads);
+    let parts = |(place, batch): (usize, Vec<usize>)| {
+        let size = if place < whole { batch.len() } else { batch.len().div_ceil(threads.max(1)) };
+        batch.chunks(size.max(1)).map(<[usize]>::to_vec).collect::<Vec<_>>()
     };
-    batches.into_iter().flat_map(parts).collect()
+    batches.into_iter().enumerate().flat_map(parts).collect()
 }
 
 /// Runs `work` on every part and passes each result to `take`. Several parts run on `threads` threads that use no
@@ -72,6 +75,12 @@ mod tests {
     fn parts_keep_everyone_in_order() {
         let parts = divide(vec![vec![5, 4, 3], vec![2], vec![1, 0]], 2);
         assert_eq!(parts, [vec![5, 4], vec![3], vec![2], vec![1], vec![0]]);
+        let many = divide(vec![vec![0, 1]; 7], 2);
+        assert_eq!(
+            many.iter().map(Vec::len).collect::<Vec<_>>(),
+            [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]
+        );
+        assert_eq!(divide(vec![vec![3, 2, 1]], 1), [vec![3, 2, 1]]);
     }
 
     #[test]

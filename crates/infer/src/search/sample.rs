@@ -1,7 +1,7 @@
 use burnformer_core::RandomKey;
+use burnformer_kernels::{Placed, top_k};
 use rand::RngExt;
 
-use super::top::{Scored, select_top};
 use crate::settings::Sampling;
 
 /// The number of most probable tokens that are tried for top-p before the whole vocabulary is sorted.
@@ -14,7 +14,7 @@ pub(crate) fn draw(
     logits: &[f32],
     sampling: &Sampling,
     key: RandomKey,
-    best: &mut Vec<Scored>,
+    best: &mut Vec<Placed>,
 ) -> Option<u32> {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let weight = |logit: f32| (f64::from(logit - top) / sampling.temperature).exp();
@@ -32,23 +32,23 @@ fn candidates(
     logits: &[f32],
     sampling: &Sampling,
     weight: &impl Fn(f32) -> f64,
-    best: &mut Vec<Scored>,
+    best: &mut Vec<Placed>,
 ) -> usize {
     if sampling.top_k > 0 {
-        select_top(logits, sampling.top_k, best);
+        top_k(logits, sampling.top_k, best);
         let mass = best.iter().map(|&(logit, _)| weight(logit)).sum();
         return nucleus(best, weight, mass, sampling.top_p).unwrap_or(best.len());
     }
     let mass = logits.iter().map(|&logit| weight(logit)).sum();
-    select_top(logits, NUCLEUS_GUESS, best);
+    top_k(logits, NUCLEUS_GUESS, best);
     nucleus(best, weight, mass, sampling.top_p).unwrap_or_else(|| {
-        select_top(logits, logits.len(), best);
+        top_k(logits, logits.len(), best);
         nucleus(best, weight, mass, sampling.top_p).unwrap_or(best.len())
     })
 }
 
 /// How many of `best` it takes to reach the share `top_p` of `mass`, if they reach it.
-fn nucleus(best: &[Scored], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
+fn nucleus(best: &[Placed], weight: &impl Fn(f32) -> f64, mass: f64, top_p: f64) -> Option<usize> {
     let mut sum = 0.0;
     let reached = best.iter().position(|&(logit, _)| {
         sum += weight(logit);

@@ -1,14 +1,13 @@
 mod towards_terms;
 
 use burnformer_core::RandomKey;
-use burnformer_kernels::log_sum_exp;
+use burnformer_kernels::{Placed, log_sum_exp, top_k};
 
 use super::choices::Choices;
 use super::constraint::{constrain, forced};
 use super::request::Request;
 use super::sample::draw;
 use super::terms::{Progress, Tracker};
-use super::top::{Scored, select_top};
 use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::SpecialIds;
@@ -71,7 +70,7 @@ pub(crate) struct Sentence<'a> {
     spare: Vec<Live>,
     extensions: Vec<Extension>,
     stuck: Vec<usize>,
-    best: Vec<Scored>,
+    best: Vec<Placed>,
 }
 
 impl<'a> Sentence<'a> {
@@ -184,7 +183,7 @@ impl<'a> Sentence<'a> {
 
     fn extend_one(&mut self, parent: usize, logits: &mut [f32], normaliser: f64) {
         let total = self.live[parent].total;
-        let extension = |(logit, token): Scored| {
+        let extension = |(logit, token): Placed| {
             let log_prob = f64::from(logit) - normaliser;
             Extension { parent, token, log_prob, total: total + log_prob, left: 0 }
         };
@@ -228,7 +227,7 @@ impl<'a> Sentence<'a> {
 
     /// Writes the `count` tokens with the highest of `logits` to `best`.
     fn select(&mut self, logits: &[f32], count: usize) {
-        select_top(logits, count, &mut self.best);
+        top_k(logits, count, &mut self.best);
         self.best.iter_mut().for_each(|(_, place)| *place = self.choices.id(*place));
     }
 

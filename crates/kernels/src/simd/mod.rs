@@ -4,11 +4,15 @@
 //! chooses one at run time. Sums use a fixed number of [`LANES`], and no multiplication is contracted with an addition,
 //! so that every instruction set gives the same bits.
 
+#[cfg(target_arch = "x86_64")]
+mod dot;
 mod fold;
 mod math;
 mod softmax;
 mod vectorised;
 
+#[cfg(target_arch = "x86_64")]
+pub use dot::dot_avx512;
 pub use fold::{LANES, fold, fold_pairs, max, sum};
 pub use math::{exp, sigmoid, tanh};
 pub use softmax::softmax_row;

@@ -2,10 +2,14 @@
 
 use rayon::prelude::*;
 
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{dot_avx512, has_avx512};
 use crate::simd::{fold_pairs, softmax_row, vectorised};
 
 /// With fewer queries than this, one thread computes all of them.
 const PARALLEL: usize = 16;
+/// The number of sums of a context that stay in registers while all values are added.
+const BLOCK: usize = 32;
 
 /// The heads of a query and their widths.
 #[derive(Clone, Copy, Debug)]
@@ -56,30 +60,80 @@ struct Scratch<'a> {
     scores: Vec<f32>,
 }
 
+/// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds zeros.
+fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
+    let all_hidden = !seen.hidden.is_empty() && seen.hidden.iter().all(|&hidden| hidden != 0);
+    if seen.keys.is_empty() || all_hidden {
+        return;
+    }
+    compare(heads.d_k, query, seen, scores);
+    mix(heads.d_v, seen, scores, context);
+}
+
+/// Writes query·keys/√d_k in each head to `scores`, −∞ for hidden keys.
+fn compare(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        // SAFETY: the processor has the instructions.
+        return unsafe { compare_avx512(d_k, query, seen, scores) };
+    }
+    compare_portable(d_k, query, seen, scores);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn compare_avx512(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+    compare_by(d_k, query, seen, scores, |query, key| dot_avx512(query, key));
+}
+
+/// [`compare`] with `dot` for the sums of products.
+#[inline(always)]
+fn compare_by(
+    d_k: usize,
+    query: &[f32],
+    seen: &Seen,
+    scores: &mut [f32],
+    dot: impl Fn(&[f32], &[f32]) -> f32,
+) {
+    let count = seen.keys.len();
+    let scale = 1.0 / (d_k as f32).sqrt();
+    for (place, key) in seen.keys.iter().enumerate() {
+        let hidden = seen.hidden.get(place).is_some_and(|&hidden| hidden != 0);
+        let parts = query.chunks_exact(d_k).zip(key.chunks_exact(d_k));
+        for (head, (query, key)) in parts.enumerate() {
+            scores[head * count + place] =
+                if hidden { f32::NEG_INFINITY } else { scale * dot(query, key) };
+        }
+    }
+}
+
 vectorised! {
-    /// Adds the values, weighted by softmax(query·keys/√d_k) in each head, to `context`, which holds zeros.
-    fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
-        let Heads { d_k, d_v, .. } = heads;
-        let count = seen.keys.len();
-        let scale = 1.0 / (d_k as f32).sqrt();
-        for (place, key) in seen.keys.iter().enumerate() {
-            let hidden = seen.hidden.get(place).is_some_and(|&hidden| hidden != 0);
-            let parts = query.chunks_exact(d_k).zip(key.chunks_exact(d_k));
-            for (head, (query, key)) in parts.enumerate() {
-                let product = scale * fold_pairs(query, key, |sum, q, k| sum + q * k);
-                scores[head * count + place] = if hidden { f32::NEG_INFINITY } else { product };
-            }
-        }
-        let all_hidden = !seen.hidden.is_empty() && seen.hidden.iter().all(|&hidden| hidden != 0);
-        if count == 0 || all_hidden {
-            return;
-        }
+    fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+        compare_by(d_k, query, seen, scores, |query, key| {
+            fold_pairs(query, key, |sum, q, k| sum + q * k)
+        });
+    }
+
+    /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used up.
+    fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
+        let count = seen.values.len();
         scores.chunks_exact_mut(count).for_each(softmax_row);
-        for (place, value) in seen.values.iter().enumerate() {
-            let parts = context.chunks_exact_mut(d_v).zip(value.chunks_exact(d_v));
-            for (head, (context, value)) in parts.enumerate() {
-                let weight = scores[head * count + place];
-                for (c, v) in context.iter_mut().zip(value) {
+        let heads = context.chunks_exact_mut(d_v).zip(scores.chunks_exact(count)).enumerate();
+        for (head, (context, weights)) in heads {
+            let (blocks, rest) = context.as_chunks_mut::<BLOCK>();
+            let mut first = head * d_v;
+            for block in blocks {
+                let mut sums = *block;
+                for (weight, value) in weights.iter().zip(&seen.values) {
+                    for (sum, v) in sums.iter_mut().zip(&value[first..first + BLOCK]) {
+                        *sum += weight * v;
+                    }
+                }
+                *block = sums;
+                first += BLOCK;
+            }
+            for (weight, value) in weights.iter().zip(&seen.values) {
+                for (c, v) in rest.iter_mut().zip(&value[first..]) {
                     *c += weight * v;
                 }
             }

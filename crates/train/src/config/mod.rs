@@ -1,6 +1,7 @@
 //! A training run as a TOML file: a preset, what the user's file changes, what `--set` changes.
 
 mod data;
+mod diversification;
 mod document;
 mod layers;
 mod model;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use data::MIX;
 pub use data::{DataSettings, MixedText, corpus_paths};
+pub use diversification::{Direction, DiversificationSettings};
 pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
 pub use model::ModelSettings;
@@ -38,6 +40,9 @@ pub struct TrainConfig {
     /// lines are translations of each other, or one TSV file of `source<TAB>target` lines; each may be plain
     /// text, `.gz` or `.zst`.
     pub data: DataSettings,
+    /// Models that translate the training text before the run begins, so that it learns from more
+    /// (Nguyen et al., 2020).
+    pub diversification: DiversificationSettings,
     /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from files.
     pub tokenizer: TokenizerSection,
     /// The model's architecture and its sizes (paper §3 and Table 3).
@@ -272,6 +277,14 @@ impl TrainConfig {
         let config = layers::resolve(preset, file, settings, kept.as_deref())?;
         config.validate()?;
         Ok(config)
+    }
+
+    /// This configuration with `settings`, each `key.path=value`, over it; not validated.
+    ///
+    /// # Errors
+    /// A [`ConfigFileError`] naming the setting.
+    fn with(&self, settings: &[String]) -> Result<Self, ConfigFileError> {
+        layers::with(self, settings)
     }
 
     /// The whole configuration as TOML that [`resolve`](Self::resolve) reads back.

@@ -15,6 +15,9 @@ const FURTHEST_AHEAD: usize = 4096;
 /// The largest number of hypotheses of a beam search.
 const WIDEST_BEAM: usize = 1000;
 
+/// The largest number of models in each direction that translate the training text.
+const MOST_DIVERSIFIERS: usize = 100;
+
 type Checked = Result<(), ConfigFileError>;
 
 /// An error unless `good`.
@@ -38,7 +41,23 @@ impl TrainConfig {
         self.validate_model()?;
         self.validate_training()?;
         self.validate_optimizer()?;
-        self.validate_validation()
+        self.validate_validation()?;
+        self.validate_diversification()
+    }
+
+    fn validate_diversification(&self) -> Checked {
+        let d = &self.diversification;
+        let from = !self.training.from.as_os_str().is_empty();
+        let remedy = "0 for a run that starts from a model directory (training.from), since its models for the other \
+                      direction cannot";
+        check(d.models == 0 || !from, "diversification.models", d.models, remedy)?;
+        let remedy = format!("at most {MOST_DIVERSIFIERS}");
+        check(d.models <= MOST_DIVERSIFIERS, "diversification.models", d.models, remedy)?;
+        let own = self.with(&d.settings)?;
+        let none = own.diversification == *d && own.data == self.data;
+        let settings = format!("{:?}", d.settings);
+        let remedy = "settings of other sections than data and diversification";
+        check(none, "diversification.settings", settings, remedy)
     }
 
     fn validate_data(&self) -> Checked {

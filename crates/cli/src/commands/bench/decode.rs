@@ -124,12 +124,14 @@ fn measure(args: &Args, device: &Device) -> Result<Record> {
     let batch = args.batch.unwrap_or(BATCH).max(1);
     let batching = Batching { max_sentences: batch, max_tokens: usize::MAX };
     let requests = requests(args)?;
-    // One batch after the other, so that with --batch 1 a sentence's time is its latency.
-    let batches = requests.chunks(batch);
-    let translate = |batch| search(&model, batch, &settings, &batching);
-    batches.clone().take(1).try_for_each(|batch| translate(batch).map(drop))?;
+    let translate = |requests| search(&model, requests, &settings, &batching);
+    translate(&requests[..batch.min(requests.len())])?;
+    // With --batch 1 one sentence after the other, so that its time is its latency; otherwise all of them, as
+    // `translate` does.
+    let together = if batch == 1 { 1 } else { requests.len().max(1) };
     let start = Instant::now();
-    let translations = batches.map(translate).collect::<Result<Vec<_>, _>>()?;
+    let translations = requests.chunks(together).map(translate);
+    let translations = translations.collect::<Result<Vec<_>, _>>()?;
     let seconds = start.elapsed().as_secs_f64();
     let tokens: usize =
         translations.iter().flatten().map(|hypotheses| hypotheses[0].tokens.len()).sum();

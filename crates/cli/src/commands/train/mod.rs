@@ -1,3 +1,4 @@
+mod diversify;
 mod folder;
 
 use std::io::{self, IsTerminal, Write as _};
@@ -16,6 +17,7 @@ use burnformer_train::{
     r_drop_bytes, worst_batch_bytes,
 };
 
+use self::diversify::Diversification;
 use super::model;
 use crate::device::{DeviceNames, guarded};
 use crate::embedded;
@@ -78,13 +80,18 @@ pub struct Args {
 }
 
 impl Args {
-    fn mode(&self) -> RunMode {
-        if self.resume { RunMode::Resume } else { RunMode::New }
+    /// A run is resumed that has begun: one that was stopped while the models for its diversification were at work
+    /// has not.
+    fn mode(&self, folder: &Path) -> RunMode {
+        match self.resume && diversify::unfinished(folder).is_none() {
+            true => RunMode::Resume,
+            false => RunMode::New,
+        }
     }
 
     /// The folder of the run that is resumed.
     fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
-        (self.mode() == RunMode::Resume).then_some(folder)
+        (self.mode(folder) == RunMode::Resume).then_some(folder)
     }
 
     fn verbosity(&self) -> Verbosity {
@@ -107,36 +114,58 @@ pub fn run(args: Args) -> Result<()> {
         return dry_run(&config, start.as_ref());
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let (mode, verbosity) = (args.mode(), args.verbosity());
+    let (mode, verbosity) = (args.mode(&folder), args.verbosity());
     RunDir::check(&folder, mode)?;
     let devices = args.device.open()?;
     let cache = cache_folder(&config);
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
-    let texts = read.locate(&config.data, beside, &cache)?;
+    let mut texts = read.locate(&config.data, beside, &cache)?;
     texts.check(&folder, mode)?;
+    let diversification =
+        Diversification { run: &folder, devices: &devices, verbosity, signals: &signals };
+    let diversified = diversification.run(&mut config, &mut texts);
+    diversified.map_err(|error| read.explain(error))?;
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if verbosity == Verbosity::Normal {
         announce(&corpora, &folder);
     }
-    let outcome = signals.patiently(|interrupted| {
-        guarded(&advice(&config), || {
-            let config = config.clone();
-            let learner = Learner::new(config, &corpora, &folder, mode, verbosity, &devices)?;
-            // The run has its own copy now.
-            drop(read);
-            Ok(learner.train(interrupted)?)
-        })
-    })?;
-    if outcome.reason == StopReason::Interrupted {
-        return Err(signals.stopped().into());
-    }
+    // The run has its own copy of what was read once it has started.
+    learn(&config, &corpora, &folder, mode, verbosity, &devices, &signals, || drop(read))?;
     if !config.data.test.is_empty() {
         let texts = ReadTexts::default().locate(&config.data, &folder, &cache)?;
         test(&config, &texts.test, &folder.join("best"), &devices[0])?;
     }
     Ok(())
+}
+
+/// Trains until the run ends, and calls `started` once it has started.
+///
+/// # Errors
+/// Those of the run; [`Stopped`](crate::signals::Stopped) if a signal ended it.
+#[expect(clippy::too_many_arguments)]
+fn learn(
+    config: &TrainConfig,
+    corpora: &Corpora,
+    folder: &Path,
+    mode: RunMode,
+    verbosity: Verbosity,
+    devices: &[Device],
+    signals: &Signals,
+    started: impl FnOnce(),
+) -> Result<()> {
+    let outcome = signals.patiently(|interrupted| {
+        guarded(&advice(config), || {
+            let learner = Learner::new(config.clone(), corpora, folder, mode, verbosity, devices)?;
+            started();
+            Ok(learner.train(interrupted)?)
+        })
+    })?;
+    match outcome.reason {
+        StopReason::Interrupted => Err(signals.stopped().into()),
+        _ => Ok(()),
+    }
 }
 
 /// Prints what cleaning dropped of the training text, and the run's folder.
@@ -162,16 +191,15 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
         return Ok(out.clone());
     }
     let stem = args.config.as_ref().and_then(|path| path.file_stem()?.to_str());
-    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
+    let mode = if args.resume { RunMode::Resume } else { RunMode::New };
+    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), mode)
 }
 
 /// The configuration file: that of `--config`, otherwise the one of the run that is resumed.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     let own = || Some(folder.join("config.toml")).filter(|path| path.exists());
-    match args.mode() {
-        RunMode::New => args.config.clone(),
-        RunMode::Resume => args.config.clone().or_else(own),
-    }
+    let kept = || if args.resume { own().or_else(|| diversify::unfinished(folder)) } else { None };
+    args.config.clone().or_else(kept)
 }
 
 /// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.

@@ -3,8 +3,8 @@
 use super::{Extension, Sentence};
 use crate::search::constraint::constrain;
 use crate::search::terms::{Progress, choose};
-use crate::search::top::Scored;
 use crate::settings::BeamRule;
+use burnformer_kernels::Placed;
 
 impl Sentence<'_> {
     /// Adds the best extensions of `parent`, and those that begin or continue a term, whatever their probability.
@@ -12,12 +12,12 @@ impl Sentence<'_> {
         &mut self,
         parent: usize,
         logits: &mut [f32],
-        extension: impl Fn(Scored) -> Extension,
+        extension: impl Fn(Placed) -> Extension,
     ) {
         let Some(tracker) = &self.tracker else { return };
         let live = &self.live[parent];
         let advancing = tracker.advancing(live.progress, &live.tokens);
-        let advancing: Vec<Scored> =
+        let advancing: Vec<Placed> =
             advancing.into_iter().map(|id| (self.logit(logits, id), id)).collect();
         constrain(logits, &live.tokens, self.settings, self.special, &self.choices);
         if tracker.left(live.progress, &live.tokens) > 0 {

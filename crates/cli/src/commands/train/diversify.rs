@@ -1,0 +1,231 @@
+//! Data diversification (Nguyen et al., 2020): models that translate the training text before the run begins.
+//!
+//! All of it lies in the folder `diversification` of the run:
+//!
+//! | entry | holds |
+//! |---|---|
+//! | `config.toml` | the configuration of the run, with which `--resume` goes on before the run itself has begun |
+//! | `train.source`, `train.target`, `valid.source`, `valid.target` | the texts, one sentence per line |
+//! | `forward-1/`, `backward-1/` … | the runs of the models |
+//! | `forward-1.tsv`, `backward-1.tsv` … | what they make of the training text, `source<TAB>target` |
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, bail};
+use burn::tensor::Device;
+use burnformer_data::ParallelReader;
+use burnformer_infer::Translator;
+use burnformer_train::config::{Direction, MixedText, corpus_paths};
+use burnformer_train::report::Verbosity;
+use burnformer_train::{Corpora, RunDir, RunMode, TextName, Texts, TrainConfig};
+
+use super::{announce, learn, progress};
+use crate::commands::distill::{Distillation, one_column};
+use crate::output::say;
+use crate::signals::Signals;
+
+const FOLDER: &str = "diversification";
+
+/// The configuration of a run in `folder` that was stopped while its models for diversification were at work.
+pub(super) fn unfinished(folder: &Path) -> Option<PathBuf> {
+    let kept = folder.join(FOLDER).join("config.toml");
+    (kept.exists() && !folder.join("config.toml").exists()).then_some(kept)
+}
+
+/// What the models of a run's diversification have in common.
+pub(super) struct Diversification<'a> {
+    /// The folder of the run.
+    pub(super) run: &'a Path,
+    pub(super) devices: &'a [Device],
+    pub(super) verbosity: Verbosity,
+    pub(super) signals: &'a Signals,
+}
+
+impl Diversification<'_> {
+    /// Trains the models that `config` asks for, lets them translate, and adds their texts to `config` and `texts`. A
+    /// configuration that names such texts already, as that of a run that has begun does, stays as it is.
+    ///
+    /// # Errors
+    /// Those of training and translating; if the folder belongs to another configuration.
+    pub(super) fn run(&self, config: &mut TrainConfig, texts: &mut Texts) -> Result<()> {
+        let models = config.diversification.models;
+        if models == 0 || names_its_texts(config) {
+            return Ok(());
+        }
+        self.claim(config)?;
+        let sides =
+            |part: &str| ["source", "target"].map(|side| self.path(&format!("{part}.{side}")));
+        let train = sides("train");
+        write_sides(config, "data.train", &texts.train, &train)?;
+        let valid = (!texts.valid.is_empty()).then(|| sides("valid"));
+        if let Some(valid) = &valid {
+            write_sides(config, "data.valid", &texts.valid, valid)?;
+        }
+        for number in 0..models {
+            for direction in Direction::BOTH {
+                let name = format!("{}-{}", direction.name(), number + 1);
+                let own = config.of_diversifier(direction, number, train.clone(), valid.clone())?;
+                let text = self.path(&format!("{name}.tsv"));
+                if !text.exists() {
+                    self.train(&own, &name)?;
+                    self.translate(&own, direction, &name, &text)?;
+                }
+                let entry = TextName::OfRun(Path::new(FOLDER).join(format!("{name}.tsv")));
+                config.data.mix.push(MixedText { train: vec![entry.to_entry()], weight: 1.0 });
+                texts.mix.push(vec![text]);
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.run.join(FOLDER).join(name)
+    }
+
+    /// Writes the configuration into the folder, or checks that it is the one for which the folder was made.
+    fn claim(&self, config: &TrainConfig) -> Result<()> {
+        let path = self.path("config.toml");
+        if path.exists() {
+            let folder = self.path("");
+            let kept = TrainConfig::resolve(None, Some(&path), &[])?;
+            if kept != *config {
+                bail!(
+                    "{}: holds the work of another configuration; go on with that (--resume alone), remove the \
+                     folder, or name another --out",
+                    folder.display()
+                );
+            }
+            return Ok(());
+        }
+        fs::create_dir_all(self.path("")).with_context(|| unwritable(&path))?;
+        burnformer_files::write(&path, config.to_toml().as_bytes())
+            .with_context(|| unwritable(&path))
+    }
+
+    /// Trains the model `name`, or goes on with that.
+    fn train(&self, config: &TrainConfig, name: &str) -> Result<()> {
+        let folder = self.path(name);
+        if folder.join("finished.json").exists() {
+            return Ok(());
+        }
+        if self.verbosity == Verbosity::Normal {
+            say(format_args!("diversification: training {name}"));
+        }
+        let mode = match folder.join("config.toml").exists() {
+            true => RunMode::Resume,
+            false => RunMode::New,
+        };
+        RunDir::check(&folder, mode)?;
+        let texts = Texts::files(&config.data);
+        let corpora = Corpora::prepare(config, texts, &mut progress(self.verbosity))?;
+        if self.verbosity == Verbosity::Normal {
+            announce(&corpora, &folder);
+        }
+        learn(config, &corpora, &folder, mode, self.verbosity, self.devices, self.signals, || {})
+    }
+
+    /// Writes the translations by the model `name`, each beside its original, to `text`.
+    fn translate(
+        &self,
+        config: &TrainConfig,
+        direction: Direction,
+        name: &str,
+        text: &Path,
+    ) -> Result<()> {
+        if self.verbosity == Verbosity::Normal {
+            say(format_args!("diversification: {name} translates the training text"));
+        }
+        let translator = Translator::load(&self.path(name).join("best"), &self.devices[0])?;
+        let pairs = match direction {
+            Direction::Forward => text.to_path_buf(),
+            Direction::Backward => self.path(&format!("{name}.pairs")),
+        };
+        let work = Distillation {
+            options: crate::commands::distill::whole_sentences(&translator),
+            translator,
+            source: config.data.train[0].clone(),
+            reference: None,
+            out: pairs.clone(),
+            chunk: 2048,
+        };
+        self.signals.patiently(|interrupted| {
+            work.run(name, || {
+                let stopped = interrupted.load(std::sync::atomic::Ordering::SeqCst);
+                if stopped { Err(self.signals.stopped().into()) } else { Ok(()) }
+            })
+        })?;
+        if direction == Direction::Backward {
+            swap_columns(&pairs, text)?;
+            fs::remove_file(&pairs).with_context(|| unwritable(&pairs))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the configuration learns from texts of a diversification already.
+fn names_its_texts(config: &TrainConfig) -> bool {
+    let mut mixed = config.data.mix.iter().flat_map(|text| &text.train);
+    let of_run = |entry: &PathBuf| TextName::parse("data.mix", entry).ok();
+    mixed.any(
+        |entry| matches!(of_run(entry), Some(TextName::OfRun(path)) if path.starts_with(FOLDER)),
+    )
+}
+
+/// Writes the two sides of a corpus as one file each, unless they are there.
+fn write_sides(
+    config: &TrainConfig,
+    key: &'static str,
+    corpus: &[PathBuf],
+    sides: &[PathBuf; 2],
+) -> Result<()> {
+    if sides.iter().all(|side| side.exists()) {
+        return Ok(());
+    }
+    for (which, side) in sides.iter().enumerate() {
+        let pairs = ParallelReader::open(&corpus_paths(key, corpus)?, config.data.utf8)?;
+        let mut failure = None;
+        let written = burnformer_files::write_with(side, |file| {
+            let mut file = BufWriter::new(file);
+            for pair in pairs {
+                match pair {
+                    Ok(pair) if pair.valid => {
+                        let sentence = [&pair.source, &pair.target][which];
+                        writeln!(file, "{}", one_column(sentence))?;
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        failure = Some(error);
+                        return Err(std::io::Error::other("the text cannot be read"));
+                    }
+                }
+            }
+            file.flush()
+        });
+        match failure {
+            Some(error) => return Err(error.into()),
+            None => written.with_context(|| unwritable(side))?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes the lines `a<TAB>b` of `from` as `b<TAB>a` to `to`.
+fn swap_columns(from: &Path, to: &Path) -> Result<()> {
+    let lines = BufReader::new(File::open(from).with_context(|| from.display().to_string())?);
+    let written = burnformer_files::write_with(to, |file| {
+        let mut file = BufWriter::new(file);
+        for line in lines.lines() {
+            let line = line?;
+            let (a, b) = line.split_once('\t').unwrap_or((&line, ""));
+            writeln!(file, "{b}\t{a}")?;
+        }
+        file.flush()
+    });
+    written.map_err(Error::from).with_context(|| unwritable(to))
+}
+
+fn unwritable(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}

@@ -1,0 +1,157 @@
+//! The highest of many numbers, on the host.
+
+use std::cmp::Ordering;
+
+use crate::simd::vectorised;
+
+/// With more values than this, sorting what remains after a partition is faster than inserting one by one.
+const INSERTION_LIMIT: usize = 64;
+/// The number of values that are compared with the threshold together.
+const CHUNK: usize = 64;
+/// The number of parts of which the maxima are taken.
+const PARTS: usize = 32;
+
+/// A number and its place among the values.
+pub type Placed = (f32, u32);
+
+/// Writes the `count` highest of `values`, each with its place, to `best`, highest first; of equal values, the one that
+/// comes first is first.
+///
+/// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a few parts of them
+/// give a threshold that few values exceed, and whole chunks are skipped by one comparison of all their values.
+pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Placed>) {
+    best.clear();
+    match count {
+        0 => {}
+        1..=INSERTION_LIMIT => insert_top(values, count, best),
+        _ => partition_top(values, count, best),
+    }
+}
+
+fn insert_top(values: &[f32], count: usize, best: &mut Vec<Placed>) {
+    let mut threshold = lower_bound(values, count).next_down();
+    let mut start = 0;
+    while let Some(place) = first_above(&values[start..], threshold) {
+        let place = start + place;
+        if let Some(lowest) = insert(best, count, (values[place], place as u32)) {
+            threshold = lowest;
+        }
+        start = place + 1;
+    }
+}
+
+/// A number that at least `count` of `values` reach, or −∞: each part has a maximum, so that as many values as parts
+/// reach the lowest of them.
+fn lower_bound(values: &[f32], count: usize) -> f32 {
+    if count > PARTS {
+        return f32::NEG_INFINITY;
+    }
+    let mut maxima = [f32::NEG_INFINITY; PARTS];
+    maxima_of_parts(values, &mut maxima);
+    *maxima.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a)).1
+}
+
+vectorised! {
+    /// The maxima of the values at the places 0, PARTS, 2·PARTS …, at 1, PARTS + 1 …, and so on. NaN is ignored.
+    fn maxima_of_parts(values: &[f32], maxima: &mut [f32; PARTS]) {
+        let mut largest = *maxima;
+        let (rows, rest) = values.as_chunks::<PARTS>();
+        for row in rows {
+            for (largest, &value) in largest.iter_mut().zip(row) {
+                *largest = if value > *largest { value } else { *largest };
+            }
+        }
+        for (largest, &value) in largest.iter_mut().zip(rest) {
+            *largest = if value > *largest { value } else { *largest };
+        }
+        *maxima = largest;
+    }
+
+    /// The place of the first value above `threshold`.
+    fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
+        let place_in = |chunk: &[f32]| chunk.iter().position(|&value| value > threshold);
+        let (chunks, rest) = values.as_chunks::<CHUNK>();
+        for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
+            if chunk.iter().fold(false, |any, &value| any | (value > threshold)) {
+                return place_in(chunk).map(|place| start + place);
+            }
+        }
+        place_in(rest).map(|place| values.len() - rest.len() + place)
+    }
+}
+
+/// Inserts a value after its equals, which come before it. Returns the lowest value once there are `count`.
+fn insert(best: &mut Vec<Placed>, count: usize, new: Placed) -> Option<f32> {
+    let place = best.partition_point(|kept| kept.0 >= new.0);
+    best.truncate(count - 1);
+    best.insert(place, new);
+    (best.len() == count).then(|| best[count - 1].0)
+}
+
+fn partition_top(values: &[f32], count: usize, best: &mut Vec<Placed>) {
+    let finite = (0..).zip(values).filter(|&(_, &value)| value > f32::NEG_INFINITY);
+    best.extend(finite.map(|(place, &value)| (value, place)));
+    if count < best.len() {
+        best.select_nth_unstable_by(count - 1, descending);
+        best.truncate(count);
+    }
+    best.sort_unstable_by(descending);
+}
+
+fn descending(a: &Placed, b: &Placed) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn top(values: &[f32], count: usize) -> Vec<Placed> {
+        let mut best = vec![(9.0, 9)];
+        top_k(values, count, &mut best);
+        best
+    }
+
+    #[test]
+    fn the_highest_come_first_and_of_equals_the_earlier() {
+        let values = [1.0, 3.0, 2.0, 3.0, f32::NEG_INFINITY, 0.0];
+        assert_eq!(top(&values, 3), [(3.0, 1), (3.0, 3), (2.0, 2)]);
+        assert_eq!(top(&values, 1), [(3.0, 1)]);
+        assert_eq!(top(&values, 0), []);
+    }
+
+    #[test]
+    fn the_impossible_is_never_chosen() {
+        let values = [f32::NEG_INFINITY, f32::NAN, 1.0];
+        assert_eq!(top(&values, 3), [(1.0, 2)]);
+        assert_eq!(top(&[f32::NEG_INFINITY; 100], 3), []);
+        assert_eq!(top(&[f32::NAN; 100], 3), []);
+    }
+
+    #[test]
+    fn selection_is_a_sort_cut_off() {
+        for len in [0, 1, 31, 32, 33, 64, 65, 200, 3001] {
+            let values: Vec<f32> =
+                (0..len).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 22) as f32).collect();
+            let mut sorted: Vec<Placed> =
+                (0..).zip(&values).map(|(place, &value)| (value, place)).collect();
+            sorted.sort_by(descending);
+            for count in [1, 2, 8, 31, 32, 33, 63, 64, 65, 500, 3001, 4000] {
+                let expected = &sorted[..count.min(values.len())];
+                assert_eq!(top(&values, count), expected, "{count} of {len}");
+            }
+        }
+    }
+
+    /// Parts whose maxima are below 0, equal, −∞ or NaN.
+    #[test]
+    fn few_finite_values_among_the_impossible_are_found() {
+        let mut values = vec![f32::NEG_INFINITY; 500];
+        for (place, value) in [(3, -2.5), (70, f32::NAN), (99, -7.0), (131, -2.5), (499, -1e30)] {
+            values[place] = value;
+        }
+        assert_eq!(top(&values, 3), [(-2.5, 3), (-2.5, 131), (-7.0, 99)]);
+        assert_eq!(top(&values, 40).len(), 4);
+        assert_eq!(top(&vec![-0.5; 1000], 8).last(), Some(&(-0.5, 7)));
+    }
+}
