@@ -122,7 +122,7 @@ impl Distillation {
         }
         let (lines, kept) = (journal.lines(), journal.finish(out)?);
         say(format_args!(
-            "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than --longest, or whose \
+            "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or too long, or whose \
              translation is empty or was cut",
             out.display(),
             lines - kept

@@ -73,7 +73,9 @@ impl Diversification<'_> {
                     self.translate(&own, direction, &name, &text)?;
                 }
                 let entry = TextName::OfRun(Path::new(FOLDER).join(format!("{name}.tsv")));
-                config.data.mix.push(MixedText { train: vec![entry.to_entry()], weight: 1.0 });
+                // Each pair counts as much as one of the corpus.
+                let weight = lines(&text)? as f64 / lines(&train[0])?.max(1) as f64;
+                config.data.mix.push(MixedText { train: vec![entry.to_entry()], weight });
                 texts.mix.push(vec![text]);
             }
         }
@@ -209,6 +211,14 @@ fn write_sides(
         }
     }
     Ok(())
+}
+
+/// The number of lines of a file that is written here.
+fn lines(path: &Path) -> Result<usize> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut lines = BufReader::new(file).split(b'\n');
+    let count = lines.try_fold(0, |count, line| line.map(|_| count + 1));
+    count.with_context(|| path.display().to_string())
 }
 
 /// Writes the lines `a<TAB>b` of `from` as `b<TAB>a` to `to`.
