@@ -8,6 +8,9 @@ use super::fold::LANES;
 /// [`fold_pairs`](super::fold_pairs)`(xs, ys, |sum, x, y| sum + x * y)`.
 ///
 /// From that, the compiler makes narrow vectors with many shuffles, which take twice as long.
+///
+/// # Safety
+/// The processor has these instructions: [`has_avx512`](super::has_avx512).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub fn dot_avx512(xs: &[f32], ys: &[f32]) -> f32 {

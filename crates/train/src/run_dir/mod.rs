@@ -29,6 +29,7 @@ const FINISHED: &str = "finished.json";
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
+/// | `diversification/` | the models that translated the training text before it began, if it asked for them, and their texts |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |

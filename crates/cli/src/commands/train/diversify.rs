@@ -9,22 +9,22 @@
 //! | `forward-1/`, `backward-1/` … | the runs of the models |
 //! | `forward-1.tsv`, `backward-1.tsv` … | what they make of the training text, `source<TAB>target` |
 
+use std::fmt;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Error, Result, bail};
-use burn::tensor::Device;
 use burnformer_data::ParallelReader;
 use burnformer_infer::Translator;
 use burnformer_train::config::{Direction, MixedText, corpus_paths};
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, RunDir, RunMode, TextName, Texts, TrainConfig};
 
-use super::{announce, learn, progress};
-use crate::commands::distill::{Distillation, one_column};
+use super::{Trainer, progress};
+use crate::commands::distill::{Distillation, one_column, whole_sentences};
 use crate::output::say;
-use crate::signals::Signals;
 
 const FOLDER: &str = "diversification";
 
@@ -38,9 +38,7 @@ pub(super) fn unfinished(folder: &Path) -> Option<PathBuf> {
 pub(super) struct Diversification<'a> {
     /// The folder of the run.
     pub(super) run: &'a Path,
-    pub(super) devices: &'a [Device],
-    pub(super) verbosity: Verbosity,
-    pub(super) signals: &'a Signals,
+    pub(super) trainer: &'a Trainer<'a>,
 }
 
 impl Diversification<'_> {
@@ -86,6 +84,12 @@ impl Diversification<'_> {
         self.run.join(FOLDER).join(name)
     }
 
+    fn say(&self, message: fmt::Arguments) {
+        if self.trainer.verbosity == Verbosity::Normal {
+            say(message);
+        }
+    }
+
     /// Writes the configuration into the folder, or checks that it is the one for which the folder was made.
     fn claim(&self, config: &TrainConfig) -> Result<()> {
         let path = self.path("config.toml");
@@ -112,20 +116,15 @@ impl Diversification<'_> {
         if folder.join("finished.json").exists() {
             return Ok(());
         }
-        if self.verbosity == Verbosity::Normal {
-            say(format_args!("diversification: training {name}"));
-        }
+        self.say(format_args!("diversification: training {name}"));
         let mode = match folder.join("config.toml").exists() {
             true => RunMode::Resume,
             false => RunMode::New,
         };
         RunDir::check(&folder, mode)?;
         let texts = Texts::files(&config.data);
-        let corpora = Corpora::prepare(config, texts, &mut progress(self.verbosity))?;
-        if self.verbosity == Verbosity::Normal {
-            announce(&corpora, &folder);
-        }
-        learn(config, &corpora, &folder, mode, self.verbosity, self.devices, self.signals, || {})
+        let corpora = Corpora::prepare(config, texts, &mut progress(self.trainer.verbosity))?;
+        self.trainer.learn(config, &corpora, &folder, mode, || {})
     }
 
     /// Writes the translations by the model `name`, each beside its original, to `text`.
@@ -136,26 +135,24 @@ impl Diversification<'_> {
         name: &str,
         text: &Path,
     ) -> Result<()> {
-        if self.verbosity == Verbosity::Normal {
-            say(format_args!("diversification: {name} translates the training text"));
-        }
-        let translator = Translator::load(&self.path(name).join("best"), &self.devices[0])?;
+        self.say(format_args!("diversification: {name} translates the training text"));
+        let translator = Translator::load(self.path(name).join("best"), &self.trainer.devices[0])?;
         let pairs = match direction {
             Direction::Forward => text.to_path_buf(),
             Direction::Backward => self.path(&format!("{name}.pairs")),
         };
         let work = Distillation {
-            options: crate::commands::distill::whole_sentences(&translator),
+            options: whole_sentences(&translator),
             translator,
             source: config.data.train[0].clone(),
             reference: None,
             out: pairs.clone(),
             chunk: 2048,
         };
-        self.signals.patiently(|interrupted| {
+        self.trainer.signals.patiently(|interrupted| {
             work.run(name, || {
-                let stopped = interrupted.load(std::sync::atomic::Ordering::SeqCst);
-                if stopped { Err(self.signals.stopped().into()) } else { Ok(()) }
+                let stopped = interrupted.load(Ordering::SeqCst);
+                if stopped { Err(self.trainer.signals.stopped().into()) } else { Ok(()) }
             })
         })?;
         if direction == Direction::Backward {
@@ -175,42 +172,68 @@ fn names_its_texts(config: &TrainConfig) -> bool {
     )
 }
 
-/// Writes the two sides of a corpus as one file each, unless they are there.
+/// Writes the two sides of a corpus as one file each, or checks that the files there are of this corpus.
 fn write_sides(
     config: &TrainConfig,
     key: &'static str,
     corpus: &[PathBuf],
     sides: &[PathBuf; 2],
 ) -> Result<()> {
-    if sides.iter().all(|side| side.exists()) {
-        return Ok(());
-    }
     for (which, side) in sides.iter().enumerate() {
         let pairs = ParallelReader::open(&corpus_paths(key, corpus)?, config.data.utf8)?;
-        let mut failure = None;
-        let written = burnformer_files::write_with(side, |file| {
-            let mut file = BufWriter::new(file);
-            for pair in pairs {
-                match pair {
-                    Ok(pair) if pair.valid => {
-                        let sentence = [&pair.source, &pair.target][which];
-                        writeln!(file, "{}", one_column(sentence))?;
-                    }
-                    Ok(_) => {}
-                    Err(error) => {
-                        failure = Some(error);
-                        return Err(std::io::Error::other("the text cannot be read"));
-                    }
-                }
-            }
-            file.flush()
+        let pairs = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
+        let sentences = pairs.map(|pair| {
+            let pair = pair?;
+            Ok(one_column([&pair.source, &pair.target][which]))
         });
-        match failure {
-            Some(error) => return Err(error.into()),
-            None => written.with_context(|| unwritable(side))?,
+        match side.exists() {
+            true => check_lines(side, key, sentences)?,
+            false => write_lines(side, sentences)?,
         }
     }
     Ok(())
+}
+
+/// Writes one sentence per line, all or none.
+fn write_lines(path: &Path, sentences: impl Iterator<Item = Result<String>>) -> Result<()> {
+    let mut failure = None;
+    let written = burnformer_files::write_with(path, |file| {
+        let mut file = BufWriter::new(file);
+        for sentence in sentences {
+            match sentence {
+                Ok(sentence) => writeln!(file, "{sentence}")?,
+                Err(error) => {
+                    failure = Some(error);
+                    return Err(io::Error::other("the text cannot be read"));
+                }
+            }
+        }
+        file.flush()
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => written.with_context(|| unwritable(path)),
+    }
+}
+
+/// Checks that the file holds these sentences.
+fn check_lines(
+    path: &Path,
+    key: &str,
+    mut sentences: impl Iterator<Item = Result<String>>,
+) -> Result<()> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut lines = BufReader::new(file).lines();
+    loop {
+        match (lines.next().transpose()?, sentences.next().transpose()?) {
+            (None, None) => return Ok(()),
+            (line, sentence) if line == sentence => {}
+            _ => bail!(
+                "{}: is not of the text that {key} names now; give that text again, or name another --out",
+                path.display()
+            ),
+        }
+    }
 }
 
 /// The number of lines of a file that is written here.

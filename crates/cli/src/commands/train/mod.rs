@@ -122,17 +122,14 @@ pub fn run(args: Args) -> Result<()> {
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let mut texts = read.locate(&config.data, beside, &cache)?;
     texts.check(&folder, mode)?;
-    let diversification =
-        Diversification { run: &folder, devices: &devices, verbosity, signals: &signals };
-    let diversified = diversification.run(&mut config, &mut texts);
+    let trainer = Trainer { devices: &devices, verbosity, signals: &signals };
+    let diversified =
+        Diversification { run: &folder, trainer: &trainer }.run(&mut config, &mut texts);
     diversified.map_err(|error| read.explain(error))?;
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
-    if verbosity == Verbosity::Normal {
-        announce(&corpora, &folder);
-    }
     // The run has its own copy of what was read once it has started.
-    learn(&config, &corpora, &folder, mode, verbosity, &devices, &signals, || drop(read))?;
+    trainer.learn(&config, &corpora, &folder, mode, || drop(read))?;
     if !config.data.test.is_empty() {
         let texts = ReadTexts::default().locate(&config.data, &folder, &cache)?;
         test(&config, &texts.test, &folder.join("best"), &devices[0])?;
@@ -140,31 +137,42 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Trains until the run ends, and calls `started` once it has started.
-///
-/// # Errors
-/// Those of the run; [`Stopped`](crate::signals::Stopped) if a signal ended it.
-#[expect(clippy::too_many_arguments)]
-fn learn(
-    config: &TrainConfig,
-    corpora: &Corpora,
-    folder: &Path,
-    mode: RunMode,
+/// What all runs of a command have in common.
+struct Trainer<'a> {
+    devices: &'a [Device],
     verbosity: Verbosity,
-    devices: &[Device],
-    signals: &Signals,
-    started: impl FnOnce(),
-) -> Result<()> {
-    let outcome = signals.patiently(|interrupted| {
-        guarded(&advice(config), || {
-            let learner = Learner::new(config.clone(), corpora, folder, mode, verbosity, devices)?;
-            started();
-            Ok(learner.train(interrupted)?)
-        })
-    })?;
-    match outcome.reason {
-        StopReason::Interrupted => Err(signals.stopped().into()),
-        _ => Ok(()),
+    signals: &'a Signals,
+}
+
+impl Trainer<'_> {
+    /// Trains in `folder` until the run ends, and calls `started` once it has started.
+    ///
+    /// # Errors
+    /// Those of the run; [`Stopped`](crate::signals::Stopped) if a signal ended it.
+    fn learn(
+        &self,
+        config: &TrainConfig,
+        corpora: &Corpora,
+        folder: &Path,
+        mode: RunMode,
+        started: impl FnOnce(),
+    ) -> Result<()> {
+        if self.verbosity == Verbosity::Normal {
+            announce(corpora, folder);
+        }
+        let outcome = self.signals.patiently(|interrupted| {
+            guarded(&advice(config), || {
+                let config = config.clone();
+                let Self { verbosity, devices, .. } = *self;
+                let learner = Learner::new(config, corpora, folder, mode, verbosity, devices)?;
+                started();
+                Ok(learner.train(interrupted)?)
+            })
+        })?;
+        match outcome.reason {
+            StopReason::Interrupted => Err(self.signals.stopped().into()),
+            _ => Ok(()),
+        }
     }
 }
 
