@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::InferError;
 
-/// Divides batches among `threads`, in their order. Of many batches each thread takes whole ones, because a product of
-/// many rows is fastest. The last ones, or few, are divided into at most `threads` parts of nearly equal size each, so
-/// that no thread has nothing to do for long.
+/// The number of batches that may be decoded at the same time: each takes memory.
+const BATCHES_AT_ONCE: usize = 4;
+
+/// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones, because a product of
+/// many rows is fastest; more threads take parts that together are [`BATCHES_AT_ONCE`]. The last ones, or few, are
+/// divided into at most `threads` parts of nearly equal size each, so that no thread has nothing to do for long.
 pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>> {
-    let whole = batches.len().saturating_sub(2 * threads);
+    let threads = threads.max(1);
+    let many = batches.len().saturating_sub(2 * threads);
     let parts = |(place, batch): (usize, Vec<usize>)| {
-        let size = if place < whole { batch.len() } else { batch.len().div_ceil(threads.max(1)) };
-        batch.chunks(size.max(1)).map(<[usize]>::to_vec).collect::<Vec<_>>()
+        let at_once = if place < many { BATCHES_AT_ONCE } else { 1 };
+        let size = (batch.len() * at_once).div_ceil(threads).clamp(1, batch.len().max(1));
+        batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
     };
     batches.into_iter().enumerate().flat_map(parts).collect()
 }
@@ -75,11 +80,12 @@ mod tests {
     fn parts_keep_everyone_in_order() {
         let parts = divide(vec![vec![5, 4, 3], vec![2], vec![1, 0]], 2);
         assert_eq!(parts, [vec![5, 4], vec![3], vec![2], vec![1], vec![0]]);
-        let many = divide(vec![vec![0, 1]; 7], 2);
-        assert_eq!(
-            many.iter().map(Vec::len).collect::<Vec<_>>(),
-            [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]
-        );
+        let sizes = |batches: usize, size: usize, threads| {
+            let parts = divide(vec![(0..size).collect(); batches], threads);
+            parts.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(7, 2, 2), [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(sizes(17, 16, 8)[..3], [8, 8, 2]);
         assert_eq!(divide(vec![vec![3, 2, 1]], 1), [vec![3, 2, 1]]);
     }
 
