@@ -42,7 +42,7 @@ fn a_run_learns_from_its_text_translated_in_both_directions() {
         pairs.map(|pair| pair.split_once('\t').map(|(a, b)| (a.into(), b.into())).unwrap()).unzip()
     };
     let (forward, backward) = (columns("forward-1.tsv"), columns("backward-1.tsv"));
-    assert!(forward.0.len() > 1000 && backward.0.len() > 1000, "{said}");
+    assert!(forward.0.len() > 100 && backward.0.len() > 100, "{said}");
     assert!(forward.0.iter().all(|source| sources.contains(source)));
     assert!(backward.1.iter().all(|target| targets.contains(target)));
     // The models have the sizes of their own settings, and the run learns from the three texts.
