@@ -176,6 +176,7 @@ impl Writer<'_> {
 
     fn characters(&mut self, range: Range<usize>) {
         let target = &self.layout.alignment.target;
+        let mut at_start_of_line = false;
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
             if self.breaks.binary_search(&at).is_ok() {
@@ -184,10 +185,13 @@ impl Writer<'_> {
                 self.out.push_str(&self.block.lines.newline);
                 self.last = Some('\n');
                 self.owes_space = false;
-                if c == ' ' {
-                    continue;
-                }
+                at_start_of_line = true;
             }
+            // A line does not begin with a space: behind one, a `#` would not be recognised as the first character.
+            if at_start_of_line && c == ' ' {
+                continue;
+            }
+            at_start_of_line = false;
             self.pay_space(Some(c));
             let after = target[at + c.len_utf8()..].chars().next();
             self.escape.write(&mut self.out, self.last, c, after);
