@@ -14,8 +14,8 @@ use super::{ConfigFileError, DataSettings, TrainConfig};
 pub struct DiversificationSettings {
     /// The number of models in each direction; 0 for none. Each learns from `data.train` and translates it: those of
     /// the run's direction from its source, the others from its target, and each translation is paired with the text that it was made
-    /// from. All of it is learned from beside `data.train`, and listed in `data.mix` once the run has begun. It helps where there
-    /// is little text and enough time; their paper has 3. The folder `diversification/` of the run holds models and texts.
+    /// from. All of it is learned from beside `data.train`, and listed in `data.mix` once the run has begun. It is meant for
+    /// little text; their paper has 3. The folder `diversification/` of the run holds models and texts.
     pub models: usize,
     /// Settings in which these models differ from the run's own, such as
     /// `["model.d_model=128", "training.max_updates=4000"]`. Beside the seed they are otherwise the same.
