@@ -24,6 +24,7 @@
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
 //! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
+//! | §6.1 search | [`log_sum_exp`], [`top_k`], on numbers of the host |
 //!
 //! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The backward pass draws it
 //! again, so that it costs no memory.

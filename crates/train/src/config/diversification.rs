@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFileError, DataSettings, TrainConfig};
+use super::{ConfigFileError, DataSettings, TrainConfig, layers};
 
 /// Data diversification (Nguyen et al., 2020): before the run begins, models that learn from the same training text
 /// translate it, in both directions, and their translations become more training text.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiversificationSettings {
-    /// The number of models in each direction; 0 for none. Each learns from `data.train` and translates it: those of
-    /// the run's direction from its source, the others from its target, and each translation is paired with the text that it was made
-    /// from. All of it is learned from beside `data.train`, and listed in `data.mix` once the run has begun. It is meant for
-    /// little text; their paper has 3. The folder `diversification/` of the run holds models and texts.
+    /// The number of models in each direction; 0 for none. Each learns from `data.train` and translates it: those of the
+    /// run's direction its source, the others its target. Each translation is paired with the text that it was made from.
+    /// The run learns from all of them beside `data.train`, and they are listed in `data.mix` once it has begun. It is meant
+    /// for little text; the paper has 3. The folder `diversification/` of the run holds models and texts.
     pub models: usize,
     /// Settings in which these models differ from the run's own, such as
     /// `["model.d_model=128", "training.max_updates=4000"]`. Beside the seed they are otherwise the same.
@@ -66,7 +66,7 @@ impl TrainConfig {
         train: [PathBuf; 2],
         valid: Option<[PathBuf; 2]>,
     ) -> Result<Self, ConfigFileError> {
-        let mut config = self.with(&self.diversification.settings)?;
+        let mut config = layers::with(self, &self.diversification.settings)?;
         config.diversification = DiversificationSettings::default();
         let files = |sides: [PathBuf; 2]| direction.order(sides).to_vec();
         config.data = DataSettings {
@@ -136,6 +136,8 @@ mod tests {
         let message = |settings: &[&str]| config(settings).unwrap_err().to_string();
         let other = message(&["diversification.settings=[\"data.bpe_dropout=0.1\"]"]);
         assert!(other.contains("diversification.settings"), "{other}");
+        let start = message(&["diversification.settings=[\"training.from=runs/a/best\"]"]);
+        assert!(start.contains("diversification.settings"), "{start}");
         let unknown = message(&["diversification.settings=[\"model.d_fff=3\"]"]);
         assert!(unknown.contains("d_ff"), "{unknown}");
         let many = message(&["diversification.models=101"]);

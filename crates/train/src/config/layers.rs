@@ -193,7 +193,7 @@ pub(super) fn resolve(
     Ok(TrainConfig { model, ..config })
 }
 
-/// `config` with `settings` over it.
+/// `config` with `settings`, each `key.path=value`, over it; not validated.
 pub(super) fn with(
     config: &TrainConfig,
     settings: &[String],

@@ -279,14 +279,6 @@ impl TrainConfig {
         Ok(config)
     }
 
-    /// This configuration with `settings`, each `key.path=value`, over it; not validated.
-    ///
-    /// # Errors
-    /// A [`ConfigFileError`] naming the setting.
-    fn with(&self, settings: &[String]) -> Result<Self, ConfigFileError> {
-        layers::with(self, settings)
-    }
-
     /// The whole configuration as TOML that [`resolve`](Self::resolve) reads back.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a configuration is plain data")

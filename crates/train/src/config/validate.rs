@@ -3,7 +3,7 @@
 use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
 use burnformer_data::SpecialIds;
 
-use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
+use super::{ConfigFileError, MIX, TrainConfig, corpus_paths, layers};
 use crate::optimizer::OptimizerSettings;
 
 /// The largest number of padded tokens per side of a batch that a configuration may have.
@@ -14,7 +14,6 @@ const MOST_PADDING: usize = 512;
 const FURTHEST_AHEAD: usize = 4096;
 /// The largest number of hypotheses of a beam search.
 const WIDEST_BEAM: usize = 1000;
-
 /// The largest number of models in each direction that translate the training text.
 const MOST_DIVERSIFIERS: usize = 100;
 
@@ -53,11 +52,14 @@ impl TrainConfig {
         check(d.models == 0 || !from, "diversification.models", d.models, remedy)?;
         let remedy = format!("at most {MOST_DIVERSIFIERS}");
         check(d.models <= MOST_DIVERSIFIERS, "diversification.models", d.models, remedy)?;
-        let own = self.with(&d.settings)?;
-        let none = own.diversification == *d && own.data == self.data;
+        let own = layers::with(self, &d.settings)?;
+        let good = own.diversification == *d
+            && own.data == self.data
+            && own.training.from == self.training.from;
         let settings = format!("{:?}", d.settings);
-        let remedy = "settings of other sections than data and diversification";
-        check(none, "diversification.settings", settings, remedy)
+        let remedy =
+            "settings of other sections than data and diversification, and without training.from";
+        check(good, "diversification.settings", settings, remedy)
     }
 
     fn validate_data(&self) -> Checked {

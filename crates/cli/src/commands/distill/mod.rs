@@ -25,6 +25,9 @@ use self::progress::Progress;
 use super::{Computing, at_least, between, languages, model, text};
 use crate::output::{say, wrong_usage};
 
+/// The number of lines that are translated and written together unless another is given.
+pub(super) const CHUNK: usize = 2048;
+
 /// Arguments of `distill`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -64,7 +67,7 @@ pub struct Args {
     #[arg(long, default_value_t = 64, value_parser = at_least(1))]
     batch: usize,
     /// Number of lines that are translated and written together
-    #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
+    #[arg(long, default_value_t = CHUNK, value_parser = at_least(1))]
     chunk: usize,
     #[command(flatten)]
     computing: Computing,
@@ -122,10 +125,11 @@ impl Distillation {
         }
         let (lines, kept) = (journal.lines(), journal.finish(out)?);
         say(format_args!(
-            "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or too long, or whose \
+            "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
              translation is empty or was cut",
             out.display(),
-            lines - kept
+            lines - kept,
+            options.longest
         ));
         Ok(())
     }
@@ -134,7 +138,6 @@ impl Distillation {
 /// The options of `translator`'s model under which no sentence is cut.
 pub(super) fn whole_sentences(translator: &Translator) -> TranslateOptions {
     let mut options = translator.options();
-    options.batching = Batching { max_sentences: 64, ..Batching::default() };
     options.long_sources = LongSources::Refuse;
     options
 }

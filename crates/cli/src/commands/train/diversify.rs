@@ -23,7 +23,7 @@ use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, RunDir, RunMode, TextName, Texts, TrainConfig};
 
 use super::{Trainer, progress};
-use crate::commands::distill::{Distillation, one_column, whole_sentences};
+use crate::commands::distill::{CHUNK, Distillation, one_column, whole_sentences};
 use crate::output::say;
 
 const FOLDER: &str = "diversification";
@@ -37,7 +37,7 @@ pub(super) fn unfinished(folder: &Path) -> Option<PathBuf> {
 /// What the models of a run's diversification have in common.
 pub(super) struct Diversification<'a> {
     /// The folder of the run.
-    pub(super) run: &'a Path,
+    pub(super) folder: &'a Path,
     pub(super) trainer: &'a Trainer<'a>,
 }
 
@@ -61,6 +61,7 @@ impl Diversification<'_> {
         if let Some(valid) = &valid {
             write_sides(config, "data.valid", &texts.valid, valid)?;
         }
+        let pairs = lines(&train[0])?.max(1) as f64;
         for number in 0..models {
             for direction in Direction::BOTH {
                 let name = format!("{}-{}", direction.name(), number + 1);
@@ -72,7 +73,7 @@ impl Diversification<'_> {
                 }
                 let entry = TextName::OfRun(Path::new(FOLDER).join(format!("{name}.tsv")));
                 // Each pair counts as much as one of the corpus.
-                let weight = lines(&text)? as f64 / lines(&train[0])?.max(1) as f64;
+                let weight = lines(&text)? as f64 / pairs;
                 config.data.mix.push(MixedText { train: vec![entry.to_entry()], weight });
                 texts.mix.push(vec![text]);
             }
@@ -81,7 +82,7 @@ impl Diversification<'_> {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.run.join(FOLDER).join(name)
+        self.folder.join(FOLDER).join(name)
     }
 
     fn say(&self, message: fmt::Arguments) {
@@ -147,7 +148,7 @@ impl Diversification<'_> {
             source: config.data.train[0].clone(),
             reference: None,
             out: pairs.clone(),
-            chunk: 2048,
+            chunk: CHUNK,
         };
         self.trainer.signals.patiently(|interrupted| {
             work.run(name, || {
@@ -225,7 +226,8 @@ fn check_lines(
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut lines = BufReader::new(file).lines();
     loop {
-        match (lines.next().transpose()?, sentences.next().transpose()?) {
+        let line = lines.next().transpose().with_context(|| path.display().to_string())?;
+        match (line, sentences.next().transpose()?) {
             (None, None) => return Ok(()),
             (line, sentence) if line == sentence => {}
             _ => bail!(

@@ -124,7 +124,7 @@ pub fn run(args: Args) -> Result<()> {
     texts.check(&folder, mode)?;
     let trainer = Trainer { devices: &devices, verbosity, signals: &signals };
     let diversified =
-        Diversification { run: &folder, trainer: &trainer }.run(&mut config, &mut texts);
+        Diversification { folder: &folder, trainer: &trainer }.run(&mut config, &mut texts);
     diversified.map_err(|error| read.explain(error))?;
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;

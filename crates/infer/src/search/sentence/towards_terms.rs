@@ -1,10 +1,11 @@
 //! The steps of a search whose translations have to contain terms.
 
+use burnformer_kernels::Placed;
+
 use super::{Extension, Sentence};
 use crate::search::constraint::constrain;
 use crate::search::terms::{Progress, choose};
 use crate::settings::BeamRule;
-use burnformer_kernels::Placed;
 
 impl Sentence<'_> {
     /// Adds the best extensions of `parent`, and those that begin or continue a term, whatever their probability.
