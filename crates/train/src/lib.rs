@@ -37,7 +37,6 @@ mod memory;
 mod optimizer;
 mod origin;
 mod parallel;
-mod r_drop;
 mod recovery;
 pub mod report;
 mod run_dir;

@@ -3,10 +3,10 @@
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
 use burnformer_data::Batch;
+use burnformer_kernels::{RDropLoss, r_drop_loss};
 use burnformer_models::Model;
 
 use crate::gradients::FlatGradients;
-use crate::r_drop::divergence;
 
 /// What the gradient of an update depends on, beside its model and its batches.
 #[derive(Clone, Copy, Debug)]
@@ -103,8 +103,7 @@ pub(crate) fn batch_loss(
 }
 
 /// The loss sums of one batch under R-Drop, the mean of two passes, and what training minimises: that loss and `r_drop`/2
-/// times the divergence between the passes. It is half of the paper's (Wu et al., 2021, equation 4), which adds the
-/// losses of both passes, so that the gradient is as large as without R-Drop.
+/// times the divergence between the passes.
 fn batch_loss_of_two(
     model: &Model,
     batch: &Batch,
@@ -113,14 +112,12 @@ fn batch_loss_of_two(
     r_drop: f64,
     device: &Device,
 ) -> (LossSums, Tensor<1>) {
-    let (pad, (logits, output)) = (batch.special.pad, logits(model, batch, 2, mode, device));
+    let (logits, output) = logits(model, batch, 2, mode, device);
     let [rows, len, vocab] = logits.dims();
-    let flat = logits.clone().reshape([rows * len, vocab]);
-    let divergence = divergence(flat, output.clone().reshape([rows * len]), pad);
-    let sums = label_smoothed_cross_entropy(logits, output, pad, label_smoothing);
-    let sums = LossSums { smoothed: sums.smoothed / 2.0, nll: sums.nll / 2.0 };
-    let minimised = sums.smoothed.clone() + divergence * (r_drop / 2.0);
-    (sums, minimised)
+    let (logits, output) = (logits.reshape([rows * len, vocab]), output.reshape([rows * len]));
+    let RDropLoss { minimised, smoothed, nll } =
+        r_drop_loss(logits, output, batch.special.pad, label_smoothing, r_drop);
+    (LossSums { smoothed, nll }, minimised)
 }
 
 /// The logits of `passes` passes over a batch, `[passes·batch, target_len, target_vocab]`, and the tokens that they are to

@@ -20,6 +20,8 @@ pub struct Updater {
     pub label_smoothing: f64,
     /// α of R-Drop; 0 for none.
     pub r_drop: f64,
+    /// The number of updates before R-Drop begins.
+    pub r_drop_after: u64,
     /// The largest norm of the gradient; 0 does not limit it.
     pub clip_norm: f64,
     /// The factor of the loss of a float16 model. The host has to decide about updates then, because it sets the next
@@ -47,7 +49,8 @@ impl Updater {
         replicas: &Replicas,
     ) -> (Model, PendingStatistics) {
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let &mut Self { seed, label_smoothing, r_drop, .. } = self;
+        let &mut Self { seed, label_smoothing, .. } = self;
+        let r_drop = if step > self.r_drop_after { self.r_drop } else { 0.0 };
         let loss_scale = self.loss_factor();
         let objective = Objective { seed, step, label_smoothing, r_drop, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
@@ -138,6 +141,7 @@ mod tests {
             seed: 1,
             label_smoothing: 0.1,
             r_drop: 0.0,
+            r_drop_after: 0,
             clip_norm,
             loss_scale: None,
             synchronous: true,
@@ -202,6 +206,21 @@ mod tests {
         }
         let all: usize = one.values().map(TensorData::num_elements).sum();
         assert!(unequal * 100 < all, "{unequal} of {all}");
+    }
+
+    #[test]
+    fn r_drop_begins_after_the_updates_that_are_named() {
+        let device = Device::default().autodiff();
+        let config = TransformerConfig { dropout: 0.3, ..TransformerConfig::tiny(12) };
+        let model: Model = config.init(1, &device).unwrap().into();
+        let batches = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
+        let norm = |step, r_drop, r_drop_after| {
+            let mut updater = Updater { r_drop, r_drop_after, ..updater(&model, 0.0) };
+            updater.one(model.clone(), &batches, step, 1e-3).1.norm
+        };
+        assert_eq!(norm(2, 5.0, 2), norm(2, 0.0, 0));
+        assert_eq!(norm(3, 5.0, 2), norm(3, 5.0, 0));
+        assert_ne!(norm(3, 5.0, 2), norm(3, 0.0, 0));
     }
 
     #[test]

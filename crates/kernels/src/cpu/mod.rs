@@ -3,12 +3,11 @@
 //! How the work is divided depends on the size of the problem alone, never on the number of threads, and partial sums
 //! are added in a fixed order. So no result depends on the number of threads.
 
-mod affine;
 mod matrix;
 mod rows;
 mod storage;
 
-pub use affine::{Sizes, affine_product, grad_of_input, grad_of_weight};
+pub use crate::linear::affine::{Sizes, grad_of_input, grad_of_weight};
 pub use matrix::{Matrix, MatrixMut, Parallelism, multiply};
 pub(crate) use rows::sums_of_task;
 pub use rows::{column_sums, increase, multiply_by, ordered_sum, products, rows_per_task};

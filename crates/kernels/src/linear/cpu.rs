@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::affine::{Sizes, affine_product};
 use super::epilogue::Epilogue;
-use crate::cpu::{Sizes, affine_product, increase, ordered_sum, rows_per_task, sums_of_task};
+use super::float32;
+use crate::cpu::{increase, ordered_sum, rows_per_task, sums_of_task};
 use crate::simd::vectorised;
 
 /// The number of rows that one task of the element-wise passes handles.
@@ -17,6 +19,9 @@ pub(super) fn forward(
     bias: &[f32],
     epilogue: Epilogue,
 ) -> Vec<f32> {
+    if let Some(out) = float32::forward(sizes, x, weight, bias, epilogue) {
+        return out;
+    }
     let mut out = vec![0.0; sizes.rows * sizes.output];
     if out.is_empty() {
         return out;

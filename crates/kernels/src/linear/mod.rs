@@ -1,6 +1,8 @@
 //! Affine maps (paper §3.3), and the first half of the feed-forward network.
 
 #[cfg(feature = "cpu")]
+pub(crate) mod affine;
+#[cfg(feature = "cpu")]
 mod bfloat16;
 mod compute_type;
 #[cfg(feature = "cpu")]
@@ -8,6 +10,8 @@ mod cpu;
 mod epilogue;
 #[cfg(feature = "cpu")]
 mod filled;
+#[cfg(feature = "cpu")]
+mod float32;
 #[cfg(feature = "cpu")]
 pub(crate) mod int8;
 #[cfg(feature = "cpu")]

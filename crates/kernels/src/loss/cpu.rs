@@ -11,20 +11,45 @@ const CHUNK: usize = 1 << 12;
 
 /// What the forward pass knows of one row of logits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The largest logit.
-    highest: f32,
+    pub highest: f32,
     /// Σ exp(x − highest).
-    total: f64,
+    pub total: f64,
     /// (1−ε)·NLL + ε·(mean of −log p); 0 where the target is padding.
-    smoothed: f64,
+    pub smoothed: f64,
     /// −log p of the target; 0 where it is padding.
-    nll: f64,
+    pub nll: f64,
+}
+
+impl Row {
+    /// What the forward pass knows of a row of logits with this target.
+    ///
+    /// # Panics
+    /// If the target is neither that of padding nor below the number of logits.
+    pub fn of(logits: &[f32], target: i64, loss: Smoothing) -> Self {
+        if target == loss.pad {
+            return Self::default();
+        }
+        let vocab = logits.len();
+        assert!((0..vocab as i64).contains(&target), "target {target} is not below vocab {vocab}");
+        let (highest, total, sum) = row_statistics(logits);
+        let (log_total, highest_64) = (total.ln(), f64::from(highest));
+        let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
+        let uniform = log_total + (highest_64 - sum / vocab as f64);
+        let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
+        Self { highest, total, smoothed, nll }
+    }
+
+    /// ln Σ eˣ.
+    pub fn log_sum(&self) -> f64 {
+        f64::from(self.highest) + self.total.ln()
+    }
 }
 
 /// The settings of the loss.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Smoothing {
+pub(crate) struct Smoothing {
     /// The target of padding: rows with this target are not counted.
     pub pad: i64,
     /// ε of label smoothing.
@@ -34,7 +59,7 @@ pub(super) struct Smoothing {
 /// The losses of the rows: `logits` is `[rows, vocab]`, `targets` is `[rows]`.
 pub(super) fn forward(logits: &[f32], targets: &[i64], vocab: usize, loss: Smoothing) -> Vec<Row> {
     let tasks = logits.par_chunks_exact(vocab).zip(targets);
-    tasks.with_min_len(4).map(|(row, &target)| forward_row(row, target, loss)).collect()
+    tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, loss)).collect()
 }
 
 /// The sums of the smoothed loss and of the NLL, taken in the order of the rows.
@@ -70,20 +95,6 @@ pub(super) fn backward(
         gradient_row(out, row.highest, scale / row.total as f32, uniform);
         out[target as usize] -= scale * (1.0 - loss.epsilon) as f32;
     });
-}
-
-fn forward_row(logits: &[f32], target: i64, loss: Smoothing) -> Row {
-    if target == loss.pad {
-        return Row::default();
-    }
-    let vocab = logits.len();
-    assert!((0..vocab as i64).contains(&target), "target {target} is not below vocab {vocab}");
-    let (highest, total, sum) = row_statistics(logits);
-    let (log_total, highest_64) = (total.ln(), f64::from(highest));
-    let nll = log_total + (highest_64 - f64::from(logits[target as usize]));
-    let uniform = log_total + (highest_64 - sum / vocab as f64);
-    let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
-    Row { highest, total, smoothed, nll }
 }
 
 /// `weight·x`, or 0 if `x` is infinite and `weight` is 0: a logit of −∞ makes the mean of −log p infinite.

@@ -9,6 +9,9 @@ pub(crate) mod log_sum_exp;
 mod op;
 pub(crate) mod reference;
 
+#[cfg(feature = "cpu")]
+pub(crate) use cpu::{Row, Smoothing};
+
 use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;

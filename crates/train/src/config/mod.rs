@@ -123,9 +123,12 @@ pub struct TrainingSettings {
     /// The weight α of R-Drop (Wu et al., 2021), 0 or more; 0 switches it off. Each batch is then computed twice with
     /// different dropout, and training also minimises how far the two predictions are apart: α/2 times the mean of the
     /// Kullback–Leibler divergences in both directions. Their paper has 5 for translation. It helps where there is little
-    /// text and some dropout; an update takes twice the memory and 2.7 times the time. The losses in the log are the mean
-    /// of both passes.
+    /// text, some dropout and time for many epochs; an update takes twice the memory and time. The losses in the log are
+    /// the mean of both passes.
     pub r_drop: f64,
+    /// The number of updates before R-Drop begins. What is easy to learn is then learned in half the time; 0 begins with
+    /// the first update.
+    pub r_drop_after: u64,
     /// The probability with which each token of a source sentence is hidden during training: `<unk>` takes its place
     /// (word dropout; Gal and Ghahramani, 2016), other tokens in each epoch. From 0 (none) to below 1; the systems of
     /// Sennrich et al. (2016) have 0.1 for little text. It costs nothing.
@@ -158,6 +161,7 @@ impl Default for TrainingSettings {
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
             r_drop: 0.0,
+            r_drop_after: 0,
             word_dropout: 0.0,
             log_every: 50,
             prefetch: 8,

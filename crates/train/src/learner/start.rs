@@ -174,6 +174,7 @@ fn updater(
         seed: config.training.seed,
         label_smoothing: config.training.label_smoothing,
         r_drop: config.training.r_drop,
+        r_drop_after: config.training.r_drop_after,
         clip_norm: config.optimizer.clip_norm,
         loss_scale: state.loss_scale,
         // Read together, several overflows would halve the factor once each.

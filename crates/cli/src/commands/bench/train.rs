@@ -191,6 +191,7 @@ fn updater(args: &Args, model: &burnformer_models::Model, device: &Device) -> Up
         seed: 1,
         label_smoothing: 0.1,
         r_drop: 0.0,
+        r_drop_after: 0,
         clip_norm: 0.0,
         loss_scale,
         synchronous: is_fused_on(device) || loss_scale.is_some(),

@@ -2,10 +2,6 @@
 
 #[cfg(feature = "cpu")]
 mod on_cpu;
-#[cfg(feature = "cpu")]
-mod panels;
-#[cfg(feature = "cpu")]
-mod tile;
 
 use burn::tensor::Tensor;
 

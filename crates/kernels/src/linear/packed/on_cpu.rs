@@ -4,22 +4,21 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Bytes, Tensor};
 
-use super::panels;
 use crate::cpu::{contiguous, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
-use crate::linear::{ComputeType, int8};
+use crate::linear::{ComputeType, float32, int8};
 
 /// A rearranged weight.
 #[derive(Debug)]
 enum Panels {
-    Float32(panels::Panels),
+    Float32(float32::Panels),
     Int8(int8::Panels),
 }
 
 impl Panels {
     fn new(weight: &[f32], shape: [usize; 2], compute: ComputeType) -> Option<Self> {
         match compute {
-            ComputeType::Float32 => panels::Panels::new(weight, shape).map(Self::Float32),
+            ComputeType::Float32 => float32::Panels::of_rows(weight, shape).map(Self::Float32),
             ComputeType::Int8 => Some(Self::Int8(int8::Panels::new(weight, shape))),
         }
     }

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::tile::{Instructions, Tile};
+use super::instructions::Instructions;
+use super::tile::{Last, Order, Tile};
 use crate::linear::epilogue::Epilogue;
 use crate::linear::filled::filled;
 
@@ -16,6 +17,8 @@ const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds, which is
 /// more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL: usize = 1 << 16;
+/// The number of terms of each feature that are rearranged together.
+const TERMS: usize = 16;
 /// The number of elements of a [`Line`].
 const LINE: usize = 16;
 
@@ -27,7 +30,7 @@ struct Line([f32; LINE]);
 /// A weight `[output, input]` as panels of a few vectors of output features. Each panel is `[input, features]`, so that
 /// the features of one input are adjacent. The last panel has as few vectors as it needs and is filled up with 0.
 #[derive(Debug)]
-pub(super) struct Panels {
+pub(in crate::linear) struct Panels {
     instructions: Instructions,
     lines: Vec<Line>,
     input: usize,
@@ -37,26 +40,65 @@ pub(super) struct Panels {
 impl Panels {
     /// Rearranges `weight`, `[output, input]` in row-major order. Returns `None` if the processor has none of the
     /// instruction sets for which the products are written.
-    pub(super) fn new(weight: &[f32], shape: [usize; 2]) -> Option<Self> {
-        Instructions::available().next().map(|best| Self::with(best, weight, shape))
+    pub(in crate::linear) fn of_rows(weight: &[f32], shape: [usize; 2]) -> Option<Self> {
+        Instructions::available().next().map(|best| Self::rows_with(best, weight, shape))
     }
 
-    fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
+    /// Rearranges the transpose of a weight, `[input, output]` in row-major order. Returns `None` as
+    /// [`of_rows`](Self::of_rows) does.
+    pub(super) fn of_columns(matrix: &[f32], shape: [usize; 2]) -> Option<Self> {
+        Instructions::available().next().map(|best| Self::columns_with(best, matrix, shape))
+    }
+
+    pub(super) fn rows_with(
+        instructions: Instructions,
+        weight: &[f32],
+        [output, input]: [usize; 2],
+    ) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        let lanes = instructions.lanes();
-        let count = (output.next_multiple_of(lanes) * input).div_ceil(LINE);
-        let lines = filled(Line([0.0; LINE]), count);
-        let mut panels = Self { instructions, lines, input, output };
-        let size = (instructions.panel() * input).max(1);
-        let weights = weight.par_chunks(size);
-        panels.numbers_mut().par_chunks_mut(size).zip(weights).for_each(|(panel, weight)| {
-            let features = weight.len() / input;
-            let width = features.next_multiple_of(lanes);
-            for (i, row) in panel.chunks_exact_mut(width).take(input).enumerate() {
-                for (feature, number) in row[..features].iter_mut().enumerate() {
-                    *number = weight[feature * input + i];
+        Self::filled(instructions, [output, input], |features, panel| {
+            let weight = &weight[features.start * input..features.end * input];
+            let width = panel.len() / input;
+            // A few terms of every feature at a time: what they are written to stays in the first-level cache.
+            for (step, panel) in panel.chunks_mut(TERMS * width).enumerate() {
+                for (feature, weight) in weight.chunks_exact(input).enumerate() {
+                    let terms = weight[step * TERMS..].iter().take(TERMS);
+                    for (&number, place) in terms.zip(panel[feature..].iter_mut().step_by(width)) {
+                        *place = number;
+                    }
                 }
             }
+        })
+    }
+
+    pub(super) fn columns_with(
+        instructions: Instructions,
+        matrix: &[f32],
+        [input, output]: [usize; 2],
+    ) -> Self {
+        assert_eq!(matrix.len(), output * input, "a matrix {input}x{output}");
+        Self::filled(instructions, [output, input], |features, panel| {
+            let width = panel.len() / input;
+            for (row, place) in matrix.chunks_exact(output).zip(panel.chunks_exact_mut(width)) {
+                place[..features.len()].copy_from_slice(&row[features.clone()]);
+            }
+        })
+    }
+
+    /// Panels of which `fill` writes one after the other, given its features; what it leaves is 0.
+    fn filled(
+        instructions: Instructions,
+        [output, input]: [usize; 2],
+        fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
+    ) -> Self {
+        let lanes = instructions.lanes();
+        let numbers = output.next_multiple_of(lanes) * input;
+        let lines = filled(Line([0.0; LINE]), numbers.div_ceil(LINE));
+        let mut panels = Self { instructions, lines, input, output };
+        let width = instructions.panel();
+        let parts = panels.numbers_mut()[..numbers].par_chunks_mut((width * input).max(1));
+        parts.enumerate().for_each(|(panel, part)| {
+            fill(panel * width..((panel + 1) * width).min(output), part);
         });
         panels
     }
@@ -72,33 +114,54 @@ impl Panels {
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), count) }
     }
 
+    pub(super) fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// The number of input features, which are the terms of a sum.
+    pub(super) fn input(&self) -> usize {
+        self.input
+    }
+
     /// The number of output features.
-    pub(super) fn output(&self) -> usize {
+    pub(in crate::linear) fn output(&self) -> usize {
         self.output
     }
 
-    /// The number of output features in a panel.
-    fn features(&self, panel: usize) -> Range<usize> {
+    /// The number of panels.
+    pub(super) fn count(&self) -> usize {
+        self.output.div_ceil(self.instructions.panel())
+    }
+
+    /// The output features of a panel.
+    pub(super) fn features(&self, panel: usize) -> Range<usize> {
         let first = panel * self.instructions.panel();
         first..(first + self.instructions.panel()).min(self.output)
     }
 
-    /// The index at which the elements of a panel start.
-    fn start(&self, panel: usize) -> usize {
-        panel * self.instructions.panel() * self.input
+    /// Some terms of a panel.
+    pub(super) fn terms(&self, panel: usize, terms: Range<usize>) -> &[f32] {
+        let width = self.features(panel).len().next_multiple_of(self.instructions.lanes());
+        let start = panel * self.instructions.panel() * self.input;
+        &self.numbers()[start + terms.start * width..start + terms.end * width]
     }
 
     /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`. `bias` is `[output]` or empty.
     ///
     /// Each element is one sum in the order of the inputs, so that it depends on its row alone.
-    pub(super) fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    pub(in crate::linear) fn forward(
+        &self,
+        x: &[f32],
+        bias: &[f32],
+        epilogue: Epilogue,
+    ) -> Vec<f32> {
         let (input, output) = (self.input, self.output);
         let rows = x.len().checked_div(input).unwrap_or(0);
         assert_eq!(rows * input, x.len(), "rows of {input} inputs");
         assert!(bias.is_empty() || bias.len() == output, "bias of {output} outputs");
         let mut out = Vec::with_capacity(rows * output);
         let target = Target { out: out.as_mut_ptr(), rows, epilogue };
-        let panels = output.div_ceil(self.instructions.panel());
+        let panels = self.count();
         let threads = rayon::current_num_threads();
         if threads == 1 || x.len() * output < PARALLEL {
             self.fill(x, bias, &target, 0..panels);
@@ -115,23 +178,24 @@ impl Panels {
 
     /// Writes the columns of `panels` for every row.
     fn fill(&self, x: &[f32], bias: &[f32], target: &Target, panels: Range<usize>) {
-        let numbers = self.numbers();
         let block = (BLOCK / self.input.max(1)).next_multiple_of(ROWS).max(ROWS);
         for start in (0..target.rows).step_by(block) {
             let end = (start + block).min(target.rows);
             for panel in panels.clone() {
                 let features = self.features(panel);
+                let bias = if bias.is_empty() { bias } else { &bias[features.clone()] };
                 let tile = Tile {
-                    x: &x[start * self.input..end * self.input],
-                    panel: &numbers[self.start(panel)..],
-                    input: self.input,
+                    left: x[start * self.input..end * self.input].as_ptr(),
+                    order: Order::Rows(self.input),
                     rows: end - start,
-                    bias: if bias.is_empty() { bias } else { &bias[features.clone()] },
+                    terms: self.input,
+                    panel: self.terms(panel, 0..self.input),
+                    is_first: true,
+                    last: Some(Last { bias, epilogue: target.epilogue }),
                     // SAFETY: start < rows and the feature < output, so the place lies in the allocation.
                     out: unsafe { target.out.add(start * self.output + features.start) },
                     stride: self.output,
                     features: features.len(),
-                    epilogue: target.epilogue,
                 };
                 // SAFETY: the instructions are there (`available` said so); the rows of `out` lie inside the
                 // allocation and no other thread touches these features of them.
@@ -166,7 +230,7 @@ mod tests {
                 let random = |seed, count| crate::random::RandomKey::new(seed).normal(count);
                 let (x, weight, bias) =
                     (random(1, rows * input), random(2, output * input), random(3, output));
-                let panels = Panels::with(instructions, &weight, [output, input]);
+                let panels = Panels::rows_with(instructions, &weight, [output, input]);
                 let actual = panels.forward(&x, &bias, Epilogue::Relu);
                 let expected = x.chunks_exact(input).flat_map(|x| {
                     weight.chunks_exact(input).zip(&bias).map(move |(weight, bias)| {
@@ -190,7 +254,7 @@ mod tests {
     fn relu_keeps_the_sign_of_a_product_too_small_for_a_number() {
         for instructions in Instructions::available() {
             for output in [16, 17] {
-                let panels = Panels::with(instructions, &vec![1e-30; output], [output, 1]);
+                let panels = Panels::rows_with(instructions, &vec![1e-30; output], [output, 1]);
                 let actual = panels.forward(&[-1e-30], &[], Epilogue::Relu);
                 assert_eq!(bits(actual), bits(vec![-0.0; output]), "{instructions:?} {output}");
             }

@@ -1,6 +1,8 @@
-//! The products of an affine map x·Wᵀ and of its backward pass.
+//! The products of an affine map x·Wᵀ and of its backward pass in float32: by our own instructions where the processor has them,
+//! by a library elsewhere.
 
-use super::matrix::{Matrix, MatrixMut, Parallelism, multiply};
+use super::float32;
+use crate::cpu::{Matrix, MatrixMut, Parallelism, multiply};
 
 /// A product with fewer multiplications than this stays on one thread.
 const PARALLEL: usize = 128 * 128 * 128;
@@ -23,8 +25,8 @@ impl Sizes {
     }
 }
 
-/// Writes `x·weightᵀ` into `out`: `x` `[rows, input]`, `weight` `[output, input]`, `out` `[rows, output]`.
-pub fn affine_product(sizes: Sizes, x: &[f32], weight: &[f32], out: &mut [f32]) {
+/// Writes `x·weightᵀ` into `out` by the library: `x` `[rows, input]`, `weight` `[output, input]`, `out` `[rows, output]`.
+pub(super) fn affine_product(sizes: Sizes, x: &[f32], weight: &[f32], out: &mut [f32]) {
     let Sizes { rows, input, output } = sizes;
     let out = MatrixMut::new(out, rows, output, output);
     let weight = Matrix::new(weight, output, input, input).transposed();
@@ -33,6 +35,9 @@ pub fn affine_product(sizes: Sizes, x: &[f32], weight: &[f32], out: &mut [f32]) 
 
 /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
 pub fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
+    if let Some(dx) = float32::grad_of_input(sizes, grad, weight) {
+        return dx;
+    }
     let Sizes { rows, input, output } = sizes;
     let mut dx = vec![0.0; rows * input];
     let grad = Matrix::new(grad, rows, output, output);
@@ -44,6 +49,9 @@ pub fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
 
 /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
 pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
+    if let Some(dweight) = float32::grad_of_weight(sizes, grad, x) {
+        return dweight;
+    }
     let Sizes { rows, input, output } = sizes;
     let mut dweight = vec![0.0; output * input];
     let grad = Matrix::new(grad, rows, output, output).transposed();
