@@ -55,10 +55,10 @@ impl<'a> Left<'a> {
             }
             Self::Columns { matrix, shape: [_, width] } => {
                 block.resize(rows.len().next_multiple_of(tile) * terms.len(), 0.0);
-                let of_term = terms.clone().map(|term| &matrix[term * width..][rows.clone()]);
+                let matrix = &matrix[terms.start * width..terms.end * width];
                 match tile {
-                    8 => tiles::<8>(of_term, terms.len(), block),
-                    4 => tiles::<4>(of_term, terms.len(), block),
+                    8 => tiles::<8>(matrix, width, rows, terms.len(), block),
+                    6 => tiles::<6>(matrix, width, rows, terms.len(), block),
                     _ => unreachable!("tiles of {tile} rows"),
                 }
                 (block.as_ptr(), Order::Tiles)
@@ -67,20 +67,31 @@ impl<'a> Left<'a> {
     }
 }
 
-/// Writes `[terms, rows]` as `[tiles, terms, TILE]`. The last tile keeps what it held where there is no row.
-fn tiles<'a, const TILE: usize>(
-    of_term: impl Iterator<Item = &'a [f32]>,
+/// Terms of each tile that are written together: as many lines as they are read from stay in the first-level cache, however far
+/// apart they are.
+const TERMS: usize = 8;
+
+/// Writes `[terms, rows]`, of whose rows of `width` numbers `rows` are taken, as `[tiles, terms, TILE]`. The last tile keeps what
+/// it held where there is no row.
+fn tiles<const TILE: usize>(
+    matrix: &[f32],
+    width: usize,
+    rows: Range<usize>,
     terms: usize,
     block: &mut [f32],
 ) {
-    for (term, numbers) in of_term.enumerate() {
-        let (whole, rest) = numbers.as_chunks::<TILE>();
-        let mut places = block[term * TILE..].chunks_mut(terms * TILE);
-        for (numbers, place) in whole.iter().zip(&mut places) {
-            place[..TILE].copy_from_slice(numbers);
-        }
-        if let Some(place) = places.next() {
-            place[..rest.len()].copy_from_slice(rest);
+    for start in (0..terms).step_by(TERMS) {
+        for (tile, block) in block.chunks_exact_mut(terms * TILE).enumerate() {
+            let first = rows.start + tile * TILE;
+            let count = TILE.min(rows.end - first);
+            let places = block.as_chunks_mut::<TILE>().0[start..].iter_mut().take(TERMS);
+            for (term, place) in places.enumerate() {
+                let numbers = &matrix[(start + term) * width + first..];
+                match numbers.first_chunk::<TILE>() {
+                    Some(numbers) if count == TILE => *place = *numbers,
+                    _ => place[..count].copy_from_slice(&numbers[..count]),
+                }
+            }
         }
     }
 }

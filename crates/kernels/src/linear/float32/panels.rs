@@ -12,11 +12,11 @@ use crate::linear::filled::filled;
 
 /// The number of elements of `x` that are worked on while they stay in the second-level cache.
 const BLOCK: usize = 64 * 1024;
-/// The number of rows of a block is a multiple of this.
-const ROWS: usize = 8;
 /// A product with fewer multiplications than this stays on one thread. A larger one takes a few microseconds, which is
 /// more than it costs to give a share to a thread of the pool that is awake.
 const PARALLEL: usize = 1 << 16;
+/// The number of panels that are written together.
+const TOGETHER: usize = 8;
 /// The number of terms of each feature that are rearranged together.
 const TERMS: usize = 16;
 /// The number of elements of a [`Line`].
@@ -56,15 +56,19 @@ impl Panels {
         [output, input]: [usize; 2],
     ) -> Self {
         assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
-        Self::filled(instructions, [output, input], |features, panel| {
-            let weight = &weight[features.start * input..features.end * input];
-            let width = panel.len() / input;
-            // A few terms of every feature at a time: what they are written to stays in the first-level cache.
-            for (step, panel) in panel.chunks_mut(TERMS * width).enumerate() {
-                for (feature, weight) in weight.chunks_exact(input).enumerate() {
-                    let terms = weight[step * TERMS..].iter().take(TERMS);
-                    for (&number, place) in terms.zip(panel[feature..].iter_mut().step_by(width)) {
-                        *place = number;
+        Self::filled(instructions, [output, input], |features, panels| {
+            let most = instructions.panel();
+            let weights = weight[features.start * input..features.end * input].chunks(most * input);
+            for (panel, weight) in panels.chunks_mut(most * input).zip(weights) {
+                let width = panel.len() / input;
+                // A few terms of every feature at a time: what they are written to stays in the first-level cache.
+                for (step, panel) in panel.chunks_mut(TERMS * width).enumerate() {
+                    for (feature, weight) in weight.chunks_exact(input).enumerate() {
+                        let terms = weight[step * TERMS..].iter().take(TERMS);
+                        let places = panel[feature..].iter_mut().step_by(width);
+                        for (&number, place) in terms.zip(places) {
+                            *place = number;
+                        }
                     }
                 }
             }
@@ -77,28 +81,31 @@ impl Panels {
         [input, output]: [usize; 2],
     ) -> Self {
         assert_eq!(matrix.len(), output * input, "a matrix {input}x{output}");
-        Self::filled(instructions, [output, input], |features, panel| {
-            let width = panel.len() / input;
-            for (row, place) in matrix.chunks_exact(output).zip(panel.chunks_exact_mut(width)) {
-                place[..features.len()].copy_from_slice(&row[features.clone()]);
+        let (most, lanes) = (instructions.panel(), instructions.lanes());
+        Self::filled(instructions, [output, input], |features, panels| {
+            for (term, row) in matrix.chunks_exact(output).enumerate() {
+                for (panel, numbers) in row[features.clone()].chunks(most).enumerate() {
+                    let width = numbers.len().next_multiple_of(lanes);
+                    let start = panel * most * input + term * width;
+                    panels[start..start + numbers.len()].copy_from_slice(numbers);
+                }
             }
         })
     }
 
-    /// Panels of which `fill` writes one after the other, given its features; what it leaves is 0.
+    /// Panels of which `fill` writes a few at a time, given their features; what it leaves is 0.
     fn filled(
         instructions: Instructions,
         [output, input]: [usize; 2],
         fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
     ) -> Self {
-        let lanes = instructions.lanes();
-        let numbers = output.next_multiple_of(lanes) * input;
-        let lines = filled(Line([0.0; LINE]), numbers.div_ceil(LINE));
+        let count = output.next_multiple_of(instructions.lanes()) * input;
+        let lines = filled(Line([0.0; LINE]), count.div_ceil(LINE));
         let mut panels = Self { instructions, lines, input, output };
-        let width = instructions.panel();
-        let parts = panels.numbers_mut()[..numbers].par_chunks_mut((width * input).max(1));
-        parts.enumerate().for_each(|(panel, part)| {
-            fill(panel * width..((panel + 1) * width).min(output), part);
+        let width = TOGETHER * instructions.panel();
+        let groups = panels.numbers_mut()[..count].par_chunks_mut((width * input).max(1));
+        groups.enumerate().for_each(|(group, panels)| {
+            fill(group * width..((group + 1) * width).min(output), panels);
         });
         panels
     }
@@ -178,7 +185,8 @@ impl Panels {
 
     /// Writes the columns of `panels` for every row.
     fn fill(&self, x: &[f32], bias: &[f32], target: &Target, panels: Range<usize>) {
-        let block = (BLOCK / self.input.max(1)).next_multiple_of(ROWS).max(ROWS);
+        let tile = self.instructions.rows();
+        let block = (BLOCK / self.input.max(1)).next_multiple_of(tile).max(tile);
         for start in (0..target.rows).step_by(block) {
             let end = (start + block).min(target.rows);
             for panel in panels.clone() {

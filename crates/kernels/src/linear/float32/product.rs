@@ -31,8 +31,8 @@ pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilog
         return out;
     }
     let last = Last { bias, epilogue };
-    let chunk = (rows / BLOCKS).next_multiple_of(right.instructions().rows());
-    let chunk = chunk.clamp(right.instructions().rows(), ROWS);
+    let tile = right.instructions().rows();
+    let chunk = (rows / BLOCKS).next_multiple_of(tile).clamp(tile, ROWS / tile * tile);
     let run = |block: &mut Vec<f32>, (index, out): (usize, &mut [MaybeUninit<f32>])| {
         let rows = index * chunk..index * chunk + out.len() / columns;
         rows_of_product(left, right, last, rows, block, out.as_mut_ptr().cast());

@@ -3,9 +3,6 @@
 use super::vector::Vector;
 use crate::linear::epilogue::Epilogue;
 
-/// The number of vectors side by side in a panel.
-pub(super) const VECTORS: usize = 3;
-
 /// How the numbers of a left factor lie.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
@@ -50,17 +47,18 @@ pub(super) struct Last<'a> {
 const IN_ROWS: usize = 0;
 
 impl Tile<'_> {
-    /// Computes the rows in blocks of `ROWS`, which are the rows of a tile of a left factor in tiles.
+    /// Computes the rows in blocks of `ROWS`, which are the rows of a tile of a left factor in tiles; a panel has at most
+    /// `VECTORS` vectors.
     ///
     /// # Safety
     /// The processor has the instructions of `V`, and the fields hold what they promise.
     #[inline(always)]
-    pub(super) unsafe fn run<V: Vector, const ROWS: usize>(&self) {
+    pub(super) unsafe fn run<V: Vector, const ROWS: usize, const VECTORS: usize>(&self) {
         // SAFETY: passed on to the caller.
         unsafe {
             match self.order {
-                Order::Rows(_) => self.vectors::<V, ROWS, IN_ROWS>(),
-                Order::Tiles => self.vectors::<V, ROWS, ROWS>(),
+                Order::Rows(_) => self.vectors::<V, ROWS, VECTORS, IN_ROWS>(),
+                Order::Tiles => self.vectors::<V, ROWS, VECTORS, ROWS>(),
             }
         }
     }
@@ -68,7 +66,9 @@ impl Tile<'_> {
     /// # Safety
     /// That of [`run`](Self::run); `TILE` is the number of rows of a tile of the left factor, or [`IN_ROWS`].
     #[inline(always)]
-    unsafe fn vectors<V: Vector, const ROWS: usize, const TILE: usize>(&self) {
+    unsafe fn vectors<V: Vector, const ROWS: usize, const VECTORS: usize, const TILE: usize>(
+        &self,
+    ) {
         // SAFETY: passed on to the caller.
         unsafe {
             match self.features.div_ceil(V::LANES) {
