@@ -1,4 +1,4 @@
-//! Sums of products in AVX-512's own instructions.
+//! Sums of products in x86's own instructions.
 
 use std::arch::x86_64::*;
 
@@ -32,7 +32,50 @@ pub fn dot_avx512(xs: &[f32], ys: &[f32]) -> f32 {
         };
         lanes = _mm512_mask_add_ps(lanes, mask, lanes, _mm512_mul_ps(x, y));
     }
-    let lanes = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps::<1>(lanes));
+    halved(_mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps::<1>(lanes)))
+}
+
+/// [`dot_avx512`] on processors without AVX-512.
+///
+/// # Safety
+/// The processor has these instructions: [`has_avx2`](super::has_avx2).
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub fn dot_avx2(xs: &[f32], ys: &[f32]) -> f32 {
+    let (xs, xs_rest) = xs.as_chunks::<LANES>();
+    let (ys, ys_rest) = ys.as_chunks::<LANES>();
+    let mut lanes = [_mm256_setzero_ps(); 2];
+    for (x, y) in xs.iter().zip(ys) {
+        add_products(&mut lanes, x, y);
+    }
+    if !xs_rest.is_empty() {
+        // A product of zeros changes no sum: none of them is −0.
+        let filled = |rest: &[f32]| {
+            let mut chunk = [0.0; LANES];
+            chunk[..rest.len()].copy_from_slice(rest);
+            chunk
+        };
+        add_products(&mut lanes, &filled(xs_rest), &filled(ys_rest));
+    }
+    halved(_mm256_add_ps(lanes[0], lanes[1]))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
+    for (half, lanes) in lanes.iter_mut().enumerate() {
+        let at = half * LANES / 2;
+        // SAFETY: each half of a chunk is a whole vector.
+        let (x, y) =
+            unsafe { (_mm256_loadu_ps(xs[at..].as_ptr()), _mm256_loadu_ps(ys[at..].as_ptr())) };
+        *lanes = _mm256_add_ps(*lanes, _mm256_mul_ps(x, y));
+    }
+}
+
+/// The sum of the lanes: of both halves lane by lane, then of the halves of that.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn halved(lanes: __m256) -> f32 {
     let lanes = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes));
     let lanes = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
     _mm_cvtss_f32(_mm_add_ss(lanes, _mm_movehdup_ps(lanes)))
@@ -41,19 +84,23 @@ pub fn dot_avx512(xs: &[f32], ys: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use crate::random::RandomKey;
-    use crate::simd::{fold_pairs, has_avx512};
+    use crate::simd::{fold_pairs, has_avx2, has_avx512};
 
     #[test]
     fn the_bits_are_those_of_the_portable_sum() {
-        if !has_avx512() {
-            return;
-        }
         for len in [0, 1, 15, 16, 17, 31, 64, 100] {
             let (xs, ys) = (RandomKey::new(1).normal(len), RandomKey::new(2).normal(len));
-            // SAFETY: the processor has the instructions.
-            let ours = unsafe { super::dot_avx512(&xs, &ys) };
             let portable = fold_pairs(&xs, &ys, |sum, x, y| sum + x * y);
-            assert_eq!(ours.to_bits(), portable.to_bits(), "{len}");
+            if has_avx512() {
+                // SAFETY: the processor has the instructions.
+                let ours = unsafe { super::dot_avx512(&xs, &ys) };
+                assert_eq!(ours.to_bits(), portable.to_bits(), "{len}");
+            }
+            if has_avx2() {
+                // SAFETY: as above.
+                let ours = unsafe { super::dot_avx2(&xs, &ys) };
+                assert_eq!(ours.to_bits(), portable.to_bits(), "{len}");
+            }
         }
     }
 }

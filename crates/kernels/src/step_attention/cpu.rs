@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{dot_avx512, has_avx512};
+use crate::simd::{dot_avx2, dot_avx512, has_avx2, has_avx512};
 use crate::simd::{fold_pairs, softmax_row, vectorised};
 
 /// With fewer queries than this, one thread computes all of them.
@@ -77,6 +77,11 @@ fn compare(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
         // SAFETY: the processor has the instructions.
         return unsafe { compare_avx512(d_k, query, seen, scores) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: as above.
+        return unsafe { compare_avx2(d_k, query, seen, scores) };
+    }
     compare_portable(d_k, query, seen, scores);
 }
 
@@ -84,6 +89,12 @@ fn compare(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn compare_avx512(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
     compare_by(d_k, query, seen, scores, |query, key| dot_avx512(query, key));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn compare_avx2(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+    compare_by(d_k, query, seen, scores, |query, key| dot_avx2(query, key));
 }
 
 /// [`compare`] with `dot` for the sums of products.
@@ -107,13 +118,13 @@ fn compare_by(
     }
 }
 
-vectorised! {
-    fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
-        compare_by(d_k, query, seen, scores, |query, key| {
-            fold_pairs(query, key, |sum, q, k| sum + q * k)
-        });
-    }
+fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
+    compare_by(d_k, query, seen, scores, |query, key| {
+        fold_pairs(query, key, |sum, q, k| sum + q * k)
+    });
+}
 
+vectorised! {
     /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used up.
     fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
         let count = seen.values.len();

@@ -126,21 +126,22 @@ impl Tile<'_> {
         unsafe {
             let mut strands = [[S::zero(); WIDTH]; STRANDS];
             strands[0] = self.starts::<S, WIDTH>();
-            let step = |sums: &mut [S; WIDTH], group: usize| {
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    let weights = panel.add((group * WIDTH + v) * S::LANES * GROUP);
-                    *sum = sum.add_products(x.add(group * GROUP), weights);
-                }
-            };
             let whole = self.groups - self.groups % STRANDS;
             for group in (0..whole).step_by(STRANDS) {
-                for (strand, sums) in strands.iter_mut().enumerate() {
-                    step(sums, group + strand);
-                }
+                unrolled!(strand < STRANDS: {
+                    unrolled!(v < WIDTH: {
+                        let weights = panel.add(((group + strand) * WIDTH + v) * S::LANES * GROUP);
+                        let inputs = x.add((group + strand) * GROUP);
+                        strands[strand][v] = strands[strand][v].add_products(inputs, weights);
+                    });
+                });
             }
             let [mut sums, others @ ..] = strands;
             for group in whole..self.groups {
-                step(&mut sums, group);
+                unrolled!(v < WIDTH: {
+                    let weights = panel.add((group * WIDTH + v) * S::LANES * GROUP);
+                    sums[v] = sums[v].add_products(x.add(group * GROUP), weights);
+                });
             }
             for other in others {
                 for (sum, other) in sums.iter_mut().zip(other) {
