@@ -15,6 +15,8 @@ mod float32;
 #[cfg(feature = "cpu")]
 pub(crate) mod int8;
 #[cfg(feature = "cpu")]
+mod left;
+#[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
 mod product;

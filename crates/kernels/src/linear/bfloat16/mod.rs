@@ -6,8 +6,8 @@
 //! result is 0 where it is subnormal. Every instruction set gives these bits, on any number of threads and whatever the size
 //! of the matrices: a result depends on its row and its column alone.
 
+mod block;
 mod instructions;
-mod left;
 mod line;
 mod panels;
 mod portable;
@@ -19,11 +19,11 @@ mod tile;
 mod x86;
 
 use instructions::Instructions;
-use left::Left;
 use panels::Panels;
 use product::product;
 
 use super::epilogue::Epilogue;
+use super::left::Left;
 use crate::cpu::Sizes;
 
 /// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.

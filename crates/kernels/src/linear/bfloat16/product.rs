@@ -2,13 +2,16 @@
 
 use rayon::prelude::*;
 
+use super::block::{Block, round};
 use super::instructions::Instructions;
-use super::left::{Block, Left};
 use super::line::{DEPTH, LANES};
 use super::panels::Panels;
 use super::tile::{Last, Order, Task};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::left::Left;
 
+/// Rows of a block at most.
+const ROWS: usize = 128;
 /// Multiplications below which a product stays on one thread: what lies above takes more than a few microseconds.
 const PARALLEL: usize = 1 << 18;
 
@@ -29,7 +32,7 @@ pub(super) fn product(
         return out;
     }
     let last = Last { bias: &padded, epilogue };
-    let chunk = left.rows_per_block();
+    let chunk = left.rows_per_block(LANES, ROWS);
     let new_block = || Block::new(chunk);
     let run = |block: &mut Block, (index, out): (usize, &mut [std::mem::MaybeUninit<f32>])| {
         let rows = index * chunk..index * chunk + out.len() / columns;
@@ -62,7 +65,7 @@ fn rows_of_product(
     for index in 0..depth.div_ceil(DEPTH).max(1) {
         let terms = index * DEPTH..((index + 1) * DEPTH).min(depth);
         let is_last = terms.end == depth;
-        left.round(rows.clone(), terms.clone(), block);
+        round(left, rows.clone(), terms.clone(), block);
         let task = Task {
             left: block.as_ptr(),
             order: match left {

@@ -1,8 +1,8 @@
 //! Products in float32. A result is one sum in the order of the terms, each step rounded once, so that it depends on its row and
 //! its column alone: every instruction set gives the same bits, in decoding and in training, on any number of threads.
 
+mod block;
 mod instructions;
-mod left;
 mod panels;
 mod product;
 mod tile;
@@ -11,8 +11,8 @@ mod vector;
 pub(super) use panels::Panels;
 
 use super::epilogue::Epilogue;
+use super::left::Left;
 use crate::cpu::Sizes;
-use left::Left;
 use product::product;
 
 /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or

@@ -5,18 +5,17 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::left::Left;
+use super::block::block;
 use super::panels::Panels;
 use super::tile::{Last, Tile};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::left::Left;
 
 /// Terms of a sum that are added before those of the next block: so many of a panel stay in the first-level cache, or stream
 /// from the second-level one.
 const DEPTH: usize = 256;
 /// Rows of a block at most.
 const ROWS: usize = 128;
-/// Blocks that the rows are divided into at least, if there are enough.
-const BLOCKS: usize = 8;
 /// Multiplications below which a product stays on one thread: what lies above takes more than a few microseconds.
 const PARALLEL: usize = 1 << 18;
 
@@ -31,16 +30,15 @@ pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilog
         return out;
     }
     let last = Last { bias, epilogue };
-    let tile = right.instructions().rows();
-    let chunk = (rows / BLOCKS).next_multiple_of(tile).clamp(tile, ROWS / tile * tile);
-    let run = |block: &mut Vec<f32>, (index, out): (usize, &mut [MaybeUninit<f32>])| {
+    let chunk = left.rows_per_block(right.instructions().rows(), ROWS);
+    let run = |memory: &mut Vec<f32>, (index, out): (usize, &mut [MaybeUninit<f32>])| {
         let rows = index * chunk..index * chunk + out.len() / columns;
-        rows_of_product(left, right, last, rows, block, out.as_mut_ptr().cast());
+        rows_of_product(left, right, last, rows, memory, out.as_mut_ptr().cast());
     };
     let parts = &mut out.spare_capacity_mut()[..count];
     if count.saturating_mul(depth) < PARALLEL {
-        let mut block = Vec::new();
-        parts.chunks_mut(chunk * columns).enumerate().for_each(|part| run(&mut block, part));
+        let mut memory = Vec::new();
+        parts.chunks_mut(chunk * columns).enumerate().for_each(|part| run(&mut memory, part));
     } else {
         parts.par_chunks_mut(chunk * columns).enumerate().for_each_init(Vec::new, run);
     }
@@ -55,14 +53,14 @@ fn rows_of_product(
     right: &Panels,
     last: Last,
     rows: Range<usize>,
-    block: &mut Vec<f32>,
+    memory: &mut Vec<f32>,
     out: *mut f32,
 ) {
     let (depth, columns, instructions) = (right.input(), right.output(), right.instructions());
     // A sum of nothing is written too.
     for index in 0..depth.div_ceil(DEPTH).max(1) {
         let terms = index * DEPTH..((index + 1) * DEPTH).min(depth);
-        let (left, order) = left.block(rows.clone(), terms.clone(), instructions.rows(), block);
+        let (left, order) = block(left, rows.clone(), terms.clone(), instructions.rows(), memory);
         for panel in 0..right.count() {
             let features = right.features(panel);
             let bias = if last.bias.is_empty() { &[] } else { &last.bias[features.clone()] };
