@@ -44,7 +44,7 @@ pub fn r_drop_loss(
     alpha: f64,
 ) -> RDropLoss {
     let rows = logits.dims()[0];
-    assert!(rows % 2 == 0, "two passes have an even number of rows, not {rows}");
+    assert!(rows.is_multiple_of(2), "two passes have an even number of rows, not {rows}");
     assert_eq!(targets.dims(), [rows], "a target for each row of logits");
     match Place::of(&[&logits]) {
         #[cfg(feature = "cpu")]
