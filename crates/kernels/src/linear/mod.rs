@@ -33,7 +33,7 @@ pub use epilogue::Epilogue;
 
 /// The affine map `x·Wᵀ + b`, with `W` in PyTorch's layout `[out, in]`.
 ///
-/// The fused version adds the bias, and sums its gradient, in parallel passes in the order of the rows.
+/// The fused version adds the bias as it writes the product, and sums the bias's gradient in the order of the rows.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`
@@ -51,7 +51,7 @@ pub fn linear<const D: usize>(
 
 /// The first half of the feed-forward network, `max(0, x·Wᵀ + b)` (paper §3.3).
 ///
-/// The fused version takes the maximum in the pass that adds the bias.
+/// The fused version adds the bias and takes the maximum as it writes the product.
 ///
 /// # Shapes
 /// - `x`: `[.., in]` → `[.., out]`

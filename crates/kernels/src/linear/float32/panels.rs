@@ -1,5 +1,5 @@
-//! Products with a weight that was rearranged once. A call does not rearrange the weight again, and the bias and the
-//! epilogue are applied when the result is written.
+//! The right factor of a product, rearranged for it, and the products of decoding with a weight that was rearranged once. A
+//! call does not rearrange the weight again, and the bias and the epilogue are applied when the result is written.
 
 use std::ops::Range;
 
