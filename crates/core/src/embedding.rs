@@ -1,10 +1,10 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey, embedding};
+use burnformer_kernels::{ComputeType, Epilogue, RandomKey, embedding};
 
 use crate::conventions::EmbeddingScale;
 use crate::init;
-use crate::linear::{Linear, packed_for, selected};
+use crate::linear::{Linear, Packed, packed_for, selected};
 use crate::precision::Precision;
 
 /// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection (paper §3.4).
@@ -13,7 +13,7 @@ pub struct TokenEmbedding {
     /// `[vocab, d_model]`; the initial values are normally distributed with standard deviation d_model^−½.
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
-    packed: Option<PackedWeight>,
+    packed: Option<Packed>,
     #[module(skip)]
     precision: Precision,
     #[module(skip)]
@@ -59,10 +59,9 @@ impl TokenEmbedding {
     /// # Shapes
     /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
     pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
-        let weight = self.weight.val();
-        let fast = packed_for(&self.packed, &weight, self.precision);
+        let fast = packed_for(&self.packed, &self.weight, self.precision);
         fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
-            .unwrap_or_else(|| self.precision.linear(x, weight, bias))
+            .unwrap_or_else(|| self.precision.linear(x, self.weight.val(), bias))
     }
 
     /// The tied output projection to the tokens `ids` alone, in this order, with `bias` (`[vocab]`), for inference.
@@ -70,13 +69,13 @@ impl TokenEmbedding {
     /// # Panics
     /// If one of `ids` is not below the number of tokens.
     pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
-        selected(self.weight.val(), bias, ids, &self.packed, self.precision)
+        selected(&self.weight, bias, ids, &self.packed, self.precision)
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see
     /// [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self, compute: ComputeType) {
-        self.packed = PackedWeight::new(&self.weight.val(), compute);
+        self.packed = Packed::new(&self.weight, compute);
     }
 
     /// Sets the type of the matrix product in [`logits`](Self::logits), see

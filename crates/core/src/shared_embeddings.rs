@@ -113,7 +113,7 @@ impl SharedEmbeddings {
     /// Packs the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self, compute: ComputeType) {
         match &mut self.generator {
-            Some(generator) => generator.pack(compute),
+            Some(generator) => generator.pack_beside(compute),
             None => self.of_target_mut().pack(compute),
         }
     }

@@ -135,8 +135,12 @@ impl Transformer {
     }
 
     /// Packs the weights for fast inference, if the backend has products for packed weights (`flex` with
-    /// AVX-512, AVX2 or NEON). Decoding steps become faster, and the weights take twice their memory. On other backends
-    /// this does nothing. If the weights change later, their packed copies are no longer used.
+    /// AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does nothing. If the weights change later,
+    /// what was packed is no longer used.
+    ///
+    /// In float32, the matrices of encoder and decoder are rearranged in their own memory if they were read from a model
+    /// directory, and a parameter that is asked for afterwards is restored from there; every other packed matrix takes memory
+    /// of its own.
     pub fn pack(&mut self, compute: ComputeType) {
         self.encoder.pack(compute);
         self.decoder.pack(compute);

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use burn::tensor::Bytes;
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::instructions::Instructions;
@@ -27,14 +29,27 @@ const LINE: usize = 16;
 #[repr(C, align(64))]
 struct Line([f32; LINE]);
 
+// SAFETY: a line is its numbers, without gaps, and zeros are numbers.
+unsafe impl Zeroable for Line {}
+// SAFETY: a line is its numbers, without gaps, and any bits are a number.
+unsafe impl Pod for Line {}
+
 /// A weight `[output, input]` as panels of a few vectors of output features. Each panel is `[input, features]`, so that
 /// the features of one input are adjacent. The last panel has as few vectors as it needs and is filled up with 0.
 #[derive(Debug)]
 pub(in crate::linear) struct Panels {
     instructions: Instructions,
-    lines: Vec<Line>,
+    memory: Memory,
     input: usize,
     output: usize,
+}
+
+/// Where the numbers of panels are.
+#[derive(Debug)]
+enum Memory {
+    Own(Vec<Line>),
+    /// That of the weight which they were.
+    OfWeight(Bytes),
 }
 
 impl Panels {
@@ -60,19 +75,55 @@ impl Panels {
             let most = instructions.panel();
             let weights = weight[features.start * input..features.end * input].chunks(most * input);
             for (panel, weight) in panels.chunks_mut(most * input).zip(weights) {
-                let width = panel.len() / input;
-                // A few terms of every feature at a time: what they are written to stays in the first-level cache.
-                for (step, panel) in panel.chunks_mut(TERMS * width).enumerate() {
-                    for (feature, weight) in weight.chunks_exact(input).enumerate() {
-                        let terms = weight[step * TERMS..].iter().take(TERMS);
-                        let places = panel[feature..].iter_mut().step_by(width);
-                        for (&number, place) in terms.zip(places) {
-                            *place = number;
-                        }
-                    }
-                }
+                write_panel(panel, weight, input);
             }
         })
+    }
+
+    /// Rearranges a weight, `[output, input]` in row-major order, in its own memory. Returns it unchanged if the processor has
+    /// none of the instruction sets for which the products are written, or if the last panel would have to be filled up.
+    pub(in crate::linear) fn in_place(weight: Bytes, shape: [usize; 2]) -> Result<Self, Bytes> {
+        match Instructions::available().next() {
+            Some(best) => Self::in_place_with(best, weight, shape),
+            None => Err(weight),
+        }
+    }
+
+    fn in_place_with(
+        instructions: Instructions,
+        mut weight: Bytes,
+        [output, input]: [usize; 2],
+    ) -> Result<Self, Bytes> {
+        assert_eq!(weight.len(), output * input * size_of::<f32>(), "a weight {output}x{input}");
+        if weight.is_empty() || !output.is_multiple_of(instructions.lanes()) {
+            return Err(weight);
+        }
+        let panels = bytemuck::cast_slice_mut(&mut weight);
+        panels.par_chunks_mut(instructions.panel() * input).for_each_init(
+            Vec::new,
+            |rows, panel| {
+                rows.clear();
+                rows.extend_from_slice(panel);
+                write_panel(panel, rows, input);
+            },
+        );
+        Ok(Self { instructions, memory: Memory::OfWeight(weight), input, output })
+    }
+
+    /// The weight, `[output, input]` in row-major order.
+    pub(in crate::linear) fn weight(&self) -> Vec<f32> {
+        let mut weight = vec![0.0; self.output * self.input];
+        let rows = self.instructions.panel() * self.input.max(1);
+        weight.par_chunks_mut(rows).enumerate().for_each(|(panel, rows)| {
+            let terms = self.terms(panel, 0..self.input);
+            let width = terms.len() / self.input;
+            for (feature, row) in rows.chunks_exact_mut(self.input).enumerate() {
+                for (place, &number) in row.iter_mut().zip(terms[feature..].iter().step_by(width)) {
+                    *place = number;
+                }
+            }
+        });
+        weight
     }
 
     pub(super) fn columns_with(
@@ -100,25 +151,21 @@ impl Panels {
         fill: impl Fn(Range<usize>, &mut [f32]) + Sync,
     ) -> Self {
         let count = output.next_multiple_of(instructions.lanes()) * input;
-        let lines = filled(Line([0.0; LINE]), count.div_ceil(LINE));
-        let mut panels = Self { instructions, lines, input, output };
+        let mut lines = filled(Line::zeroed(), count.div_ceil(LINE));
         let width = TOGETHER * instructions.panel();
-        let groups = panels.numbers_mut()[..count].par_chunks_mut((width * input).max(1));
+        let numbers: &mut [f32] = bytemuck::cast_slice_mut(&mut lines);
+        let groups = numbers[..count].par_chunks_mut((width * input).max(1));
         groups.enumerate().for_each(|(group, panels)| {
             fill(group * width..((group + 1) * width).min(output), panels);
         });
-        panels
+        Self { instructions, memory: Memory::Own(lines), input, output }
     }
 
     fn numbers(&self) -> &[f32] {
-        // SAFETY: a line is its numbers and nothing else.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LINE) }
-    }
-
-    fn numbers_mut(&mut self) -> &mut [f32] {
-        let count = self.lines.len() * LINE;
-        // SAFETY: a line is its numbers and nothing else, and any numbers make a line.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), count) }
+        match &self.memory {
+            Memory::Own(lines) => bytemuck::cast_slice(lines),
+            Memory::OfWeight(bytes) => bytemuck::cast_slice(bytes),
+        }
     }
 
     pub(super) fn instructions(&self) -> Instructions {
@@ -213,6 +260,21 @@ impl Panels {
     }
 }
 
+/// Writes a panel, `[input, width]`, of which `weight` are the rows, as many as the width or fewer.
+fn write_panel(panel: &mut [f32], weight: &[f32], input: usize) {
+    let width = panel.len() / input;
+    // A few terms of every feature at a time: what they are written to stays in the first-level cache.
+    for (step, panel) in panel.chunks_mut(TERMS * width).enumerate() {
+        for (feature, weight) in weight.chunks_exact(input).enumerate() {
+            let terms = weight[step * TERMS..].iter().take(TERMS);
+            let places = panel[feature..].iter_mut().step_by(width);
+            for (&number, place) in terms.zip(places) {
+                *place = number;
+            }
+        }
+    }
+}
+
 /// Where the result is written. The threads write disjoint columns of it.
 struct Target {
     out: *mut f32,
@@ -254,6 +316,35 @@ mod tests {
                     "{instructions:?} {rows}x{input}x{output}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn panels_in_place_are_those_beside_the_weight_and_become_it_again() {
+        for instructions in Instructions::available() {
+            for [input, output] in [[5, 16], [33, 32], [16, 48], [70, 112]] {
+                let numbers = crate::random::RandomKey::new(1).normal(input * output);
+                let weight = Bytes::from_elems(numbers.clone());
+                let beside = Panels::rows_with(instructions, &numbers, [output, input]);
+                let inside = Panels::in_place_with(instructions, weight, [output, input])
+                    .unwrap_or_else(|_| panic!("{instructions:?} {input} {output}"));
+                let count = input * output;
+                assert_eq!(inside.numbers()[..count], beside.numbers()[..count]);
+                assert_eq!(inside.weight(), numbers);
+                assert_eq!(beside.weight(), numbers);
+            }
+        }
+    }
+
+    #[test]
+    fn a_weight_whose_panels_are_larger_stays_as_it_is() {
+        for instructions in Instructions::available() {
+            let numbers: Vec<f32> = (0..33 * 16).map(|it| it as f32).collect();
+            let weight = Bytes::from_elems(numbers.clone());
+            let weight = Panels::in_place_with(instructions, weight, [33, 16]).unwrap_err();
+            assert_eq!(bytemuck::cast_slice::<_, f32>(&weight), numbers);
+            let panels = Panels::rows_with(instructions, &numbers, [33, 16]);
+            assert_eq!(panels.weight(), numbers);
         }
     }
 

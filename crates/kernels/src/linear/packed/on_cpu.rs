@@ -1,8 +1,8 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use burn::backend::Flex;
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Bytes, Tensor};
+use burn::backend::flex::{FlexTensor, Layout};
+use burn::tensor::{Bytes, DType, Tensor};
 
 use crate::cpu::{contiguous, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
@@ -45,13 +45,14 @@ impl Panels {
     }
 }
 
-/// Panels, and the bytes of the weight that they were made from.
+/// Panels, and the weight of which they are.
 #[derive(Debug)]
 pub(super) struct Packed {
     panels: Panels,
-    /// The weight is held, so that no other tensor can write to its memory or get the same address.
-    source: Arc<Bytes>,
-    start: usize,
+    shape: [usize; 2],
+    /// The weight is held, so that no other tensor can write to its memory or get the same address. Panels that have taken the
+    /// place of their weight have none until it is asked for.
+    source: OnceLock<FlexTensor>,
 }
 
 impl Packed {
@@ -64,7 +65,35 @@ impl Packed {
             return None;
         }
         let panels = Panels::new(floats(&weight), shape, compute)?;
-        Some(Self { panels, start: weight.layout().start_offset(), source: weight.data_arc() })
+        Some(Self { panels, shape, source: OnceLock::from(weight) })
+    }
+
+    /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients. Returns it unchanged if
+    /// another tensor shares its memory or [`float32::Panels::in_place`] does.
+    pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Tensor<2>> {
+        let shape = weight.dims();
+        let weight = primitive(weight);
+        let size = shape[0] * shape[1] * size_of::<f32>();
+        let is_whole = weight.is_contiguous() && weight.bytes().len() == size;
+        if !is_whole || !weight.is_unique() {
+            return Err(Tensor::from_primitive::<Flex>(weight));
+        }
+        match float32::Panels::in_place(weight.into_data().into_parts().0, shape) {
+            Ok(panels) => {
+                let panels = Panels::Float32(panels);
+                Ok(Self { panels, shape, source: OnceLock::new() })
+            }
+            Err(bytes) => Err(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape))),
+        }
+    }
+
+    /// The weight.
+    pub(super) fn weight(&self) -> Tensor<2> {
+        let weight = self.source.get_or_init(|| match &self.panels {
+            Panels::Float32(panels) => tensor(panels.weight(), self.shape),
+            Panels::Int8(_) => unreachable!("integers lie beside their weight"),
+        });
+        Tensor::from_primitive::<Flex>(weight.clone())
     }
 
     pub(super) fn compute(&self) -> ComputeType {
@@ -73,9 +102,11 @@ impl Packed {
 
     pub(super) fn is_of(&self, weight: Tensor<2>) -> bool {
         let weight = primitive(weight);
-        weight.is_contiguous()
-            && weight.layout().start_offset() == self.start
-            && Arc::ptr_eq(&weight.data_arc(), &self.source)
+        self.source.get().is_some_and(|source| {
+            weight.is_contiguous()
+                && weight.layout().start_offset() == source.layout().start_offset()
+                && Arc::ptr_eq(&weight.data_arc(), &source.data_arc())
+        })
     }
 
     pub(super) fn linear<const D: usize>(
@@ -92,4 +123,8 @@ impl Packed {
         let out = self.panels.forward(floats(&x), bias, epilogue);
         Tensor::from_primitive::<Flex>(tensor(out, shape))
     }
+}
+
+fn of_bytes(bytes: Bytes, shape: [usize; 2]) -> FlexTensor {
+    FlexTensor::new(bytes, Layout::contiguous(shape.into()), DType::F32)
 }
