@@ -110,10 +110,10 @@ unsafe fn avx_vnni(tile: &Tile) {
     unsafe { tile.run::<AvxVnniSums, 4>() };
 }
 
-/// Two rows of three vectors: the products need registers of their own.
+/// Three rows of three vectors: the products need registers of their own.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2(tile: &Tile) {
     // SAFETY: the caller's promise.
-    unsafe { tile.run::<Avx2Sums, 2>() };
+    unsafe { tile.run::<Avx2Sums, 3>() };
 }
