@@ -39,11 +39,16 @@ pub struct Estimate {
 const WIDTH: u32 = 720;
 const LABELS: f64 = 190.0;
 const RIGHT: f64 = 24.0;
-const ABOVE: f64 = 68.0;
+/// From the top to the rows, without the legend.
+const ABOVE: f64 = 46.0;
 const BELOW: f64 = 52.0;
+/// The least height of a row.
 const ROW: f64 = 26.0;
 /// Vertical distance between the marks of one row.
 const APART: f64 = 7.0;
+/// Names per line of the legend, and how far apart they are.
+const LEGEND: (usize, f64) = (2, 240.0);
+const LEGEND_LINE: f64 = 22.0;
 
 impl Estimates {
     fn all(&self) -> impl Iterator<Item = Estimate> + '_ {
@@ -58,8 +63,18 @@ impl Estimates {
         (low - room, high + room)
     }
 
+    /// The place of the first row.
+    fn top(&self) -> f64 {
+        ABOVE + LEGEND_LINE * self.names.len().div_ceil(LEGEND.0) as f64
+    }
+
+    /// The height of a row: all its marks and a gap.
+    fn row_height(&self) -> f64 {
+        ROW.max(APART * (self.names.len() as f64 + 1.0))
+    }
+
     fn height(&self) -> f64 {
-        ABOVE + BELOW + ROW * self.rows.len() as f64
+        self.top() + BELOW + self.row_height() * self.rows.len() as f64
     }
 
     /// The horizontal position of `value` in pixels.
@@ -71,7 +86,7 @@ impl Estimates {
 
     fn draw_axis<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         let (low, high) = self.range();
-        let (top, bottom) = (pixels(ABOVE, scale), pixels(self.height() - BELOW, scale));
+        let (top, bottom) = (pixels(self.top(), scale), pixels(self.height() - BELOW, scale));
         let centered = |size| text(size, scale).pos(Pos::new(HPos::Center, VPos::Top));
         for mark in ticks::linear(low, high, 8) {
             let x = self.place(mark, scale);
@@ -90,8 +105,9 @@ impl Estimates {
 
     fn draw_legend<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         for (index, name) in self.names.iter().enumerate() {
-            let left = LABELS + 240.0 * index as f64;
-            let at = |x: f64| (pixels(left + x, scale), pixels(46.0, scale));
+            let left = LABELS + LEGEND.1 * (index % LEGEND.0) as f64;
+            let middle = ABOVE + LEGEND_LINE * (index / LEGEND.0) as f64;
+            let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
             Look::of(index).mark(area, at(0.0), scale)?;
             let style = text(12.0, scale).pos(Pos::new(HPos::Left, VPos::Center));
             area.draw(&Text::new(name.clone(), at(12.0), style))?;
@@ -106,7 +122,7 @@ impl Estimates {
         row: &EstimateRow,
         scale: f64,
     ) -> Drawn<B> {
-        let middle = ABOVE + ROW * (place as f64 + 0.5);
+        let middle = self.top() + self.row_height() * (place as f64 + 0.5);
         let at = (pixels(LABELS - 14.0, scale), pixels(middle, scale));
         let style = text(12.0, scale).pos(Pos::new(HPos::Right, VPos::Center));
         area.draw(&Text::new(row.label.clone(), at, style))?;
@@ -181,6 +197,23 @@ mod tests {
         let mut longer = example();
         longer.rows.push(longer.rows[0].clone());
         assert!(longer.size().unwrap().1 > example().size().unwrap().1);
+    }
+
+    #[test]
+    fn many_names_stay_inside_the_picture() {
+        let mut many = example();
+        many.names = (1..=5).map(|it| format!("series {it}")).collect();
+        let svg = many.to_svg().unwrap();
+        let numbers = |key: &str| -> Vec<f64> {
+            let key = format!("{key}=\"");
+            let places = svg.split(&key).skip(1);
+            places.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
+        };
+        let (width, height) = many.size().unwrap();
+        assert!(numbers(" x").iter().all(|&x| x < f64::from(width)));
+        assert!(numbers(" y").iter().all(|&y| y < f64::from(height)));
+        assert!(many.top() > example().top());
+        assert!(many.row_height() > APART * 5.0);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Row {
         let wrong = |what: String| TrainError::Study { path: path.clone(), what };
         let result: RowResult = serde_json::from_slice(&bytes)
             .map_err(|e| wrong(format!("{e}; remove the file to run the row again")))?;
-        match result.config == self.config.to_toml() {
+        match is_text_of(&result.config, &self.config) {
             true => Ok(Some(result)),
             false => Err(wrong("the row was run with other settings; choose another --out".into())),
         }
@@ -159,4 +159,29 @@ struct Part {
     longest: Option<usize>,
     source: Vec<String>,
     target: Vec<String>,
+}
+
+/// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has its default.
+fn is_text_of(text: &str, config: &TrainConfig) -> bool {
+    toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_an_older_version_is_still_of_its_settings() {
+        let mut config = TrainConfig::default();
+        config.training.max_updates = 77;
+        let text = config.to_toml();
+        assert!(is_text_of(&text, &config));
+        let lines = text.lines().filter(|line| !line.starts_with("r_drop_after"));
+        let older = lines.collect::<Vec<_>>().join("\n");
+        assert_ne!(older.trim(), text.trim());
+        assert!(is_text_of(&older, &config));
+        config.training.r_drop_after += 1;
+        assert!(!is_text_of(&text, &config) && !is_text_of(&older, &config));
+        assert!(!is_text_of("damaged", &config));
+    }
 }
