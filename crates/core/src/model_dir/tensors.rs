@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use burn::tensor::TensorData;
+use bytemuck::Pod;
 use rayon::prelude::*;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -15,6 +16,8 @@ use super::weights::{SCALE, damaged, wrong};
 const LENGTH: u64 = 8;
 /// The number of bytes from which on a tensor is hashed while the next one is read.
 const PARALLEL: usize = 1 << 16;
+/// The number of bytes that are read at a time.
+const PIECE: usize = 1 << 18;
 
 /// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a quantised matrix as its
 /// integers times the scales of their rows.
@@ -107,16 +110,8 @@ impl Stored {
     fn read(file: &mut impl Read, info: &TensorInfo) -> std::io::Result<Self> {
         let (start, end) = info.data_offsets;
         let numbers = match info.dtype {
-            Dtype::F32 => {
-                let mut numbers = vec![0.0f32; (end - start) / 4];
-                file.read_exact(bytemuck::cast_slice_mut(&mut numbers))?;
-                Numbers::Float32(numbers)
-            }
-            _ => {
-                let mut numbers = vec![0; end - start];
-                file.read_exact(&mut numbers)?;
-                Numbers::Int8(numbers)
-            }
+            Dtype::F32 => Numbers::Float32(read_elements(file, (end - start) / size_of::<f32>())?),
+            _ => Numbers::Int8(read_elements(file, end - start)?),
         };
         Ok(Self { numbers, shape: info.shape.clone() })
     }
@@ -127,6 +122,17 @@ impl Stored {
             Numbers::Int8(numbers) => numbers,
         }
     }
+}
+
+/// Reads `count` elements, a piece at a time: what is set to zero is still in the cache when it is written again.
+fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<Vec<T>> {
+    let mut elements = Vec::with_capacity(count);
+    while elements.len() < count {
+        let start = elements.len();
+        elements.resize((start + PIECE / size_of::<T>()).min(count), T::zeroed());
+        file.read_exact(bytemuck::cast_slice_mut(&mut elements[start..]))?;
+    }
+    Ok(elements)
 }
 
 /// All tensors in float32, without the scales of those that were quantised.

@@ -165,8 +165,9 @@ fn load_model(
     compute: Option<ComputeType>,
 ) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify_before_load(dir)?;
-    let tokenizers = load_tokenizers(dir)?;
-    let (config, model) = model_dir::load::<ModelConfig>(dir, device)?;
+    let (tokenizers, model) =
+        rayon::join(|| load_tokenizers(dir), || model_dir::load::<ModelConfig>(dir, device));
+    let (tokenizers, (config, model)) = (tokenizers?, model?);
     let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
     Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))
 }
