@@ -110,7 +110,7 @@ impl Linear {
         let (shape, device) = (weight.shape(), weight.device());
         match PackedWeight::in_place(weight) {
             Err(weight) => {
-                self.weight = Param::from_mapped_value(id, weight, mapper);
+                self.weight = Param::from_mapped_value(id, *weight, mapper);
                 false
             }
             Ok(weight) => {

@@ -42,14 +42,14 @@ impl PackedWeight {
     /// memory, or if the outputs do not fill whole vector registers (16 numbers with AVX-512, 8 with AVX2, 4 with NEON).
     ///
     /// # Errors
-    /// The weight.
-    pub fn in_place(weight: Tensor<2>) -> Result<Self, Tensor<2>> {
+    /// The weight, if it is not rearranged.
+    pub fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[&weight]) == Place::Cpu {
             let inner = on_cpu::Packed::in_place(weight)?;
             return Ok(Self { inner: std::sync::Arc::new(inner) });
         }
-        Err(weight)
+        Err(Box::new(weight))
     }
 
     /// The weight, `[out, in]`, the same bits as before it was rearranged. After [`in_place`](Self::in_place) the first call

@@ -70,20 +70,20 @@ impl Packed {
 
     /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients. Returns it unchanged if
     /// another tensor shares its memory or [`float32::Panels::in_place`] does.
-    pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Tensor<2>> {
+    pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         let shape = weight.dims();
         let weight = primitive(weight);
         let size = shape[0] * shape[1] * size_of::<f32>();
         let is_whole = weight.is_contiguous() && weight.bytes().len() == size;
         if !is_whole || !weight.is_unique() {
-            return Err(Tensor::from_primitive::<Flex>(weight));
+            return Err(Box::new(Tensor::from_primitive::<Flex>(weight)));
         }
         match float32::Panels::in_place(weight.into_data().into_parts().0, shape) {
             Ok(panels) => {
                 let panels = Panels::Float32(panels);
                 Ok(Self { panels, shape, source: OnceLock::new() })
             }
-            Err(bytes) => Err(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape))),
+            Err(bytes) => Err(Box::new(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape)))),
         }
     }
 
