@@ -83,7 +83,7 @@ impl Linear {
     }
 
     /// Packs the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack). In float32 it takes no further
-    /// memory if the weight's own can be used ([`PackedWeight::in_place`]).
+    /// memory if the weight's own can be used ([`PackedWeight::in_place`]); a weight that was frozen is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
         let present = packed_for(&self.packed, &self.weight, Precision::Float32);
         if present.is_some_and(|packed| packed.compute() == compute) {
@@ -105,6 +105,7 @@ impl Linear {
         if self.weight.adapter().is_some() {
             return false;
         }
+        // The parameter is taken out, since its memory can only be used if nothing else holds it.
         let nothing = init::xavier_uniform([0, 0], RandomKey::new(0), &self.weight.lazy_device());
         let (id, weight, mapper) = std::mem::replace(&mut self.weight, nothing).consume();
         let (shape, device) = (weight.shape(), weight.device());

@@ -138,9 +138,9 @@ impl Transformer {
     /// AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does nothing. If the weights change later,
     /// what was packed is no longer used.
     ///
-    /// In float32, the matrices of encoder and decoder are rearranged in their own memory if they were read from a model
-    /// directory, and a parameter that is asked for afterwards is restored from there; every other packed matrix takes memory
-    /// of its own.
+    /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no other tensor shares that and its
+    /// outputs fill whole vector registers; a parameter that is asked for afterwards is restored from there. Every other packed
+    /// matrix takes memory beside the weight.
     pub fn pack(&mut self, compute: ComputeType) {
         self.encoder.pack(compute);
         self.decoder.pack(compute);

@@ -117,6 +117,21 @@ fn a_packed_weight_is_not_taken_for_a_changed_one() {
 }
 
 #[test]
+fn a_weight_packed_in_place_belongs_to_what_it_is_unpacked_to() {
+    let (weight, x) = (normal(1, [48, 20]), normal(2, [5, 20]));
+    let Some(beside) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
+    assert!(PackedWeight::in_place(weight.clone()).is_err(), "two tensors share the memory");
+    let packed = PackedWeight::in_place(normal(1, [48, 20])).expect("whole vectors, not shared");
+    assert!(!packed.is_of(&weight));
+    let product =
+        |packed: &PackedWeight| bits(packed.linear(&x, None, Epilogue::None).expect("plain"));
+    assert_eq!(product(&packed), product(&beside));
+    let unpacked = packed.weight();
+    assert_eq!(bits(unpacked.clone()), bits(weight));
+    assert!(packed.is_of(&unpacked) && packed.is_of(&packed.weight()));
+}
+
+#[test]
 fn numbers_that_are_none_stay_so() {
     let weight = normal(1, [20, 4]);
     let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };

@@ -210,8 +210,10 @@ mod tests {
             places.filter_map(|rest| rest.split('"').next()?.parse().ok()).collect()
         };
         let (width, height) = many.size().unwrap();
-        assert!(numbers(" x").iter().all(|&x| x < f64::from(width)));
-        assert!(numbers(" y").iter().all(|&y| y < f64::from(height)));
+        let (xs, ys) = (numbers(" x"), numbers(" y"));
+        assert!(xs.len() > many.names.len() && xs.len() == ys.len());
+        assert!(xs.iter().all(|&x| x < f64::from(width)), "{xs:?}");
+        assert!(ys.iter().all(|&y| y < f64::from(height)), "{ys:?}");
         assert!(many.top() > example().top());
         assert!(many.row_height() > APART * 5.0);
     }
