@@ -22,6 +22,7 @@ mod advice;
 mod average;
 mod best_model;
 pub mod checkpoint;
+mod comparison;
 pub mod config;
 mod corpora;
 mod early_stopping;

@@ -1,0 +1,132 @@
+//! What runs on other texts have reached, to compare with the run that begins.
+
+use burnformer_data::TokenizedCorpus;
+
+/// A run that was measured (`docs/results.md`, `docs/speedrun.md`).
+struct MeasuredRun {
+    text: &'static str,
+    pairs: usize,
+    /// Target tokens per sentence, without `</s>`.
+    tokens: f64,
+    preset: &'static str,
+    updates: u64,
+    /// BLEU of the validation text, in greedy search, after a fifth and after three fifths of the updates.
+    on_the_way: Option<[f64; 2]>,
+    /// BLEU of the test text, in beam search.
+    test: f64,
+}
+
+const MEASURED: [MeasuredRun; 3] = [
+    MeasuredRun {
+        text: "everyday sentences, German to English",
+        pairs: 165_813,
+        tokens: 9.2,
+        preset: "speedrun",
+        updates: 5_027,
+        on_the_way: Some([27.3, 39.0]),
+        test: 48.4,
+    },
+    MeasuredRun {
+        text: "captions of pictures, German to English",
+        pairs: 29_000,
+        tokens: 15.3,
+        preset: "multi30k",
+        updates: 7_000,
+        on_the_way: Some([31.0, 39.0]),
+        test: 41.1,
+    },
+    MeasuredRun {
+        text: "debates of a parliament, English to French",
+        pairs: 197_000,
+        tokens: 35.6,
+        preset: "speedrun",
+        updates: 5_000,
+        on_the_way: None,
+        test: 30.8,
+    },
+];
+
+/// The factor from which on one text is said to be much smaller than another, or its sentences much longer.
+const MUCH: f64 = 3.0;
+
+/// One line about the measured run whose text is most like `corpus`, by the number of its pairs and the length of its
+/// target sentences.
+pub(crate) fn comparison(corpus: &TokenizedCorpus) -> String {
+    let pairs = corpus.len().max(1);
+    let tokens: usize = (0..corpus.len()).map(|i| corpus.target_len(i)).sum();
+    line(pairs, tokens as f64 / pairs as f64)
+}
+
+fn line(pairs: usize, tokens: f64) -> String {
+    let run = nearest(pairs, tokens);
+    let on_the_way = run.on_the_way.map_or(String::new(), |[fifth, three_fifths]| {
+        format!(
+            " ({fifth:.0} on the validation text after a fifth of them, {three_fifths:.0} after three fifths)"
+        )
+    });
+    let smaller = match run.pairs as f64 / pairs as f64 {
+        times if times > MUCH => format!("; they have {times:.0} times as many pairs as this text"),
+        _ => String::new(),
+    };
+    let longer = match tokens / run.tokens {
+        times if times > MUCH => {
+            format!("; the sentences of this text are {times:.0} times as long")
+        }
+        _ => String::new(),
+    };
+    let less = if smaller.is_empty() && longer.is_empty() { "" } else { ", so expect less" };
+    format!(
+        "to compare with: {}, {} pairs of {:.0} tokens, reached {:.0} BLEU on their test text after {} updates of the preset \
+         {}{on_the_way}{smaller}{longer}{less}",
+        run.text, run.pairs, run.tokens, run.test, run.updates, run.preset,
+    )
+}
+
+fn nearest(pairs: usize, tokens: f64) -> &'static MeasuredRun {
+    let distance = |run: &&MeasuredRun| {
+        (run.pairs as f64 / pairs as f64).ln().abs() + (run.tokens / tokens.max(1.0)).ln().abs()
+    };
+    let by_distance = |a: &&MeasuredRun, b: &&MeasuredRun| distance(a).total_cmp(&distance(b));
+    MEASURED.iter().min_by(by_distance).expect("there are measured runs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_compared_with_the_one_most_like_it() {
+        for (pairs, tokens, kind) in [
+            (160_000, 10.0, "everyday"),
+            (29_000, 14.0, "captions"),
+            (5_000_000, 30.0, "debates"),
+            (1_000_000, 8.0, "everyday"),
+            (3_000, 12.0, "captions"),
+        ] {
+            let line = line(pairs, tokens);
+            assert!(line.starts_with(&format!("to compare with: {kind}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_smaller_text_or_longer_sentences_let_expect_less() {
+        assert!(!line(20_000, 15.0).contains("expect less"));
+        let small = line(2_900, 15.0);
+        let end = "; they have 10 times as many pairs as this text, so expect less";
+        assert!(small.ends_with(end), "{small}");
+        let long = line(200_000, 160.0);
+        let end = "; the sentences of this text are 4 times as long, so expect less";
+        assert!(long.ends_with(end), "{long}");
+        let both = line(300, 100.0);
+        assert!(
+            both.contains("97 times as many pairs") && both.contains("7 times as long"),
+            "{both}"
+        );
+    }
+
+    #[test]
+    fn a_text_without_pairs_is_no_division_by_zero() {
+        let none = TokenizedCorpus::from_pairs::<Vec<u32>, Vec<u32>>(&[]);
+        assert!(comparison(&none).starts_with("to compare with: "));
+    }
+}
