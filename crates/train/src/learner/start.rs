@@ -64,8 +64,8 @@ impl Learner {
         notes.extend(faster_precision(precision, &devices[0]));
         notes.extend(kept_for_the_average(&config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
-        let is_from_nothing = mode == RunMode::New && setup.first.start.is_none();
-        notes.extend(is_from_nothing.then(|| comparison(&corpora.train)));
+        let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
+        notes.extend(from_random_weights.then(|| comparison(&corpora.train)));
         let tokenizers = corpora.tokenizers.clone();
         let mut learner = Self::assembled(config, tokenizers, setup, start, reporter);
         learner.announce(notes)?;
