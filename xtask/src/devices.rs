@@ -7,10 +7,7 @@ use std::process::ExitCode;
 use crate::{cargo, exit_code};
 
 /// Devices that need the cargo feature of their name; every other device is in the default build.
-pub const FEATURES: [&str; 7] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray", REMOTE];
-
-/// Devices of other machines: what `--device remote:HOST:PORT` and `worker` need.
-pub const REMOTE: &str = "remote";
+pub const FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];
 
 /// The cargo features of the devices that `args` name: `--device cuda:1` needs `cuda`.
 pub fn devices_of(args: &[OsString]) -> Vec<String> {
@@ -69,17 +66,12 @@ impl Plan {
         if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
     }
 
-    /// The devices of this machine; tests of remote ones start a worker themselves.
-    pub fn local(&self) -> impl Iterator<Item = &str> {
-        self.devices.iter().map(String::as_str).filter(|device| *device != REMOTE)
-    }
-
     /// `cargo test` of the workspace in the one build, with `variables` in its environment.
     pub fn cargo_test(&self, args: &[OsString], variables: &[(&str, &str)]) -> ExitCode {
         let mut command = cargo("test");
         command.args(["--release", "--workspace"]).args(self.features()).args(args);
         if self.named {
-            command.env("BURNFORMER_TEST_DEVICES", self.local().collect::<Vec<_>>().join(","));
+            command.env("BURNFORMER_TEST_DEVICES", self.devices.join(","));
         }
         exit_code(command.envs(variables.iter().copied()).status())
     }
@@ -113,7 +105,6 @@ mod tests {
         assert_eq!(devices_of(&words("--device cuda:1")), ["cuda"]);
         assert_eq!(devices_of(&words("--device=cuda:all")), ["cuda"]);
         assert_eq!(devices_of(&words("--device=vulkan:0,cuda:1")), ["vulkan", "cuda"]);
-        assert_eq!(devices_of(&words("--device cpu,remote:gpu-box:3000:all")), ["remote"]);
     }
 
     #[test]
@@ -136,9 +127,6 @@ mod tests {
         assert!(plan.named);
         assert_eq!(plan.features(), ["--features", "burnformer/wgpu,burnformer/ndarray"]);
         assert_eq!(plan.rest, words("reference -- --nocapture"));
-        let plan = Plan::of(&words("--device wgpu,remote"));
-        assert_eq!(plan.features(), ["--features", "burnformer/wgpu,burnformer/remote"]);
-        assert_eq!(plan.local().collect::<Vec<_>>(), ["wgpu"]);
         let plan = Plan::of(&words("--device=cpu reference"));
         assert!(plan.named && plan.features().is_empty());
         assert!(!Plan::of(&words("reference")).named);

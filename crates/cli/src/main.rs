@@ -65,8 +65,6 @@ enum Command {
     Serve(commands::serve::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
-    /// Compute for other machines, which name this one as `--device remote:HOST:PORT`.
-    Worker(commands::worker::Args),
     /// Measure speed, alone or in comparison with another framework.
     Bench(commands::bench::Args),
 }
@@ -108,7 +106,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(args),
         Command::Devices(args) => commands::devices::run(args),
-        Command::Worker(args) => commands::worker::run(args),
         Command::Bench(args) => commands::bench::run(args),
     }
 }

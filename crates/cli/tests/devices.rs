@@ -62,17 +62,6 @@ fn a_device_that_is_not_there_is_refused_with_a_remedy() {
     assert!(stderr(&output).contains("there are auto, cpu"), "{}", stderr(&output));
 }
 
-#[cfg(not(feature = "remote"))]
-#[test]
-fn without_remote_devices_a_build_says_what_has_them() {
-    for arguments in [
-        &["worker", "--device", "cpu", "--listen", "127.0.0.1:0"][..],
-        &["translate", "--model", "m", "--device", "remote:somewhere:3000"],
-    ] {
-        common::refused(arguments, 1, &["--features remote", "cargo xtask worker"]);
-    }
-}
-
 const UPDATES: usize = 50;
 
 /// Trains a small model with dropout for fifty updates on `device`.

@@ -7,9 +7,9 @@
 //! `gpu`) it exists for those operations that cost plain tensors the most launches and passes over memory: the loss,
 //! norms, attention and the norm of the gradients. On every other backend and element type, and without the features,
 //! each function runs its [`reference`](mod@reference): ordinary tensor arithmetic, with which the tests compare the
-//! fused code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs and on devices of
-//! other machines (cargo feature `remote`), with the same bits everywhere. No result depends on the number of threads:
-//! the work is divided according to the size of the problem alone, and partial sums are added in a fixed order.
+//! fused code. Callers need not know which one runs. Dropout is drawn where it is used, also on GPUs, with the same bits
+//! everywhere. No result depends on the number of threads: the work is divided according to the size of the problem
+//! alone, and partial sums are added in a fixed order.
 //!
 //! Each operation has a folder. It contains the public function, which decides where the operation runs (`mod.rs`), the
 //! reference (`reference.rs`), the operation on the CPU (`op.rs`) with its arithmetic on slices (`cpu.rs`), and the
@@ -72,8 +72,6 @@ mod kv_cache;
 
 pub use adam::{AdamStep, Moving, adam_step};
 pub use attention::{attention, masked_softmax, merge_heads, split_heads};
-#[cfg(feature = "remote")]
-pub use dropout::remote::with_operations;
 pub use dropout::{DropoutMask, dropout, residual_dropout};
 pub use embedding::embedding;
 pub use global_norm::{global_norm, sum_of_squares};

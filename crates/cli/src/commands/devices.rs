@@ -49,7 +49,6 @@ pub fn run(args: Args) -> Result<()> {
         };
         lines.extend(found.into_iter().map(|found| line(found, &args)));
     }
-    lines.extend(args.device.remote()?.into_iter().map(|found| line(found, &args)));
     match args.json {
         true => print(serde_json::to_string_pretty(&json!(lines))?)?,
         false => {

@@ -20,7 +20,6 @@ pub mod study;
 mod token_ids;
 pub mod train;
 pub mod translate;
-pub mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,7 +5,6 @@ use burn::tensor::Device;
 
 use super::DeviceName;
 use super::guard::{note_foreign, quietly};
-use super::remote::RemoteName;
 
 /// A part of Burn that computes on its own kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +42,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// A device of a worker.
-    pub fn remote(name: RemoteName, device: Device) -> Self {
-        Self {
-            part: format!("served at {}", name.server()),
-            name: DeviceName::Remote(name),
-            driver: None,
-            memory: None,
-            is_software: false,
-            device,
-        }
-    }
-
     /// The device, without a test.
     pub fn device(&self) -> &Device {
         &self.device

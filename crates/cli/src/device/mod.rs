@@ -8,14 +8,12 @@ mod gpu;
 mod guard;
 mod matmul;
 mod name;
-mod remote;
 mod self_test;
 
 pub use backend::{Backend, Found};
 pub use guard::{guarded, quietly};
 pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
-pub use remote::{TOKEN_VARIABLE, is_built_in as remote_is_built_in, serve};
 pub use self_test::{Verdict, in_child, in_process};
 
 /// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called before any device is

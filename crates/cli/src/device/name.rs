@@ -6,12 +6,8 @@ use burn::tensor::Device;
 
 use super::auto;
 use super::backend::{Backend, Found};
-use super::remote::{self, RemoteName};
 
-/// The beginning of the name of a remote device.
-const REMOTE: &str = "remote:";
-
-/// The name of one device on the command line: `auto`, a backend with the number of a device, or a device of a server.
+/// The name of one device on the command line: `auto`, or a backend with the number of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceName {
     /// The fastest device that this build and this machine have.
@@ -19,8 +15,6 @@ pub enum DeviceName {
     Auto,
     /// The device with number `index` of a backend.
     Of(Backend, usize),
-    /// A device of another process or machine.
-    Remote(RemoteName),
 }
 
 impl DeviceName {
@@ -32,7 +26,6 @@ impl DeviceName {
         match self {
             Self::Auto => auto::choose(),
             Self::Of(backend, index) => Ok(find(*backend, *index)?.open()?),
-            Self::Remote(name) => Ok(Found::remote(name.clone(), name.open()?).open()?),
         }
     }
 
@@ -40,9 +33,7 @@ impl DeviceName {
     pub fn in_torch(&self) -> String {
         match self {
             Self::Of(Backend::Metal, _) => "mps".into(),
-            Self::Of(Backend::Cpu | Backend::NdArray, _) | Self::Auto | Self::Remote(_) => {
-                "cpu".into()
-            }
+            Self::Of(Backend::Cpu | Backend::NdArray, _) | Self::Auto => "cpu".into(),
             Self::Of(_, index) => format!("cuda:{index}"),
         }
     }
@@ -65,18 +56,11 @@ fn all_open(found: Vec<Found>) -> Result<Vec<Device>> {
     found.into_iter().map(Found::open).collect()
 }
 
-/// All devices of the server that `name` names.
-fn served(name: &RemoteName) -> Result<Vec<Found>> {
-    let devices = name.all()?;
-    Ok(devices.into_iter().map(|(name, device)| Found::remote(name, device)).collect())
-}
-
 impl fmt::Display for DeviceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Of(backend, index) => write!(f, "{backend}:{index}"),
-            Self::Remote(name) => write!(f, "{name}"),
         }
     }
 }
@@ -87,9 +71,6 @@ impl FromStr for DeviceName {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "auto" {
             return Ok(Self::Auto);
-        }
-        if let Some(server) = text.strip_prefix(REMOTE) {
-            return Ok(Self::Remote(server.parse()?));
         }
         let (backend, index) = text.split_once(':').unwrap_or((text, "0"));
         let wrong = || format!("`{index}` in `{text}` is not a device number, such as 0");
@@ -105,8 +86,6 @@ pub struct DeviceNames(Vec<Several>);
 enum Several {
     One(DeviceName),
     All(Backend),
-    /// Every device of a server.
-    AllOf(RemoteName),
 }
 
 impl DeviceNames {
@@ -120,28 +99,9 @@ impl DeviceNames {
             match name {
                 Several::One(name) => devices.push(name.open()?),
                 Several::All(backend) => devices.extend(all_open(backend.devices()?)?),
-                Several::AllOf(server) => devices.extend(all_open(served(server)?)?),
             }
         }
         Ok(devices)
-    }
-
-    /// The devices on servers.
-    ///
-    /// # Errors
-    /// If a server does not answer.
-    pub fn remote(&self) -> Result<Vec<Found>> {
-        let mut found = Vec::new();
-        for name in &self.0 {
-            match name {
-                Several::One(DeviceName::Remote(name)) => {
-                    found.push(Found::remote(name.clone(), name.open()?));
-                }
-                Several::AllOf(server) => found.extend(served(server)?),
-                _ => (),
-            }
-        }
-        Ok(found)
     }
 
     /// Whether `backend` is one of the named backends, or may be chosen by `auto`.
@@ -149,7 +109,6 @@ impl DeviceNames {
         self.0.iter().any(|name| match name {
             Several::One(DeviceName::Auto) => true,
             Several::One(DeviceName::Of(named, _)) | Several::All(named) => *named == backend,
-            Several::One(DeviceName::Remote(_)) | Several::AllOf(_) => false,
         })
     }
 
@@ -164,10 +123,6 @@ impl FromStr for DeviceNames {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |text: &str| match text.split_once(':') {
-            Some((_, server)) if text.starts_with(REMOTE) => match remote::parse(server)? {
-                (name, false) => Ok(Several::One(DeviceName::Remote(name))),
-                (name, true) => Ok(Several::AllOf(name)),
-            },
             Some((backend, "all")) => Ok(Several::All(backend.parse()?)),
             _ => Ok(Several::One(text.parse()?)),
         };
@@ -182,8 +137,11 @@ impl FromStr for Backend {
         let known = Self::ALL.into_iter().find(|backend| backend.name() == text);
         let names = || Self::ALL.map(Backend::name).join(", ");
         known.ok_or_else(|| {
-            anyhow!("`{text}` is not a device; there are auto, {} (the first), NAME:INDEX, or remote:HOST:PORT", names())
-                .to_string()
+            anyhow!(
+                "`{text}` is not a device; there are auto, {} (the first) and NAME:INDEX",
+                names()
+            )
+            .to_string()
         })
     }
 }
@@ -217,16 +175,6 @@ mod tests {
         assert_eq!(names.0, [cpu(), Several::All(Backend::Cuda), cpu()]);
         assert!(names.names(Backend::Cuda) && !names.names(Backend::Wgpu));
         assert!("cpu,,cpu".parse::<DeviceNames>().is_err());
-    }
-
-    #[test]
-    fn a_server_s_devices_stand_among_others() {
-        let names: DeviceNames = "cpu,remote:a:1,remote:b:2:all".parse().unwrap();
-        assert!(matches!(names.0[..], [_, Several::One(DeviceName::Remote(_)), Several::AllOf(_)]));
-        assert!(names.are_explicit() && !names.names(Backend::Wgpu));
-        assert!(
-            "remote".parse::<DeviceNames>().is_err() && "remote:a".parse::<DeviceNames>().is_err()
-        );
     }
 
     #[test]

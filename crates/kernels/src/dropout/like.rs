@@ -12,10 +12,6 @@ impl DropoutMask {
         if Place::of(&[x]) == Place::Gpu {
             return super::gpu::mask_like(x, self);
         }
-        #[cfg(feature = "remote")]
-        if super::remote::serves(x) {
-            return super::remote::mask_like(x, self);
-        }
         let factors = TensorData::new(self.factors(x.shape().num_elements()), x.shape());
         Tensor::<D>::from_data(factors, &x.device()).cast(x.dtype())
     }

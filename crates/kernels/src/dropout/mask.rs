@@ -28,12 +28,6 @@ impl DropoutMask {
         (1.0 / (1.0 - self.rate)) as f32
     }
 
-    /// The probability with which an element is dropped.
-    #[cfg(feature = "remote")]
-    pub(crate) fn rate(self) -> f64 {
-        self.rate
-    }
-
     /// The random key that the factors are drawn from.
     pub fn key(self) -> RandomKey {
         self.key

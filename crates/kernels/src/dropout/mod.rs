@@ -9,8 +9,6 @@ mod mask;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod reference;
-#[cfg(feature = "remote")]
-pub(crate) mod remote;
 
 use burn::tensor::Tensor;
 

@@ -24,18 +24,6 @@ impl RandomKey {
         Self(mix(self.0 ^ mix(place.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// The key as one number, from which [`from_bits`](Self::from_bits) makes the key again.
-    #[cfg(feature = "remote")]
-    pub(crate) fn bits(self) -> u64 {
-        self.0
-    }
-
-    /// The key from the number that [`bits`](Self::bits) returned for it.
-    #[cfg(feature = "remote")]
-    pub(crate) fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
     /// The two words of the key in the form in which Philox takes them.
     pub fn words(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
