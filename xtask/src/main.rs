@@ -25,7 +25,7 @@ use devices::{Plan, devices_of, has_gpu};
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 18] = [
+const FORWARDED: [Entry; 17] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -43,11 +43,11 @@ const FORWARDED: [Entry; 18] = [
     ("plot", "draw the curves of runs, or figures of the paper"),
     ("devices", "list the devices of this build and this machine"),
     ("serve", "translate over HTTP, with a web page"),
-    ("bench", "measure speed, alone or in comparison with another framework"),
 ];
 
-/// Commands of this program.
-const OWN: [Entry; 3] = [
+/// Commands for developers.
+const OWN: [Entry; 4] = [
+    ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
@@ -82,8 +82,11 @@ fn main() -> ExitCode {
         "help" | "--help" | "-h" => help(),
         "test" => test(&rest),
         "check" => check(&rest),
+        "bench" => run("burnformer-bench", rest),
         "guide" => guide::build(&workspace()),
-        name if FORWARDED.iter().any(|(known, _)| *known == name) => forward(name, &rest),
+        name if FORWARDED.iter().any(|(known, _)| *known == name) => {
+            run("burnformer", [vec![name.into()], rest].concat())
+        }
         name => unknown(name),
     }
 }
@@ -121,10 +124,10 @@ fn unknown(name: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// Builds the binary and replaces this process by it.
-fn forward(name: &str, args: &[OsString]) -> ExitCode {
+/// Builds the program of `package` and replaces this process by it.
+fn run(package: &str, args: Vec<OsString>) -> ExitCode {
     let mut command = cargo("run");
-    command.args(run_arguments(name, args));
+    command.args(run_arguments(package, &args));
     exit_code(become_child(&mut command))
 }
 
@@ -227,15 +230,15 @@ fn workspace() -> PathBuf {
     Path::new(&own).parent().expect("xtask lies in the workspace").to_path_buf()
 }
 
-/// Arguments after `cargo run` that run `burnformer <name> <args>`.
-fn run_arguments(name: &str, args: &[OsString]) -> Vec<OsString> {
+/// Arguments after `cargo run` that run the program of `package` with `args`.
+fn run_arguments(package: &str, args: &[OsString]) -> Vec<OsString> {
     let mut devices = devices_of(args);
     if devices.contains(&"wgpu".into()) && has_gpu() {
         devices.push("autotune".into());
     }
     let features = devices.iter().flat_map(|feature| ["--features", feature]);
-    let fixed = ["--release", "--package", "burnformer"].into_iter().chain(features);
-    fixed.chain(["--", name]).map(OsString::from).chain(args.iter().cloned()).collect()
+    let fixed = ["--release", "--package", package].into_iter().chain(features);
+    fixed.chain(["--"]).map(OsString::from).chain(args.iter().cloned()).collect()
 }
 
 /// Replaces this process, so that signals reach the binary itself; returns only on failure.

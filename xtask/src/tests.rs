@@ -6,10 +6,10 @@ fn words(line: &str) -> Vec<OsString> {
 
 #[test]
 fn arguments_reach_the_binary_as_they_are() {
-    let given = [OsString::from("--device=cuda"), "a b".into(), "".into()];
+    let given = [OsString::from("train"), "--device=cuda".into(), "a b".into(), "".into()];
     let expected = "--release --package burnformer --features cuda -- train --device=cuda";
     let expected = [words(expected), vec!["a b".into(), "".into()]].concat();
-    assert_eq!(run_arguments("train", &given), expected);
+    assert_eq!(run_arguments("burnformer", &given), expected);
 }
 
 #[test]

@@ -9,15 +9,12 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod commands;
-mod device;
-mod embedded;
 mod line_warnings;
-mod output;
-mod signals;
-mod texts;
 
 use std::process::ExitCode;
 
+use burnformer::output::exit_code;
+use burnformer::{device, embedded, output, signals, texts, values};
 use clap::{Parser, Subcommand};
 
 /// Train, score and run translation models: the Transformer of "Attention Is All You Need".
@@ -65,16 +62,7 @@ enum Command {
     Serve(commands::serve::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
-    /// Measure speed, alone or in comparison with another framework.
-    Bench(commands::bench::Args),
 }
-
-/// The allocator, which counts what is allocated, for `bench`.
-#[global_allocator]
-static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
-
-/// The exit code for a command line that was not understood.
-const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     burnformer_core::keep_freed_memory();
@@ -106,48 +94,5 @@ fn run(command: Command) -> anyhow::Result<()> {
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(args),
         Command::Devices(args) => commands::devices::run(args),
-        Command::Bench(args) => commands::bench::run(args),
-    }
-}
-
-/// The exit code for the `result` of a command. Prints the error, if there is one.
-fn exit_code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
-    if error.is::<output::Closed>() {
-        return ExitCode::SUCCESS;
-    }
-    if let Some(stopped) = error.downcast_ref::<signals::Stopped>() {
-        return ExitCode::from(stopped.exit_code());
-    }
-    if let Some(usage) = error.downcast_ref::<clap::Error>() {
-        // Standard error may fail; the exit code tells all the same.
-        let _ = usage.print();
-        return ExitCode::from(WRONG_USAGE);
-    }
-    output::say(format_args!("error: {}", message(&error)));
-    ExitCode::FAILURE
-}
-
-/// The error and its causes, without those that it has already named itself.
-fn message(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
-        if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        text
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cause_is_named_once() {
-        let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
-        assert_eq!(message(&error), "a.toml: no such file; check it");
-        assert_eq!(message(&anyhow::anyhow!("b").context("a")), "a: b");
     }
 }

@@ -4,9 +4,15 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::error::ErrorKind;
+
+use crate::signals::Stopped;
+
+/// The exit code for a command line that was not understood.
+const WRONG_USAGE: u8 = 2;
 
 /// The error that says that nobody reads the results any more. A reader may stop early, as `head` does, and that is not
 /// a failure.
@@ -116,4 +122,46 @@ pub fn print_usage(usage: clap::Error) -> Result<()> {
 /// The error for options that contradict each other. It exits with 2, as clap's own errors do.
 pub fn wrong_usage(message: impl Display) -> anyhow::Error {
     clap::Error::raw(ErrorKind::ValueValidation, format!("{message}\n")).into()
+}
+
+/// The exit code for the `result` of a command. Prints the error, if there is one.
+pub fn exit_code(result: Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if error.is::<Closed>() {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+        return ExitCode::from(stopped.exit_code());
+    }
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        // Standard error may fail; the exit code tells all the same.
+        let _ = usage.print();
+        return ExitCode::from(WRONG_USAGE);
+    }
+    say(format_args!("error: {}", message(&error)));
+    ExitCode::FAILURE
+}
+
+/// The error and its causes, without those that it has already named itself.
+fn message(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let error = anyhow::anyhow!("no such file").context("a.toml: no such file; check it");
+        assert_eq!(message(&error), "a.toml: no such file; check it");
+        assert_eq!(message(&anyhow::anyhow!("b").context("a")), "a: b");
+    }
 }

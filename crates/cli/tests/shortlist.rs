@@ -95,7 +95,6 @@ fn what_is_no_shortlist_of_the_model_is_refused_by_name() {
         1,
         &[&list, "vocabulary", "burnformer shortlist"],
     );
-    refused(&["bench", "decode", "--shortlist", &list], 1, &["320", "8000"]);
     let served = format!("de-fr={list}");
     let arguments = ["serve", "--model", &format!("de-en={model}"), "--shortlist", &served];
     refused(&arguments, 2, &["--shortlist de-fr", "--model"]);

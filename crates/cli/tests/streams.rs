@@ -31,8 +31,6 @@ fn printing() -> Vec<Vec<String>> {
         format!("attention --model {model} --file {text} {text} --json"),
         "train --dry-run".into(),
         "devices".into(),
-        "bench layers --n 16 --d 64 --patience 1".into(),
-        "bench decode --batch 1 --sentences 1 --len 2 --d 16 --ff 16 --layers 1 --vocab 300".into(),
         "--help".into(),
         "train --help".into(),
         "--version".into(),

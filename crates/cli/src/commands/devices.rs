@@ -4,7 +4,7 @@ use burnformer_core::Precision;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::device::{Backend, DeviceNames, Found, Verdict, in_child, in_process};
+use crate::device::{Backend, DeviceNames, Found, Verdict, in_child};
 use crate::output::print;
 
 /// Arguments of `devices`.
@@ -20,9 +20,6 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Test all devices in this process, which a driver may crash, instead of one process per device
-    #[arg(long, hide = true)]
-    in_process: bool,
 }
 
 /// A device in the form in which it is printed.
@@ -72,13 +69,10 @@ fn line(found: Found, args: &Args) -> Line {
         test,
     };
     // A device that crashes when it is opened must not take the list with it.
-    if args.test && !args.in_process {
-        let verdict = in_child(name);
-        let precision = if verdict.is_ok() { precision(found.device()) } else { Vec::new() };
-        return line(precision, Some(verdict));
-    }
-    let test = args.test.then(|| in_process(found.device()));
-    line(precision(found.device()), test)
+    let verdict = args.test.then(|| in_child(name));
+    let fails = matches!(verdict, Some(Err(_)));
+    let precision = if fails { Vec::new() } else { precision(found.device()) };
+    line(precision, verdict)
 }
 
 /// The floating-point types in which `device` can compute.

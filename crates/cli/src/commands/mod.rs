@@ -2,7 +2,6 @@
 
 pub mod attention;
 pub mod average;
-pub mod bench;
 pub mod config;
 pub mod devices;
 pub mod distill;
@@ -25,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use burnformer_core::{ComputeType, Precision};
+use burnformer_core::ComputeType;
 use burnformer_documents::Format;
 use burnformer_infer::{Languages, Shortlist, Translator};
 use clap::builder::{
@@ -35,6 +34,7 @@ use clap::builder::{
 use crate::device::DeviceName;
 use crate::embedded;
 use crate::output::wrong_usage;
+use crate::values::compute_type;
 
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
@@ -96,20 +96,6 @@ fn at_least(least: u64) -> RangedU64ValueParser<usize> {
 /// Parses a whole number from `least` to `most`.
 fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..=most)
-}
-
-/// Parses the name of a precision.
-fn precision() -> impl TypedValueParser<Value = Precision> {
-    let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
-    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
-        .map(move |name| named(name).expect("one of the names above"))
-}
-
-/// Parses the name of a compute type.
-fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
-    let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
-    PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))
-        .map(move |name| named(name).expect("one of the names above"))
 }
 
 /// A format of documents by its name.

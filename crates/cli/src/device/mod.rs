@@ -17,11 +17,12 @@ pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};
 
 /// Prepares the GPU runtimes, which keep what they tune in the user's cache folder. Must be called before any device is
-/// used and any thread is started.
+/// used and any thread is started. A process that was started to test one device does so here, and ends.
 pub fn prepare() {
     #[cfg(feature = "gpu")]
     {
         gpu::keep_tuning();
         gpu::hush_drivers();
     }
+    self_test::answer_parent();
 }

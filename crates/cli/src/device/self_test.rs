@@ -9,11 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::DeviceName;
 use super::guard::quietly;
 use super::matmul;
+use crate::output::print;
 
 /// The largest difference from the CPU that passes, relative to the value if that is above one.
 const TOLERANCE: f64 = 1e-3;
 /// The number of rows and columns of the product that is timed.
 const SIZE: usize = 1024;
+
+/// The environment variable that names the device which a process of this program tests, and nothing else.
+const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
+
 /// The result of a self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -51,18 +56,21 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
 pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     let exe = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(exe);
-    command.args(["devices", "--test", "--json", "--in-process", "--device"]).arg(name.to_string());
-    let output = command.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
-    let reports: Vec<Report> = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("it crashes ({})", output.status))?;
-    let report = reports.into_iter().next().ok_or("it is not there any more")?;
-    report.test.ok_or("it was not tested")?
+    let output = command.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
+    let output = output.map_err(|e| e.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|_| format!("it crashes ({})", output.status))?
 }
 
-/// The part of the output of `devices --json` that the parent process reads.
-#[derive(Deserialize)]
-struct Report {
-    test: Option<Result<Verdict, String>>,
+/// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends the process.
+pub(super) fn answer_parent() {
+    let Some(name) = std::env::var(SELF_TEST).ok() else { return };
+    let opened = quietly(|| {
+        let name: DeviceName = name.parse()?;
+        name.open().map_err(|cause| format!("{cause:#}"))
+    });
+    let verdict = opened.and_then(|device| in_process(&device));
+    let printed = print(serde_json::json!(verdict));
+    std::process::exit(i32::from(printed.is_err()));
 }
 
 /// Whether `device` computes anything at all.

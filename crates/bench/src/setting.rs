@@ -1,6 +1,6 @@
 //! The settings in which a side of a comparison runs, and which of them are worth running again.
 
-use super::peer::{Run, TYPE};
+use crate::peer::{Run, TYPE};
 
 /// A way to run this binary: a number of threads, a batch size.
 #[derive(Clone, Debug, PartialEq, Eq)]

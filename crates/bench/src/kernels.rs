@@ -6,13 +6,13 @@ use burnformer_core::RandomKey;
 use burnformer_kernels::linear;
 use serde_json::{Map, Value, json};
 
-use super::alternation::{Alternation, Comparison};
-use super::options::{Format, Place};
-use super::peer::Peer;
-use super::record::Record;
-use super::setting::{Setting, divisors, flat, thread_count};
+use crate::alternation::{Alternation, Comparison};
+use crate::options::{Format, Place};
+use crate::peer::Peer;
+use crate::record::Record;
+use crate::setting::{Setting, divisors, flat, thread_count};
 
-/// Arguments of `bench kernels`.
+/// Arguments of the benchmark `kernels`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of rows: the tokens of a batch
@@ -93,7 +93,7 @@ fn comparison(args: &Args) -> Comparison {
         ("--seconds", args.seconds.to_string()),
         ("--shapes", args.shapes.join(",")),
     ]);
-    let mut ours: Vec<String> = ["bench", "kernels", "--json"].map(String::from).into();
+    let mut ours: Vec<String> = ["kernels", "--json"].map(String::from).into();
     ours.extend(theirs.iter().cloned());
     ours.extend(["--device".to_string(), args.place.device.to_string()]);
     Comparison {

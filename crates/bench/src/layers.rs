@@ -3,20 +3,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use burnformer_layer_costs::{Kind, LayerSizes, Measurement, MemoryMeter, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
-use super::options::{Format, Place};
-use crate::output::say;
+use burnformer::output::{print, say};
 
-/// Arguments of `bench layers`.
+use crate::options::{Format, Place};
+use crate::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
+
+/// Arguments of the benchmark `layers`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Lengths, in positions
-    #[arg(long, value_delimiter = ',', default_values_t = [16, 32, 64, 128, 256, 512, 1024, 2048])]
+    #[arg(long, value_delimiter = ',', num_args = 1.., default_values_t = [16, 32, 64, 128, 256, 512, 1024, 2048])]
     n: Vec<usize>,
     /// Widths, in features; those above 64 must be multiples of 64
-    #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 512])]
+    #[arg(long, value_delimiter = ',', num_args = 1.., default_values_t = [64, 128, 256, 512])]
     d: Vec<usize>,
     /// Largest distance that restricted self-attention sees
     #[arg(long, short, default_value_t = 32)]
@@ -42,23 +43,6 @@ pub struct Args {
     format: Format,
 }
 
-/// The process's own allocator.
-struct Allocator;
-
-impl MemoryMeter for Allocator {
-    fn reset(&self) {
-        crate::MEMORY.reset_peak_usage();
-    }
-
-    fn current(&self) -> usize {
-        crate::MEMORY.current_usage()
-    }
-
-    fn peak(&self) -> usize {
-        crate::MEMORY.peak_usage()
-    }
-}
-
 /// Measures every layer at every size.
 pub fn run(args: Args) -> Result<()> {
     check(&args)?;
@@ -72,9 +56,9 @@ pub fn run(args: Args) -> Result<()> {
         say(format_args!("wrote {}", path.display()));
     }
     if !args.format.json {
-        return crate::output::print(table(&all, args.fit_from).trim_end());
+        return print(table(&all, args.fit_from).trim_end());
     }
-    all.iter().try_for_each(|m| crate::output::print(serde_json::to_string(m)?))
+    all.iter().try_for_each(|m| print(serde_json::to_string(m)?))
 }
 
 fn check(args: &Args) -> Result<()> {
@@ -97,7 +81,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
         for &d in &args.d {
             let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
             say(format_args!("{}, d {d}", kind.name()));
-            let at = |&n: &usize| measure(kind, sizes, n, patience, &Allocator, &device);
+            let at = |&n: &usize| measure(kind, sizes, n, patience, &device);
             all.extend(args.n.iter().map(at));
         }
     }

@@ -88,36 +88,33 @@ fn check_packages(python: &Path, peer: Peer) -> Result<()> {
     Ok(())
 }
 
-/// The programs of the peers; they are part of this binary, so that an installed binary has them too.
-const FILES: [(&str, &str); 4] = [
-    ("transformer.py", include_str!("../../../../../benches/peers/transformer.py")),
-    ("torch_train.py", include_str!("../../../../../benches/peers/torch_train.py")),
-    ("torch_matmul.py", include_str!("../../../../../benches/peers/torch_matmul.py")),
-    ("ct2_decode.py", include_str!("../../../../../benches/peers/ct2_decode.py")),
-];
+/// The folder of the peers' programs in this repository.
+fn folder() -> PathBuf {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR");
+    let own = own.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    own.join("../../benches/peers")
+}
 
-/// The programs of the peers, in a folder that is removed at the end, and the Python that runs them.
-pub struct Programs {
-    folder: tempfile::TempDir,
+/// The program of a peer, and the Python that runs it.
+pub struct Program {
     python: PathBuf,
     peer: Peer,
 }
 
-impl Programs {
-    /// Writes the programs to a folder if `python` has the packages that `peer` needs.
-    pub fn write(python: &Path, peer: Peer) -> Result<Self> {
+impl Program {
+    /// The program of `peer`.
+    ///
+    /// # Errors
+    /// If `python` does not run, or lacks the packages that `peer` needs.
+    pub fn new(python: &Path, peer: Peer) -> Result<Self> {
         check_packages(python, peer)?;
-        let folder = tempfile::tempdir()?;
-        for (name, text) in FILES {
-            std::fs::write(folder.path().join(name), text)?;
-        }
-        Ok(Self { folder, python: python.to_path_buf(), peer })
+        Ok(Self { python: python.to_path_buf(), peer })
     }
 
-    /// The command that runs the program of the peer.
+    /// The command that runs the program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.python);
-        command.arg(self.folder.path().join(self.peer.program()));
+        command.arg(folder().join(self.peer.program()));
         command
     }
 }

@@ -1,20 +1,32 @@
-//! Times each fused operation against its plain-tensor reference, forward and backward:
-//! `cargo bench -p burnformer-kernels`, optionally with a name.
+//! Fused operations beside their references in plain tensors.
 
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burnformer::output::print;
 use burnformer_kernels::{self as kernels, AdamStep, DropoutMask, Moving, RandomKey, reference};
-use criterion::{Criterion, criterion_group, criterion_main};
 
-criterion_group! {
-    name = benches;
-    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(2));
-    targets = cross_entropy, norm, attention, dropout, linear, embedding, adam
+use crate::setting::{median, sorted};
+
+/// Arguments of the benchmark `fused`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Measure only operations with this text in their name
+    name: Option<String>,
+    /// Number of rounds; in each one the fused operation and its reference run once, and the medians count
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
 }
-criterion_main!(benches);
 
-fn attention(c: &mut Criterion) {
+/// Times each operation on the CPU, forward and backward, and prints a row for each.
+pub fn run(args: Args) -> Result<()> {
+    print("| operation, size | fused, ms | reference, ms | ratio |\n|---|---|---|---|")?;
+    let operations = [attention, cross_entropy, norm, dropout, linear, embedding, adam];
+    operations.into_iter().try_for_each(|operation| operation(&args))
+}
+
+fn attention(args: &Args) -> Result<()> {
     let (batch, heads, len, width) = (170, 4, 24, 256);
     let [query, key, value] = [0; 3].map(|_| leaf([batch, len, width]));
     let padding: Vec<bool> = (0..batch * len).map(|i| i % len > 20).collect();
@@ -26,7 +38,7 @@ fn attention(c: &mut Criterion) {
         let output = attention(query.clone(), key.clone(), value.clone(), heads, hidden, None);
         (output, start)
     };
-    report(c, "attention, 170x4x24x64", || run(kernels::attention), || run(reference::attention));
+    report(args, "attention, 170x4x24x64", || run(kernels::attention), || run(reference::attention))
 }
 
 type Attention = fn(
@@ -38,7 +50,7 @@ type Attention = fn(
     Option<DropoutMask>,
 ) -> Tensor<3>;
 
-fn cross_entropy(c: &mut Criterion) {
+fn cross_entropy(args: &Args) -> Result<()> {
     let (rows, vocab) = (4096, 8000);
     let values = RandomKey::new(1).normal(rows * vocab);
     let ids: Vec<i64> = (0..rows as i64).map(|row| row * 7 % vocab as i64).collect();
@@ -53,14 +65,14 @@ fn cross_entropy(c: &mut Criterion) {
         (smoothed, start)
     };
     report(
-        c,
+        args,
         "label-smoothed cross-entropy, 4096x8000",
         || run(kernels::label_smoothed_cross_entropy),
         || run(reference::label_smoothed_cross_entropy),
-    );
+    )
 }
 
-fn norm(c: &mut Criterion) {
+fn norm(args: &Args) -> Result<()> {
     let shape = [32, 128, 256];
     let (x, y) = (leaf(shape), leaf(shape));
     let (weight, bias) = (leaf([256]), leaf([256]));
@@ -73,24 +85,25 @@ fn norm(c: &mut Criterion) {
     };
     for (name, mask) in [("norm(x + y)", None), ("norm(x + dropout(y))", Some(mask()))] {
         report(
-            c,
+            args,
             &format!("{name}, 4096x256"),
             || run(kernels::residual_dropout_norm, mask),
             || run(reference::residual_dropout_norm, mask),
-        );
+        )?;
     }
+    Ok(())
 }
 
-fn dropout(c: &mut Criterion) {
+fn dropout(args: &Args) -> Result<()> {
     let x = leaf([32, 128, 256]);
     let run = |dropout: fn(Tensor<3>, Option<DropoutMask>) -> Tensor<3>| {
         let start = Instant::now();
         (dropout(x.clone(), Some(mask())), start)
     };
-    report(c, "dropout, 4096x256", || run(kernels::dropout), || run(reference::dropout));
+    report(args, "dropout, 4096x256", || run(kernels::dropout), || run(reference::dropout))
 }
 
-fn linear(c: &mut Criterion) {
+fn linear(args: &Args) -> Result<()> {
     type Linear = fn(Tensor<2>, Tensor<2>, Option<Tensor<1>>) -> Tensor<2>;
     for (name, input, output, fused, reference) in [
         ("linear", 256, 256, kernels::linear as Linear, reference::linear as Linear),
@@ -102,11 +115,17 @@ fn linear(c: &mut Criterion) {
             let start = Instant::now();
             (linear(x.clone(), weight.clone(), Some(bias.clone())), start)
         };
-        report(c, &format!("{name}, 4096x{input} to {output}"), || run(fused), || run(reference));
+        report(
+            args,
+            &format!("{name}, 4096x{input} to {output}"),
+            || run(fused),
+            || run(reference),
+        )?;
     }
+    Ok(())
 }
 
-fn embedding(c: &mut Criterion) {
+fn embedding(args: &Args) -> Result<()> {
     let weight = leaf([8000, 256]);
     let ids: Vec<i64> = (0..4096).map(|i| i * i * 31 % 8000).collect();
     let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [32, 128]), &device());
@@ -115,14 +134,14 @@ fn embedding(c: &mut Criterion) {
         (embedding(weight.clone(), ids.clone(), 16.0), start)
     };
     report(
-        c,
+        args,
         "embedding, 4096 of 8000x256",
         || run(kernels::embedding),
         || run(reference::embedding),
-    );
+    )
 }
 
-fn adam(c: &mut Criterion) {
+fn adam(args: &Args) -> Result<()> {
     let shape = [8000, 256];
     let step = AdamStep {
         rate: 1e-3,
@@ -140,7 +159,7 @@ fn adam(c: &mut Criterion) {
         let moved = update(moving, gradient.clone(), step);
         (moved, start.elapsed()).1
     };
-    compare(c, "Adam step, 8000x256", || time(kernels::adam_step), || time(reference::adam_step));
+    compare(args, "Adam step, 8000x256", || time(kernels::adam_step), || time(reference::adam_step))
 }
 
 fn device() -> Device {
@@ -158,26 +177,29 @@ fn mask() -> DropoutMask {
 
 /// Times both versions from the start of forward to the end of backward.
 fn report<const D: usize>(
-    c: &mut Criterion,
+    args: &Args,
     name: &str,
     fused: impl Fn() -> (Tensor<D>, Instant),
     reference: impl Fn() -> (Tensor<D>, Instant),
-) {
-    compare(c, name, || with_backward(&fused), || with_backward(&reference));
+) -> Result<()> {
+    compare(args, name, || with_backward(&fused), || with_backward(&reference))
 }
 
 fn compare(
-    c: &mut Criterion,
+    args: &Args,
     name: &str,
     fused: impl Fn() -> Duration,
     reference: impl Fn() -> Duration,
-) {
-    let mut group = c.benchmark_group(name);
-    group.bench_function("fused", |b| b.iter_custom(|times| (0..times).map(|_| fused()).sum()));
-    group.bench_function("reference", |b| {
-        b.iter_custom(|times| (0..times).map(|_| reference()).sum())
-    });
-    group.finish();
+) -> Result<()> {
+    if args.name.as_deref().is_some_and(|wanted| !name.contains(wanted)) {
+        return Ok(());
+    }
+    // The first round is not counted.
+    let rounds = (0..=args.rounds).map(|_| (fused(), reference())).skip(1);
+    let (fused, reference): (Vec<_>, Vec<_>) =
+        rounds.map(|(a, b)| (a.as_secs_f64() * 1e3, b.as_secs_f64() * 1e3)).unzip();
+    let [fused, reference] = [fused, reference].map(|times| median(&sorted(times)));
+    print(format_args!("| {name} | {fused:.2} | {reference:.2} | {:.1} |", reference / fused))
 }
 
 fn with_backward<const D: usize>(run: &impl Fn() -> (Tensor<D>, Instant)) -> Duration {

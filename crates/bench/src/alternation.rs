@@ -7,9 +7,9 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-use super::peer::{NAME, Peer, PeerName, Programs, Run, TYPE, measured};
-use super::setting::{Setting, contenders, median, sorted};
-use crate::output::say;
+use crate::peer::{NAME, Peer, PeerName, Program, Run, TYPE, measured};
+use crate::setting::{Setting, contenders, median, sorted};
+use burnformer::output::say;
 
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
@@ -58,10 +58,10 @@ impl Alternation {
         if name != comparison.peer.name() {
             bail!("--against: this benchmark's peer is {}", comparison.peer.name());
         }
-        let programs = Programs::write(python, comparison.peer)?;
+        let program = Program::new(python, comparison.peer)?;
         let mut rounds = Vec::new();
         for turn in 1..=self.pairs {
-            let round = comparison.round(turn % 2 == 1, &programs)?;
+            let round = comparison.round(turn % 2 == 1, &program)?;
             let runs = round.ours.iter().map(|run| ("ours", run));
             let runs = runs.chain(round.peers.iter().map(|run| ("peer", run)));
             runs.for_each(|(side, run)| {
@@ -71,7 +71,7 @@ impl Alternation {
             rounds.push(round);
         }
         compute_types(&rounds).into_iter().try_for_each(|compute_type| {
-            crate::output::print(report(&rounds, compute_type, comparison.figure))
+            burnformer::output::print(report(&rounds, compute_type, comparison.figure))
         })
     }
 }
@@ -84,12 +84,12 @@ struct Round {
 
 impl Comparison {
     /// A run of each side in every setting.
-    fn round(&self, own_first: bool, programs: &Programs) -> Result<Round> {
+    fn round(&self, own_first: bool, program: &Program) -> Result<Round> {
         if own_first {
             let ours = self.our_runs()?;
-            return Ok(Round { ours, peers: self.their_runs(programs)? });
+            return Ok(Round { ours, peers: self.their_runs(program)? });
         }
-        let peers = self.their_runs(programs)?;
+        let peers = self.their_runs(program)?;
         Ok(Round { ours: self.our_runs()?, peers })
     }
 
@@ -106,8 +106,8 @@ impl Comparison {
     }
 
     /// A run of the peer in each setting.
-    fn their_runs(&self, programs: &Programs) -> Result<Vec<Run>> {
-        let mut command = programs.command();
+    fn their_runs(&self, program: &Program) -> Result<Vec<Run>> {
+        let mut command = program.command();
         command.args(&self.theirs).args(["--settings", &self.their_settings.join(",")]);
         measured(&mut command, self.figure)
     }
@@ -222,8 +222,8 @@ fn by_shape(pairs: &[(&Run, &Run)], shape: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::setting::tests::run;
     use super::*;
+    use crate::setting::tests::run;
 
     fn round(ours: &[(f64, &str)], peers: &[(f64, &str, &str)]) -> Round {
         Round {

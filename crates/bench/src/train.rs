@@ -14,18 +14,18 @@ use burnformer_train::{
 };
 use serde_json::json;
 
-use super::alternation::{Alternation, Comparison};
-use super::options::{Format, Place, Shape, Text, random_pieces, texts_of};
-use super::peer::Peer;
-use super::record::{Record, peak_memory_bytes};
-use super::setting::{Setting, flat};
-use crate::commands::precision;
-use crate::device::{DeviceName, best_matmul_rate};
+use crate::alternation::{Alternation, Comparison};
+use crate::options::{Format, Place, Shape, Text, random_pieces, texts_of};
+use crate::peer::Peer;
+use crate::record::{Record, peak_memory_bytes};
+use crate::setting::{Setting, flat};
+use burnformer::device::{DeviceName, best_matmul_rate};
+use burnformer::values::precision;
 
 /// The number of warm-up updates in the paper (§5.3), which the peer uses too. Learning rates do not change the speed.
 const WARMUP: u64 = 4000;
 
-/// Arguments of `bench train`.
+/// Arguments of `cargo xtask bench train`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -259,7 +259,7 @@ fn own_setting(args: &Args) -> Setting {
 }
 
 fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
-    let mut own: Vec<String> = ["bench", "train", "--json", "--train"].map(String::from).into();
+    let mut own: Vec<String> = ["train", "--json", "--train"].map(String::from).into();
     own.extend(text.iter().map(|path| path.display().to_string()));
     let numbers = [
         ("--updates", args.updates.to_string()),

@@ -8,12 +8,12 @@ use burnformer_infer::{Batching, NeuralModel, Request, SearchSettings, search};
 use burnformer_shortlist::{Shortlist, Vocabularies};
 use serde_json::json;
 
-use super::alternation::{Alternation, Comparison};
-use super::options::{Format, Place, Shape, random_pieces};
-use super::peer::Peer;
-use super::record::{Record, peak_memory_bytes};
-use super::setting::{Setting, divisors, flat, plural, thread_count};
-use crate::commands::compute_type;
+use crate::alternation::{Alternation, Comparison};
+use crate::options::{Format, Place, Shape, random_pieces};
+use crate::peer::Peer;
+use crate::record::{Record, peak_memory_bytes};
+use crate::setting::{Setting, divisors, flat, plural, thread_count};
+use burnformer::values::compute_type;
 
 /// The number of sentences translated together, if `--batch` is missing.
 const BATCH: usize = 64;
@@ -21,7 +21,7 @@ const BATCH: usize = 64;
 /// The batch sizes that a comparison tries on both sides, if `--batch` is missing.
 const BATCHES: [usize; 3] = [32, 64, 128];
 
-/// Arguments of `bench decode`.
+/// Arguments of the benchmark `decode`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of tokens of every translation
@@ -73,7 +73,7 @@ fn comparison(args: &Args) -> Comparison {
     let threads = thread_count(args.place.threads);
     let batches = args.batch.map_or(BATCHES.to_vec(), |batch| vec![batch]);
     let theirs = options(args);
-    let mut ours: Vec<String> = ["bench", "decode", "--json"].map(String::from).into();
+    let mut ours: Vec<String> = ["decode", "--json"].map(String::from).into();
     ours.extend(theirs.iter().cloned());
     ours.extend(["--device".to_string(), args.place.device.to_string()]);
     let (mut our_settings, mut their_settings) = (Vec::new(), Vec::new());

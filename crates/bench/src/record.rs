@@ -1,7 +1,7 @@
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use crate::output;
+use burnformer::output;
 
 /// The result of a benchmark: names and numbers, which are printed as one JSON line or as text.
 pub struct Record(Map<String, Value>);

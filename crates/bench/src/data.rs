@@ -6,10 +6,10 @@ use burnformer_data::{BatchSampler, SamplerSettings};
 use burnformer_train::Corpora;
 use serde_json::json;
 
-use super::options::{Format, Pieces, Text, texts_of};
-use super::record::{Record, peak_memory_bytes};
+use crate::options::{Format, Pieces, Text, texts_of};
+use crate::record::{Record, peak_memory_bytes};
 
-/// Arguments of `bench data`.
+/// Arguments of the benchmark `data`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -6,10 +6,10 @@ use anyhow::Result;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use rand::RngExt;
 
-use super::setting::flat;
-use crate::device::DeviceName;
-use crate::embedded;
-use crate::texts::{self, ReadTexts};
+use crate::setting::flat;
+use burnformer::device::DeviceName;
+use burnformer::embedded;
+use burnformer::texts::{self, ReadTexts};
 
 /// The options of where to compute.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 use serde_json::Value;
 
-use crate::output;
+use burnformer::output;
 
 /// The setting with which an update's cost is compared; one axis at a time departs from it: d_model 256, 8,000 tokens
 /// in the vocabulary, 4,096 tokens per side in sentences of 32, one thread per core.
@@ -17,7 +17,7 @@ const AXES: [(&str, &str, &[usize]); 5] = [
     ("threads", "--threads", &[1, 2]),
 ];
 
-/// Arguments of `bench growth`.
+/// Arguments of the benchmark `growth`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of updates to time at each point
@@ -107,10 +107,10 @@ fn parse(line: &str) -> Option<(&str, Point)> {
     Some((name, Point { value, seconds, bytes: bytes.parse().ok()? }))
 }
 
-/// One run of `bench train` with `option` set to `value`. The feed-forward network grows with d_model.
+/// One run of `cargo xtask bench train` with `option` set to `value`. The feed-forward network grows with d_model.
 fn measured(option: &str, value: usize, updates: usize) -> Result<Value> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", "train", "--json", "--warm", "1", "--updates", &updates.to_string()]);
+    command.args(["train", "--json", "--warm", "1", "--updates", &updates.to_string()]);
     if option != "--len" {
         command.args(["--len", "32"]);
     }

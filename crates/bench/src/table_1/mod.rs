@@ -11,5 +11,5 @@ mod layers;
 mod measure;
 
 pub use fit::exponent;
-pub use layers::{Kind, Layer, LayerSizes, Output};
-pub use measure::{Measurement, MemoryMeter, measure};
+pub use layers::{Kind, LayerSizes};
+pub use measure::{Measurement, measure};

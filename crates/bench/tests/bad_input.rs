@@ -1,0 +1,54 @@
+//! Comparisons with a peer that cannot be made: each says what is missing and how to get it.
+
+use std::process::Command;
+
+/// Runs the program, which must fail with a message that contains `needles`.
+fn refused(arguments: &[&str], needles: &[&str]) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_burnformer-bench")).args(arguments).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    needles.iter().for_each(|needle| assert!(message.contains(needle), "{needle}: {message}"));
+}
+
+#[test]
+fn a_python_that_does_not_start_is_named() {
+    let arguments = ["decode", "--against", "ctranslate2", "--python", "/no/such/python"];
+    refused(&arguments, &["--python /no/such/python does not start", "--python python3"]);
+}
+
+#[test]
+fn a_peer_of_another_benchmark_is_refused() {
+    let arguments = ["decode", "--against", "torch", "--python", "python3"];
+    refused(&arguments, &["this benchmark's peer is ctranslate2"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn missing_packages_of_a_peer_are_named_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let python = stub(folder.path(), "python", "echo torch transformers");
+    let arguments = ["decode", "--against", "ctranslate2", "--python", &python];
+    let remedy = format!("{python} -m pip install torch transformers");
+    refused(&arguments, &["lacks what measuring ctranslate2 needs: torch, transformers", &remedy]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_python_that_fails_is_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let python = stub(folder.path(), "python", "echo 'no module named site' >&2; exit 1");
+    let arguments = ["kernels", "--against", "torch", "--python", &python];
+    refused(&arguments, &["is not a Python 3 that works", "no module named site"]);
+}
+
+/// A program that stands for Python.
+#[cfg(unix)]
+fn stub(folder: &std::path::Path, name: &str, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}

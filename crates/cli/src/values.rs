@@ -1,0 +1,18 @@
+//! Values of options by their names.
+
+use burnformer_core::{ComputeType, Precision};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// Parses the name of a precision.
+pub fn precision() -> impl TypedValueParser<Value = Precision> {
+    let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
+        .map(move |name| named(name).expect("one of the names above"))
+}
+
+/// Parses the name of a compute type.
+pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
+    let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
+    PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))
+        .map(move |name| named(name).expect("one of the names above"))
+}
