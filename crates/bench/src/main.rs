@@ -18,6 +18,7 @@ mod record;
 mod setting;
 mod table_1;
 mod train;
+mod translate;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ struct Cli {
 enum Benchmark {
     /// Training updates on real text: target tokens per second, padding not counted
     Train(train::Args),
+    /// A text file through a model, from start to end: sentences per second
+    Translate(translate::Args),
     /// Translation with random weights, in which every hypothesis has the same length
     Decode(decode::Args),
     /// Matrix products in the shapes of a Transformer: GFLOP/s
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
 fn run(benchmark: Benchmark) -> Result<()> {
     match benchmark {
         Benchmark::Train(args) => train::run(args),
+        Benchmark::Translate(args) => translate::run(args),
         Benchmark::Decode(args) => decode::run(args),
         Benchmark::Kernels(args) => kernels::run(args),
         Benchmark::Fused(args) => fused::run(args),

@@ -30,6 +30,8 @@ pub enum Peer {
     TorchTrain,
     /// Decoding with CTranslate2.
     Ct2Decode,
+    /// Translating a file with CTranslate2.
+    Ct2Translate,
     /// Affine maps with PyTorch.
     TorchMatmul,
 }
@@ -39,7 +41,7 @@ impl Peer {
     pub fn name(self) -> PeerName {
         match self {
             Self::TorchTrain | Self::TorchMatmul => PeerName::Torch,
-            Self::Ct2Decode => PeerName::Ctranslate2,
+            Self::Ct2Decode | Self::Ct2Translate => PeerName::Ctranslate2,
         }
     }
 
@@ -47,6 +49,7 @@ impl Peer {
         match self {
             Self::TorchTrain => "torch_train.py",
             Self::Ct2Decode => "ct2_decode.py",
+            Self::Ct2Translate => "ct2_translate.py",
             Self::TorchMatmul => "torch_matmul.py",
         }
     }
@@ -56,6 +59,7 @@ impl Peer {
         match self {
             Self::TorchTrain => &["torch", "sentencepiece"],
             Self::Ct2Decode => &["ctranslate2", "torch", "transformers"],
+            Self::Ct2Translate => &["ctranslate2", "tokenizers"],
             Self::TorchMatmul => &["torch"],
         }
     }

@@ -37,3 +37,21 @@ pub fn peak_memory_bytes() -> u64 {
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok());
     1024 * kilobytes.unwrap_or(0_u64)
 }
+
+/// The processor time of this process so far, in seconds; 0 if the system does not report it.
+#[cfg(unix)]
+pub fn processor_seconds() -> f64 {
+    // SAFETY: rusage is plain numbers, for which zeros are valid, and the pointer is to a live local variable.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+#[cfg(not(unix))]
+pub fn processor_seconds() -> f64 {
+    0.0
+}

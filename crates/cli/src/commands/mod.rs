@@ -20,21 +20,19 @@ mod token_ids;
 pub mod train;
 pub mod translate;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
 use burnformer_documents::Format;
 use burnformer_infer::{Languages, Shortlist, Translator};
-use clap::builder::{
-    PathBufValueParser, PossibleValuesParser, RangedU64ValueParser, TypedValueParser,
-};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
 use crate::device::DeviceName;
 use crate::embedded;
 use crate::output::wrong_usage;
-use crate::values::compute_type;
+use crate::values::{compute_type, model, text};
 
 /// The options of commands that run a model: how and where it computes.
 #[derive(clap::Args)]
@@ -76,16 +74,6 @@ fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<
         Ok(Arc::new(shortlist))
     };
     path.map(load).transpose()
-}
-
-/// Parses the folder of a model, or the name of one inside the program, which is unpacked.
-fn model() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|name| embedded::model_dir(&name))
-}
-
-/// Parses the path of a text, or the name of one inside the program, which is unpacked.
-fn text() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|name| embedded::text_file(&name))
 }
 
 /// Parses a whole number of at least `least`.
