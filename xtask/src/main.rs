@@ -25,7 +25,7 @@ use devices::{Plan, devices_of, has_gpu};
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 17] = [
+const FORWARDED: [Entry; 18] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -43,6 +43,7 @@ const FORWARDED: [Entry; 17] = [
     ("plot", "draw the curves of runs, or figures of the paper"),
     ("devices", "list the devices of this build and this machine"),
     ("serve", "translate over HTTP, with a web page"),
+    ("completions", "print a script with which a shell completes commands and options"),
 ];
 
 /// Commands for developers.

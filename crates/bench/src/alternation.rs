@@ -7,9 +7,10 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use burnformer::output::note;
+
 use crate::peer::{NAME, Peer, PeerName, Program, Run, TYPE, measured};
 use crate::setting::{Setting, contenders, median, sorted};
-use burnformer::output::say;
 
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
@@ -65,7 +66,7 @@ impl Alternation {
             let runs = round.ours.iter().map(|run| ("ours", run));
             let runs = runs.chain(round.peers.iter().map(|run| ("peer", run)));
             runs.for_each(|(side, run)| {
-                say(format_args!("round {turn}, {side}: {:.1} ({})", run.figure, run.text(NAME)));
+                note(format_args!("round {turn}, {side}: {:.1} ({})", run.figure, run.text(NAME)));
             });
             comparison.keep_contenders(&round);
             rounds.push(round);

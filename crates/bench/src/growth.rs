@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     if let Some(path) = &args.picture {
         figure(&curves).save(path)?;
-        output::say(format_args!("wrote {}", path.display()));
+        output::note(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
-use burnformer::output::{print, say};
+use burnformer::output::{note, print};
 
 use crate::options::{Format, Place};
 use crate::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
@@ -49,11 +49,11 @@ pub fn run(args: Args) -> Result<()> {
     let all = measure_all(&args)?;
     if let Some(path) = &args.csv {
         std::fs::write(path, csv(&all)).with_context(|| format!("{}", path.display()))?;
-        say(format_args!("wrote {}", path.display()));
+        note(format_args!("wrote {}", path.display()));
     }
     for path in &args.picture {
         figure(&all).save(path)?;
-        say(format_args!("wrote {}", path.display()));
+        note(format_args!("wrote {}", path.display()));
     }
     if !args.format.json {
         return print(table(&all, args.fit_from).trim_end());
@@ -80,7 +80,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
     for kind in Kind::ALL {
         for &d in &args.d {
             let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
-            say(format_args!("{}, d {d}", kind.name()));
+            note(format_args!("{}, d {d}", kind.name()));
             let at = |&n: &usize| measure(kind, sizes, n, patience, &device);
             all.extend(args.n.iter().map(at));
         }

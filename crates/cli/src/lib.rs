@@ -7,6 +7,7 @@
 
 pub mod device;
 pub mod embedded;
+pub mod memory;
 pub mod output;
 pub mod signals;
 pub mod texts;

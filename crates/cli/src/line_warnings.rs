@@ -14,6 +14,7 @@ pub struct LineWarnings {
     cut: Kind,
     long: Kind,
     long_prefix: Kind,
+    tab: Kind,
 }
 
 struct Kind {
@@ -31,6 +32,7 @@ impl LineWarnings {
             cut: kind("were too long to be read whole"),
             long: kind("were too long to be translated whole"),
             long_prefix: kind("were longer than their translations may be"),
+            tab: kind("had a tab"),
         }
     }
 
@@ -45,6 +47,15 @@ impl LineWarnings {
                 "only the first {MAX_LINE_BYTES} bytes of the line are read; is this a text file with one sentence per line?"
             );
             self.cut.count(&self.input, line.number, &remedy);
+        }
+    }
+
+    /// Counts the text of line `number` if it seems to have columns.
+    pub fn columns(&mut self, number: u64, text: &str) {
+        if text.trim().contains('\t') {
+            let remedy = "the line has a tab and is translated whole; of a file whose name ends in .tsv (--input) only the \
+                          first column is (otherwise `cut -f1`)";
+            self.tab.count(&self.input, number, remedy);
         }
     }
 
@@ -73,7 +84,9 @@ impl LineWarnings {
 
     /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
-        for Kind { lines, what } in [&self.invalid, &self.cut, &self.long, &self.long_prefix] {
+        for Kind { lines, what } in
+            [&self.invalid, &self.cut, &self.long, &self.long_prefix, &self.tab]
+        {
             if *lines > 1 {
                 warn(&format!("{}: {lines} lines in all {what}", self.input));
             }

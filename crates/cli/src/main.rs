@@ -3,19 +3,21 @@
 //! This is the only crate that chooses backends: every command takes `--device`, and the libraries take the device that
 //! it names. Results go to standard output, and everything else to standard error. A standard output that nobody reads
 //! any more ends the command without a message; one that cannot be written is a failure; a failing standard error
-//! changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM.
+//! changes nothing. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by Ctrl-C and SIGTERM; `serve` ends
+//! with 0 after either, since it has answered what it accepted.
 
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod commands;
 mod line_warnings;
+mod progress;
 
 use std::process::ExitCode;
 
 use burnformer::output::exit_code;
-use burnformer::{device, embedded, output, signals, texts, values};
-use clap::{Parser, Subcommand};
+use burnformer::{device, embedded, memory, output, signals, texts, values};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Train, score and run translation models: the Transformer of "Attention Is All You Need".
 #[derive(Parser)]
@@ -23,6 +25,9 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print nothing but results, warnings and errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
 }
 
 #[derive(Subcommand)]
@@ -62,13 +67,21 @@ enum Command {
     Serve(commands::serve::Args),
     /// List the devices of this build and this machine.
     Devices(commands::devices::Args),
+    /// Print a script with which a shell completes commands and options.
+    Completions(commands::completions::Args),
 }
+
+#[global_allocator]
+static MEMORY: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
     burnformer_core::keep_freed_memory();
     device::prepare();
     let command = match Cli::try_parse() {
-        Ok(cli) => cli.command,
+        Ok(cli) => {
+            output::set_quiet(cli.quiet);
+            cli.command
+        }
         Err(usage) => return exit_code(output::print_usage(usage)),
     };
     exit_code(device::guarded("", || run(command)))
@@ -94,5 +107,6 @@ fn run(command: Command) -> anyhow::Result<()> {
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Completions(args) => commands::completions::run(args, Cli::command()),
     }
 }

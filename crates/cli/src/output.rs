@@ -2,11 +2,13 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
+use burnformer_data::corpus::is_standard_input;
 use clap::error::ErrorKind;
 
 use crate::signals::Stopped;
@@ -105,6 +107,34 @@ pub fn print(text: impl Display) -> Result<()> {
 pub fn say(text: impl Display) {
     // In one piece, so that lines of several threads or processes do not mix.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Whether the user wants results, warnings and errors only.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Keeps remarks from standard error from now on, if `quiet` says so.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether remarks are kept from standard error (`--quiet`).
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a remark to standard error, as [`say`] does with warnings and errors, unless the user wants none.
+pub fn note(text: impl Display) {
+    if !is_quiet() {
+        say(text);
+    }
+}
+
+/// Tells a user at a terminal that one of `inputs` is read from there.
+pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
+    if inputs.into_iter().any(is_standard_input) && io::stdin().is_terminal() {
+        let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+        note(format_args!("reading standard input, end with {end}"));
+    }
 }
 
 /// Answers a command line that was not understood, or that asks for help or the version.

@@ -15,7 +15,7 @@ fn file(content: &[u8], needles: &[&str]) {
 }
 
 fn set(setting: &str, needles: &[&str]) {
-    refused(&["train", "--dry-run", "--set", setting], 1, needles);
+    refused(&["train", "--dry-run", "--set", setting], 2, needles);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn values_that_do_not_fit_are_refused_with_what_would() {
         ("model.encoder_layers=99999999", &["model.encoder_layers", "at most"]),
         ("tokenizer.train.vocab_size=9000000000", &["source_vocab is 9000000000", "at most"]),
         ("model.d_model=-1", &["model.d_model=-1", "-1"]),
-        ("model.d_model=1e9", &["model.d_model=1e9", "floating point", "usize"]),
+        ("model.d_model=1e9", &["model.d_model=1e9", "floating point", "whole number"]),
         ("model.dropout=1.0", &["model.dropout is 1", "below 1"]),
         ("model.dropout=nan", &["model.dropout is NaN", "below 1"]),
         ("model.layer_norm_eps=inf", &["layer_norm_eps is inf"]),
@@ -98,7 +98,7 @@ fn values_that_do_not_fit_are_refused_with_what_would() {
     }
     let learned = ["model.positions=learned", "model.max_positions=100"];
     let arguments = ["train", "--dry-run", "--set", learned[0], "--set", learned[1]];
-    refused(&arguments, 1, &["model.max_positions is 100", "at least 257"]);
+    refused(&arguments, 2, &["model.max_positions is 100", "at least 257"]);
 }
 
 #[test]
@@ -107,8 +107,22 @@ fn a_setting_that_is_none_is_refused() {
     set("=3", &["key.path=value"]);
     set("model.d_modle=3", &["--set model.d_modle=3", "did you mean \"model.d_model\"?"]);
     set(&format!("{}=3", ["a"; 30_000].join(".")), &["unknown key"]);
-    set(&format!("model.d_model={}", "[".repeat(60_000)), &["model.d_model", "usize"]);
-    refused(&["train", "--preset", "huge"], 1, &["\"huge\"", "tiny, small, base, big"]);
+    set(&format!("model.d_model={}", "[".repeat(60_000)), &["model.d_model", "whole number"]);
+    refused(&["train", "--preset", "huge"], 2, &["\"huge\"", "tiny, small, base, big"]);
+}
+
+#[test]
+fn the_command_line_is_at_fault_where_the_file_by_itself_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (good, bad) = (path("good.toml"), path("bad.toml"));
+    fs::write(&good, "[model]\nheads = 4\nd_model = 64\n").unwrap();
+    fs::write(&bad, "[model]\nheads = 5\nd_model = 64\n").unwrap();
+    let set = ["--dry-run", "--set", "model.heads=3"];
+    refused(&[&["train", "--config", &good], &set[..]].concat(), 2, &["model.heads is 3"]);
+    refused(&[&["train", "--config", &bad], &set[..]].concat(), 1, &["model.heads is 3"]);
+    refused(&["study", "table3", "--set", "model.heads=3"], 2, &["model.heads is 3"]);
+    refused(&["train", "--dry-run", "--from", "/no/such/model"], 1, &["--from", "no such folder"]);
 }
 
 #[test]

@@ -144,6 +144,9 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
     refused(&all, 1, &["again.tsv.work: holds the work of another teacher or other options"]);
     let said = run(&arguments(&again, &[]));
     stdout(&said);
+    let whole_already: Vec<String> = arguments(&again, &[]);
+    let whole_already: Vec<&str> = whole_already.iter().map(String::as_str).collect();
+    refused(&whole_already, 1, &["again.tsv: exists already; choose another --out"]);
     assert!(stderr(&said).contains("going on after the"), "{}", stderr(&said));
     assert_eq!(lines(&again), lines(&whole));
     assert!(!work.exists());

@@ -182,7 +182,7 @@ fn a_study_whose_table_cannot_be_printed_fails_and_its_rows_are_kept() {
     assert!(folder.path().join("study/base.json").exists());
 }
 
-/// `translate --chunk 1`, spoken to line by line.
+/// `translate`, spoken to line by line.
 struct Coprocess {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -191,8 +191,7 @@ struct Coprocess {
 impl Coprocess {
     fn start(more: &[&str]) -> Self {
         let model = model();
-        let fixed =
-            ["translate", "--model", &model, "--chunk", "1", "--beam", "1", "--max-length", "4"];
+        let fixed = ["translate", "--model", &model, "--beam", "1", "--max-length", "4"];
         let mut command = burnformer(&[&fixed[..], more].concat());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -221,11 +220,40 @@ impl Drop for Coprocess {
 
 #[test]
 fn each_line_of_a_dialogue_is_answered_before_the_next_is_sent() {
-    for first in ["Ja", "", "J", "(", "eins zwei drei"] {
-        let mut translate = Coprocess::start(&[]);
+    let firsts = ["Ja", "", "J", "(", "eins zwei drei"]
+        .into_iter()
+        .zip([&[][..], &["--chunk", "1"]].into_iter().cycle());
+    for (first, more) in firsts {
+        let mut translate = Coprocess::start(more);
         let answers = [first, "zwei", "", "a", "drei vier"].map(|line| (line, translate.ask(line)));
         for (line, answer) in &answers {
             assert_eq!(line.is_empty(), answer.is_empty(), "{answers:?}");
         }
     }
+}
+
+/// `script` of util-linux runs a command in a terminal of its own; both ends of it are pipes here.
+#[cfg(target_os = "linux")]
+#[test]
+fn in_a_terminal_the_end_of_text_is_explained_and_each_line_answered() {
+    let line = format!(
+        "{} translate --model {} --beam 1 --max-length 4",
+        env!("CARGO_BIN_EXE_burnformer"),
+        model()
+    );
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    let first = lines.next().unwrap();
+    assert!(first.contains("reading standard input, end with Ctrl-D"), "{first}");
+    let mut stdin = child.stdin.take().unwrap();
+    for line in ["eins zwei", "drei"] {
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+        let echo = lines.next().unwrap();
+        assert_eq!(echo.trim_end(), line, "the terminal shows what is typed");
+        assert!(!lines.next().unwrap().trim_end().is_empty(), "a translation");
+    }
+    stdin.write_all(b"\x04").unwrap();
+    assert!(child.wait().unwrap().success());
 }

@@ -113,7 +113,7 @@ pub struct TransformerConfig {
 }
 
 /// A configuration that describes no model.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// A size that must be positive is zero.
     #[error("{field} is 0; it must be at least 1")]
@@ -181,6 +181,13 @@ pub enum ConfigError {
         /// The value given.
         value: f64,
     },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// Widest layer taken, far beyond any published model.

@@ -8,7 +8,7 @@ pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
 /// Bad input or a bad setting. Every message names the file, the line (counted from 1) if there is one, the value,
 /// and a remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// The file does not exist.
@@ -76,6 +76,25 @@ pub enum DataError {
         columns: usize,
         /// The start of the line.
         excerpt: String,
+    },
+    /// Two TSV files, each of which has both sides, were given as the two sides of a corpus.
+    #[error(
+        "{first} and {second} are TSV files, each of which has both sides; give one of them alone, or join them first \
+         (`cat {first} {second} > corpus.tsv`)", first = first.display(), second = second.display()
+    )]
+    TwoTables {
+        /// The file given as the source side.
+        first: PathBuf,
+        /// The file given as the target side.
+        second: PathBuf,
+    },
+    /// The text is UTF-16.
+    #[error(
+        "{path}: the text is UTF-16; convert it to UTF-8 (`iconv -f utf-16 -t utf-8`)", path = path.display()
+    )]
+    Utf16 {
+        /// The file.
+        path: PathBuf,
     },
     /// A line is longer than any sentence. Most likely the file is not text, or has no line ends.
     #[error(
@@ -304,4 +323,11 @@ pub enum DataError {
         /// The message of the panic.
         message: String,
     },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for DataError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }

@@ -324,3 +324,55 @@ fn a_place_that_cannot_be_written_is_named() {
     assert!(matches!(error, DataError::Unwritable { .. }));
     says(&error, &["tokenizer.json", "cannot be written"]);
 }
+
+#[test]
+fn one_side_of_a_tsv_is_its_column_and_of_other_text_the_line() {
+    use burnformer_data::corpus::{Side, is_tsv};
+    let folder = folder();
+    let rows = "eins\tone\nzwei\ttwo\n";
+    let side = |name: &str, side| -> Vec<String> {
+        let reader = LineReader::open_side(&file(&folder, name, rows), side, Utf8Policy::Error);
+        reader.unwrap().map(|line| line.unwrap().text).collect()
+    };
+    assert_eq!(side("a.tsv", Side::Source), ["eins", "zwei"]);
+    assert_eq!(side("a.tsv", Side::Target), ["one", "two"]);
+    assert_eq!(side("a.txt", Side::Target), ["eins\tone", "zwei\ttwo"]);
+    for (name, expected) in [
+        ("a.tsv", true),
+        ("a.TSV.GZ", true),
+        ("b.tsv.zst", true),
+        ("tsv", false),
+        ("a.tsv.txt", false),
+        ("-", false),
+    ] {
+        assert_eq!(is_tsv(name.as_ref()), expected, "{name}");
+    }
+}
+
+#[test]
+fn two_tables_are_no_two_sides() {
+    let folder = folder();
+    let [a, b] = ["a.tsv", "b.tsv"].map(|name| file(&folder, name, "x\ty\n"));
+    let error = corpus_error(&CorpusPaths::pair(&a, &b));
+    assert!(matches!(error, DataError::TwoTables { .. }), "{error}");
+    says(&error, &["a.tsv", "b.tsv", "cat"]);
+    let same = ParallelReader::open(&CorpusPaths::pair(&a, &a), Utf8Policy::Error).unwrap();
+    let pair = same.map(|pair| pair.unwrap()).next().unwrap();
+    assert_eq!((pair.source.as_str(), pair.target.as_str()), ("x", "y"));
+}
+
+#[test]
+fn utf16_is_named_as_such() {
+    let folder = folder();
+    for text in [&b"\xff\xfeh\0i\0\n\0"[..], b"\xfe\xff\0h\0i\0\n"] {
+        let error = lines_error(&file(&folder, "wide.txt", text));
+        assert!(matches!(error, DataError::Utf16 { .. }), "{error}");
+        says(&error, &["wide.txt", "iconv -f utf-16 -t utf-8"]);
+    }
+}
+
+#[test]
+fn the_debug_form_of_an_error_is_its_message() {
+    let error = lines_error("nowhere/corpus.de".as_ref());
+    assert_eq!(format!("{error:?}"), error.to_string());
+}

@@ -6,7 +6,7 @@ use burnformer_glossary::{GlossaryError, Place};
 use burnformer_shortlist::ShortlistError;
 
 /// The reasons why text cannot be translated or scored.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum InferError {
     /// The model directory cannot be read or trusted.
     #[error(transparent)]
@@ -106,14 +106,11 @@ pub enum InferError {
         limit: usize,
     },
     /// A language that the model does not know, or has to be told.
-    #[error(
-        "{side} language: {what}; name it with --{side}-language as the model's vocabulary writes it (vocab.json of the \
-         model directory: __fr__ is fr, fra_Latn is fra_Latn, >>fra<< is fra)"
-    )]
+    #[error("{side} language: {what}")]
     Language {
         /// `source` or `target`.
         side: &'static str,
-        /// What is wrong.
+        /// What is wrong, and what to do.
         what: String,
     },
     /// A forced prefix is longer than a translation may be.
@@ -224,6 +221,13 @@ pub enum InferError {
         /// What differs.
         what: &'static str,
     },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for InferError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl InferError {

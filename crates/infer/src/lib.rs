@@ -22,6 +22,7 @@
 //! | attention of every layer and head; word alignment | [`Translator::attention`], [`Attention`], [`word_alignment`], [`Translator::links`] |
 //! | terms that a translation has to contain (dynamic beam allocation) | [`Terms`], [`Phrase`], [`TranslateOptions::glossary`] |
 //! | only the tokens that are likely for a sentence | [`TranslateOptions::shortlist`], [`Request::shortlist`] |
+//! | the language that a code names, however it is written | [`find_language`] |
 //! | text in, text out | [`Translator`], [`Translation`] |
 //!
 //! # Example
@@ -88,9 +89,9 @@ pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings}
 pub use translator::{
     Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,
     SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE, TARGET_TOKENIZER_FILE,
-    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, TextLink, TranslateOptions,
-    Translation, Translator, VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
-    vocabularies,
+    TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES, Tally, TextLink, TranslateOptions,
+    Translation, Translator, VOCABULARY_FILE, find_language, load_settings, load_tokenizers,
+    save_text_files, vocabularies,
 };
 
 /// The programs in the workspace's README and in this crate's, compiled and run as they stand there.

@@ -124,7 +124,7 @@ fn languages_are_asked_for_and_known_by_their_codes() {
     for (source, target, side, needle) in [
         (None, Some("fr"), "source", "none was given"),
         (Some("en"), None, "target", "none was given"),
-        (Some("en"), Some("fra"), "target", "\"fra\""),
+        (Some("en"), Some("xyz"), "target", "\"xyz\""),
         (Some("the"), Some("fr"), "source", "\"the\""),
     ] {
         let error = translator.languages(source, target).unwrap_err();
@@ -135,6 +135,8 @@ fn languages_are_asked_for_and_known_by_their_codes() {
     }
     let mut options = translator.options();
     options.languages = translator.languages(Some("en"), Some("fr")).unwrap();
+    let as_written = translator.languages(Some("en-GB"), Some("fra_Latn")).unwrap();
+    assert_eq!(as_written, options.languages);
     let empty = translator.translate(&["", "the house"], &options).unwrap();
     assert_eq!(empty[0].text, "");
     assert!(!empty[1].text.contains("__"), "{}", empty[1].text);
@@ -162,7 +164,9 @@ fn the_vocabulary_of_a_tokenizer_json_is_read_with_its_languages() {
     package.save(&dir).unwrap();
     let translator = Translator::load(&dir, &Device::default()).unwrap();
     assert!(translator.languages(Some("ace_Arab"), Some("fra_Latn")).is_ok());
-    assert!(translator.languages(Some("fr"), Some("fra_Latn")).is_err());
+    let by_code = translator.languages(Some("ace_Arab"), Some("fr-FR")).unwrap();
+    assert_eq!(by_code, translator.languages(Some("ace_Arab"), Some("fra_Latn")).unwrap());
+    assert!(translator.languages(Some("de"), Some("fra_Latn")).is_err());
     assert_eq!(translator.tokenizers().source.language_token("fra_Latn"), Some(62));
 }
 

@@ -11,7 +11,7 @@ use crate::config::ConfigFileError;
 use crate::report::ReportError;
 
 /// The reasons why training cannot start or go on.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum TrainError {
     /// The configuration file or a setting is invalid.
     #[error(transparent)]
@@ -43,7 +43,9 @@ pub enum TrainError {
         cause: std::io::Error,
     },
     /// A new run was to begin in a directory that holds a run.
-    #[error("{}: holds a run already; continue it with --resume, or choose another --out", path.display())]
+    #[error(
+        "{}: holds a run already; continue it with --out {} --resume, or choose another --out", path.display(), path.display()
+    )]
     RunExists {
         /// The run directory.
         path: PathBuf,
@@ -217,6 +219,13 @@ pub enum TrainError {
         /// The factor by which the schedule's learning rate was multiplied.
         rate_scale: f64,
     },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for TrainError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl TrainError {

@@ -39,7 +39,10 @@ impl StartModel {
             ("source", tokenizers.source.vocab_size(), config.source_vocab()),
             ("target", tokenizers.target.vocab_size(), config.target_vocab()),
         ];
-        if tokenizers.source.names_languages() || tokenizers.target.names_languages() {
+        if [&tokenizers.source, &tokenizers.target]
+            .iter()
+            .any(|side| !side.language_codes().is_empty())
+        {
             return Err(TrainError::LanguageTokens { dir: dir.into() });
         }
         match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {

@@ -8,7 +8,7 @@ use burnformer_view::{HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, pag
 
 use super::{Computing, model};
 use crate::embedded::DEFAULT_MODEL;
-use crate::output::{Output, say};
+use crate::output::{Output, note};
 
 /// Arguments of `attention`.
 #[derive(clap::Args)]
@@ -84,7 +84,7 @@ pub fn run(args: Args) -> Result<()> {
         let model = args.model.as_deref().unwrap_or(Path::new(DEFAULT_MODEL)).display();
         let title = format!("Attention of {model}");
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
-        say(format_args!("wrote {}", path.display()));
+        note(format_args!("wrote {}", path.display()));
     }
     if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
 }
@@ -180,7 +180,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     };
     for path in &args.picture {
         grid.save(path)?;
-        say(format_args!("wrote {}", path.display()));
+        note(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }

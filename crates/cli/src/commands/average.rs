@@ -7,7 +7,7 @@ use burnformer_core::model_dir;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_train::average_models;
 
-use crate::output::say;
+use crate::output::note;
 
 /// Arguments of `average`.
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     model_dir::seal(&args.out)?;
-    say(format_args!("averaged {} models into {}", args.models.len(), args.out.display()));
+    note(format_args!("averaged {} models into {}", args.models.len(), args.out.display()));
     Ok(())
 }
 

@@ -1,32 +1,86 @@
-use anyhow::Result;
-use burnformer_train::config::DEFAULT_PRESET;
-use burnformer_train::config::reference::{Key, Section, SettingsFile, markdown};
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
 
-use crate::output;
+use anyhow::{Context, Result, anyhow};
+use burnformer_train::config::reference::{
+    Key, Section, SettingsFile, commented, markdown, wrapped,
+};
+use burnformer_train::config::{DEFAULT_PRESET, preset_description, preset_names};
+
+use crate::output::{self, note};
 
 /// The width of the explanation of a key, in columns.
 const WIDTH: usize = 80;
 
 /// Arguments of `config`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// The keys or sections to explain, such as training.budget or schedule [default: one line for every key]
     keys: Vec<String>,
     /// Print the page of the guide about the configuration
     #[arg(long, conflicts_with = "keys")]
     markdown: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
 }
 
-/// Explains the keys of configurations.
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List the presets, and what each is for
+    Presets,
+    /// Write a configuration in which every key is explained, to change and give to `train --config`
+    Init(Init),
+}
+
+/// Arguments of `config init`.
+#[derive(clap::Args)]
+struct Init {
+    /// The new file
+    #[arg(default_value = "burnformer.toml")]
+    file: PathBuf,
+    /// The preset to start from; `config presets` lists them
+    #[arg(long, short, default_value = DEFAULT_PRESET)]
+    preset: String,
+}
+
+/// Explains the keys of configurations, lists presets or writes a file.
 pub fn run(args: Args) -> Result<()> {
-    if args.markdown {
-        return output::print(markdown().trim_end());
+    match args.command {
+        Some(Command::Presets) => return output::print(presets().trim_end()),
+        Some(Command::Init(init)) => return write(&init),
+        None if args.markdown => return output::print(markdown().trim_end()),
+        None => {}
     }
     let texts = match args.keys.is_empty() {
         true => vec![list()],
         false => args.keys.iter().map(|name| explain(name)).collect::<Result<_>>()?,
     };
     output::print(texts.join("\n").trim_end())
+}
+
+/// A line for each preset.
+fn presets() -> String {
+    let line = |name| {
+        let default = if name == DEFAULT_PRESET { " (the default)" } else { "" };
+        let text = format!("{}{default}", preset_description(name));
+        format!("{name:<10} {}\n", indented(&text, 11).trim_start())
+    };
+    preset_names().into_iter().map(line).collect()
+}
+
+/// Writes a commented configuration to a new file.
+fn write(Init { file, preset }: &Init) -> Result<()> {
+    let text = commented(preset).map_err(output::wrong_usage)?;
+    let name = file.display();
+    let mut new = File::create_new(file).map_err(|cause| match cause.kind() {
+        ErrorKind::AlreadyExists => anyhow!("{name}: exists already; name another file"),
+        _ => anyhow!("{name}: cannot be written: {cause}; check the folder and its permissions"),
+    })?;
+    new.write_all(text.as_bytes()).with_context(|| format!("{name}: cannot be written"))?;
+    note(format_args!("wrote {name}; train with it by `burnformer train --config {name}`"));
+    Ok(())
 }
 
 /// Lists every key, one per line.
@@ -114,18 +168,7 @@ fn entry(file: SettingsFile, key: &Key) -> String {
 
 /// `text` in lines of at most [`WIDTH`] columns, each after `indent` spaces.
 fn indented(text: &str, indent: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("at least one line");
-        if line.chars().count() + 1 + word.chars().count() > WIDTH - indent {
-            lines.push(word.into());
-        } else {
-            *line += if line.is_empty() { "" } else { " " };
-            *line += word;
-        }
-    }
-    let blanks = " ".repeat(indent);
-    lines.iter().map(|line| format!("{blanks}{line}")).collect::<Vec<_>>().join("\n")
+    wrapped(text, &" ".repeat(indent), WIDTH)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use burnformer_data::corpus::repeated_pipe;
+use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request};
 use burnformer_metrics::{
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::{Computing, at_least, between, languages, model, shortlist};
 use crate::line_warnings::LineWarnings;
-use crate::output::{Output, print as put, wrong_usage};
+use crate::output::{Output, note_terminal, print as put, wrong_usage};
+use crate::progress::Progress;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub struct Args {
     /// Translate --source with this model and score the result; several models form an ensemble
     #[arg(long, requires = "source", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
-    /// Text to translate, one sentence per line; plain, .gz or .zst
+    /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column
     #[arg(long, requires = "model")]
     source: Option<PathBuf>,
     /// The language to translate from, for a model of several languages, as in `translate`
@@ -29,11 +30,12 @@ pub struct Args {
     /// The language to translate into, likewise
     #[arg(long, value_name = "CODE", requires = "model")]
     target_language: Option<String>,
-    /// Score the translations in this file; `-` is standard input
+    /// Score the translations in this file; `-` is standard input; of .tsv the second column
     #[arg(long, required_unless_present = "model")]
     hypothesis: Option<PathBuf>,
-    /// Reference translations; several files give several references for each line
-    #[arg(long, required = true, num_args = 1..)]
+    /// Reference translations; several files give several references for each line; of .tsv the second column
+    /// [default: --source, if that is a .tsv]
+    #[arg(long, num_args = 1..)]
     reference: Vec<PathBuf>,
     /// The scores to compute; may be given several times. `compound` is the paper's own measure (tokenised BLEU with
     /// German compounds split), which cannot be compared with the others
@@ -99,14 +101,17 @@ enum MetricName {
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
     let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
-    if let Some(path) =
-        repeated_pipe([text].into_iter().chain(&args.reference).map(PathBuf::as_path))
-    {
+    let paths = references(&args)?;
+    let all = || [text].into_iter().chain(&paths).map(PathBuf::as_path);
+    if let Some(path) = repeated_pipe(all()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
-    let references = args.reference.iter().map(|path| lines(path)).collect::<Result<Vec<_>>>()?;
-    let text_lines = lines(text)?;
-    for (path, reference) in args.reference.iter().zip(&references) {
+    note_terminal(all());
+    let references =
+        paths.iter().map(|path| lines(path, Side::Target)).collect::<Result<Vec<_>>>()?;
+    let side = if args.hypothesis.is_some() { Side::Target } else { Side::Source };
+    let text_lines = lines(text, side)?;
+    for (path, reference) in paths.iter().zip(&references) {
         check_lengths((text, text_lines.len()), (path, reference.len()))?;
     }
     let hypotheses = match &args.hypothesis {
@@ -159,9 +164,20 @@ fn metric(name: MetricName, args: &Args) -> Box<dyn Metric> {
     }
 }
 
-/// Every line of a file. Invalid UTF-8 is an error, because replacing it would change the score.
-fn lines(path: &Path) -> Result<Vec<String>> {
-    let mut reader = LineReader::open(path, Utf8Policy::Error)?;
+/// The files of references: those of `--reference`, otherwise the TSV that is the source.
+fn references(args: &Args) -> Result<Vec<PathBuf>> {
+    match (&args.reference[..], &args.source) {
+        ([], Some(source)) if is_tsv(source) => Ok(vec![source.clone()]),
+        ([], _) => Err(wrong_usage(
+            "no reference translations; name them with --reference, or give --source a .tsv of both sides",
+        )),
+        (paths, _) => Ok(paths.to_vec()),
+    }
+}
+
+/// Every line of a file, of TSV the column of `side`. Invalid UTF-8 is an error, because replacing it would change the score.
+fn lines(path: &Path, side: Side) -> Result<Vec<String>> {
+    let mut reader = LineReader::open_side(path, side, Utf8Policy::Error)?;
     let mut lines = Vec::new();
     while let Some(line) = reader.next_line()? {
         lines.push(line.text);
@@ -214,6 +230,7 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
         warnings.source(number, source.len(), limit);
     }
     warnings.finish();
+    let _progress = Progress::of(&options.tally, 0, Some(lines.len()));
     let requests = sources.into_iter().map(Request::new).collect();
     let best =
         translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;

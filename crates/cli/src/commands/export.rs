@@ -5,7 +5,7 @@ use burnformer_interop::{Format, Package};
 
 use super::import::format;
 use super::model;
-use crate::output::say;
+use crate::output::note;
 
 /// Arguments of `export`.
 #[derive(clap::Args)]
@@ -26,6 +26,6 @@ pub fn run(args: Args) -> Result<()> {
     let package = Package::load(&args.model)?;
     args.format.write(&package, &args.out)?;
     let (from, to) = (args.model.display(), args.out.display());
-    say(format_args!("{}: {from} written to {to}", args.format));
+    note(format_args!("{}: {from} written to {to}", args.format));
     Ok(())
 }

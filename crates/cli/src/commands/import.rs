@@ -4,7 +4,7 @@ use anyhow::Result;
 use burnformer_interop::Format;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::output::say;
+use crate::output::note;
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
@@ -32,9 +32,9 @@ pub fn run(args: Args) -> Result<()> {
     let package = format.read(&args.path)?;
     package.save(&args.out)?;
     for remark in &package.remarks {
-        say(format_args!("note: {remark}"));
+        note(format_args!("note: {remark}"));
     }
     let (parameters, out) = (package.config.parameter_count(), args.out.display());
-    say(format_args!("{format}: {parameters} parameters of {} in {out}", args.path.display()));
+    note(format_args!("{format}: {parameters} parameters of {} in {out}", args.path.display()));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod average;
+pub mod completions;
 pub mod config;
 pub mod devices;
 pub mod distill;
@@ -27,6 +28,8 @@ use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
 use burnformer_documents::Format;
 use burnformer_infer::{Languages, Shortlist, Translator};
+use burnformer_train::TrainConfig;
+use burnformer_train::config::ConfigFileError;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
 use crate::device::DeviceName;
@@ -55,6 +58,26 @@ impl Computing {
             _ => Translator::load_as(models, &device, self.compute)?,
         })
     }
+}
+
+/// The configuration of `preset`, `file` and the `settings` of `--set`, for a run that may go on in the folder `run`.
+///
+/// # Errors
+/// Those of [`TrainConfig::resolve_in`]: wrong usage where the file by itself can be used, so that the command line is at
+/// fault.
+fn resolve(
+    preset: Option<&str>,
+    file: Option<&Path>,
+    settings: &[String],
+    run: Option<&Path>,
+) -> Result<TrainConfig> {
+    let is_usable = |file| TrainConfig::resolve_in(None, Some(file), &[], run).is_ok();
+    let resolved = TrainConfig::resolve_in(preset, file, settings, run);
+    resolved.map_err(|error| match error {
+        ConfigFileError::From { .. } => error.into(),
+        _ if file.is_none_or(is_usable) => wrong_usage(error),
+        _ => error.into(),
+    })
 }
 
 /// The languages to translate from and to, by the codes of the options `--source-language` and `--target-language`.

@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
 use burnformer_models::ModelConfig;
 
-use crate::output::say;
+use crate::output::note;
 
 /// Arguments of `quantize`.
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub fn run(args: Args) -> Result<()> {
     copy_others(&args.model, &args.out)?;
     model_dir::seal(&args.out)?;
     let [before, after] = [&args.model, &args.out].map(|dir| weights_size(dir));
-    say(format_args!(
+    note(format_args!(
         "{}: weights of {:.1} MB instead of {:.1} MB",
         args.out.display(),
         after? as f64 / 1e6,

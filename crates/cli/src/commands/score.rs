@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::token_ids::line_to_ids;
 use super::{Computing, at_least, model};
-use crate::output::{Output, say, wrong_usage};
+use crate::output::{Output, note, note_terminal, wrong_usage};
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
 /// memory stays bounded.
@@ -55,6 +55,10 @@ pub fn run(args: Args) -> Result<()> {
     let corpus = corpus_paths("--source", &paths)?;
     let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
     let options = options(&args, &translator)?;
+    note_terminal(paths.iter().map(PathBuf::as_path));
+    if !args.json {
+        note("columns: log-probability, score (with the length penalty), perplexity");
+    }
     let mut output = Output::create(None, &[])?;
     let (mut done, mut tokens, mut total) = (0, 0, 0.0);
     loop {
@@ -75,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     let perplexity = perplexity_of(total, tokens);
-    say(format_args!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
+    note(format_args!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use burnformer_server::{
 
 use super::{Computing, at_least};
 use crate::embedded;
-use crate::output::{print, wrong_usage};
+use crate::output::{is_quiet, print, wrong_usage};
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -231,6 +231,9 @@ fn read_keys(path: &Path) -> Result<Vec<String>> {
 }
 
 fn start_log(log: Log) {
+    if is_quiet() {
+        return;
+    }
     let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
     let lines = lines.with_max_level(tracing_subscriber::filter::LevelFilter::INFO);
     match log {

@@ -8,7 +8,7 @@ use burnformer_train::config::corpus_paths;
 
 use super::{model, text};
 use crate::embedded;
-use crate::output::{say, wrong_usage};
+use crate::output::{note, note_terminal, wrong_usage};
 
 /// Arguments of `shortlist`.
 #[derive(clap::Args)]
@@ -46,6 +46,7 @@ pub fn run(args: Args) -> Result<()> {
     let settings = Settings { first: args.first, best: args.best, threshold: args.threshold };
     settings.validate().map_err(wrong_usage)?;
     let corpus = corpus_paths("--train", &args.train)?;
+    note_terminal(args.train.iter().map(PathBuf::as_path));
     let dir = args.model.map_or_else(embedded::default_model, Ok)?;
     let tokenizers = load_tokenizers(&dir)?;
     let mut reader = ParallelReader::open(&corpus, Utf8Policy::Error)?.fuse();
@@ -62,11 +63,11 @@ pub fn run(args: Args) -> Result<()> {
         pairs.iter().for_each(|(source, target)| trainer.add(source, target));
         tried.extend(pairs.into_iter().take(TRIED - tried.len()));
     }
-    say(format_args!("learning from {} pairs", trainer.pairs()));
+    note(format_args!("learning from {} pairs", trainer.pairs()));
     let shortlist = trainer.finish(&settings)?;
     shortlist.save(&args.out)?;
     let (tokens, covered) = tried_on(&shortlist, &tried);
-    say(format_args!(
+    note(format_args!(
         "{}: {tokens:.0} of {} target tokens for a sentence of this text on average; they have {:.2} % of the tokens of its \
          translation",
         args.out.display(),

@@ -9,9 +9,10 @@ use burnformer_train::study::{
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 
+use super::resolve;
 use crate::device::DeviceName;
 use crate::embedded;
-use crate::output::{self, say};
+use crate::output::{self, note};
 use crate::signals::Signals;
 use crate::texts::{self, ReadTexts};
 
@@ -66,9 +67,6 @@ struct Common {
     /// Draw the results to this file, .png or .svg; may be given several times
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
-    /// Print no log lines of the rows
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 /// Arguments of `study table3`.
@@ -131,8 +129,8 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The configuration that is varied, and where its texts are read.
 fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
-    let mut config =
-        TrainConfig::resolve(Some(&common.preset), common.config.as_deref(), &common.set)?;
+    let file = common.config.as_deref();
+    let mut config = resolve(Some(&common.preset), file, &common.set, None)?;
     config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
@@ -159,17 +157,17 @@ fn train(
     rows: &[Row],
 ) -> Result<Vec<RowResult>> {
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let verbosity = if common.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let verbosity = if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal };
     let study = Study { folder, texts, device: common.device.open()?, verbosity };
     let known = study.done(rows)?.len();
-    say(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
+    note(format_args!("study: {} ({known} of {} rows done)", study.folder.display(), rows.len()));
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
         let trained = signals.patiently(|interrupted| study.run(row, interrupted));
         match trained.map_err(|error| read.explain(error.into()))? {
             None => return Err(signals.stopped().into()),
             Some(result) => {
-                say(summary(&result));
+                note(summary(&result));
                 results.push(result);
             }
         }
@@ -197,7 +195,7 @@ fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> 
 fn draw(common: &Common, picture: impl Fn() -> Estimates) -> Result<()> {
     for path in &common.picture {
         picture().save(path)?;
-        say(format_args!("wrote {}", path.display()));
+        note(format_args!("wrote {}", path.display()));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::backend::{Backend, Found};
 use super::self_test::{Verdict, in_child, in_process};
-use crate::output::say;
+use crate::output::note;
 
 /// The device with the fastest matrix products: the CPU or one of the GPUs that pass a self-test. Graphics drivers that
 /// compute on the CPU are not considered. If there is only the CPU, nothing is tested.
@@ -20,19 +20,19 @@ pub fn choose() -> Result<Device> {
     }
     let gpus: Vec<Found> = Backend::ALL.into_iter().flat_map(gpus_of).collect();
     if gpus.is_empty() {
-        say(format_args!("device: cpu (no GPU answers; `burnformer devices` says more)"));
+        note(format_args!("device: cpu (no GPU answers; `burnformer devices` says more)"));
     }
     let rated = gpus.into_iter().filter_map(|gpu| Some((tested(&gpu)?.gflops, gpu)));
     let Some((rate, gpu)) = rated.max_by(|a, b| a.0.total_cmp(&b.0)) else { return Ok(cpu) };
     let of_cpu = in_process(&cpu).map_or(0.0, |verdict| verdict.gflops);
     if of_cpu >= rate {
-        say(format_args!(
+        note(format_args!(
             "device: cpu ({of_cpu:.0} GFLOP/s; {} {} has {rate:.0})",
             gpu.name, gpu.part
         ));
         return Ok(cpu);
     }
-    say(format_args!(
+    note(format_args!(
         "device: {} ({}, {rate:.0} GFLOP/s; the CPU has {of_cpu:.0})",
         gpu.name, gpu.part
     ));
@@ -69,7 +69,7 @@ fn tested(gpu: &Found) -> Option<Verdict> {
             Some(verdict)
         }
         Err(cause) => {
-            say(format_args!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part));
+            note(format_args!("device: {} ({}) is left out: {cause}", gpu.name, gpu.part));
             None
         }
     }

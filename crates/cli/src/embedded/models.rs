@@ -7,7 +7,7 @@ use burnformer_train::user_cache;
 use sha2::{Digest, Sha256};
 
 use super::unpack;
-use crate::output::say;
+use crate::output::note;
 
 /// The pairs of languages of the models, from one and into the other.
 pub const PAIRS: [&str; 2] = ["de-en", "en-de"];
@@ -51,7 +51,7 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
 /// # Errors
 /// If it cannot be unpacked.
 pub fn default_model() -> Result<PathBuf> {
-    say(format_args!(
+    note(format_args!(
         "model: {DEFAULT_MODEL}, which learned short everyday sentences; --model names another"
     ));
     model_dir(Path::new(DEFAULT_MODEL))

@@ -4,7 +4,7 @@ use crate::config::ConfigError;
 use crate::parameters::LoadError;
 
 /// Why a model directory cannot be written or read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ModelDirError {
     /// The operating system reported an error on a file or folder.
     #[error("{}: {source}; check the path, its permissions and the free space", path.display())]
@@ -19,6 +19,12 @@ pub enum ModelDirError {
     NoDirectory {
         /// The folder.
         dir: PathBuf,
+    },
+    /// There is a file in the place of the folder.
+    #[error("{}: is a file, but a model is a folder; give a model directory, such as runs/NAME/best", path.display())]
+    NotADirectory {
+        /// The file.
+        path: PathBuf,
     },
     /// The folder has no manifest: it is not a model directory, or writing it was interrupted.
     #[error(
@@ -128,6 +134,13 @@ pub enum ModelDirError {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for ModelDirError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl ModelDirError {

@@ -169,6 +169,9 @@ fn read_up_to(path: &Path, file: File, size: u64) -> Result<Vec<u8>, ModelDirErr
 fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
     let path = dir.join(MANIFEST);
     match (dir.is_dir(), path.exists()) {
+        (false, _) if dir.exists() => {
+            return Err(ModelDirError::NotADirectory { path: dir.into() });
+        }
         (false, _) => return Err(ModelDirError::NoDirectory { dir: dir.into() }),
         (true, false) => return Err(ModelDirError::NoManifest { dir: dir.into() }),
         (true, true) => {}

@@ -3,8 +3,9 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use super::open::{Opened, decompress, open};
-use super::{Utf8Policy, is_standard_input};
+use super::open::{Opened, check_encoding, decompress, open};
+use super::parallel::columns;
+use super::{Side, Utf8Policy, is_standard_input, is_tsv};
 use crate::error::{DataError, Result};
 
 /// The longest accepted line, in bytes. A longer line is not a sentence, and could fill the memory if a file is
@@ -39,6 +40,8 @@ pub struct LineReader {
     input: Opened,
     policy: Utf8Policy,
     cut_long_lines: bool,
+    /// The column that is read of TSV.
+    column: Option<Side>,
     number: u64,
     bytes: Vec<u8>,
 }
@@ -50,6 +53,16 @@ impl LineReader {
     /// The file is missing or unreadable, or its name ends in `.gz` or `.zst` and its content is not compressed.
     pub fn open(path: &Path, policy: Utf8Policy) -> Result<Self> {
         Ok(Self::over(path, open(path)?, policy))
+    }
+
+    /// Opens one side of a text: the column of that side if the name of the file says that it is TSV, otherwise the whole
+    /// lines.
+    ///
+    /// # Errors
+    /// Those of [`LineReader::open`]. A line of TSV without exactly two columns is an error of [`LineReader::next_line`].
+    pub fn open_side(path: &Path, side: Side, policy: Utf8Policy) -> Result<Self> {
+        let column = is_tsv(path).then_some(side);
+        Ok(Self { column, ..Self::open(path, policy)? })
     }
 
     /// Reads lines from any reader; `name` is its name in error messages.
@@ -67,7 +80,15 @@ impl LineReader {
     fn over(path: &Path, input: Opened, policy: Utf8Policy) -> Self {
         let path =
             if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() };
-        Self { path, input, policy, cut_long_lines: false, number: 0, bytes: Vec::new() }
+        Self {
+            path,
+            input,
+            policy,
+            cut_long_lines: false,
+            column: None,
+            number: 0,
+            bytes: Vec::new(),
+        }
     }
 
     /// Makes the reader cut a line at [`MAX_LINE_BYTES`] instead of refusing it. This is for text in which every line
@@ -96,8 +117,22 @@ impl LineReader {
         };
         self.number += 1;
         let (text, valid, replaced) = self.decode()?;
+        let text = match self.column {
+            Some(side) if valid => self.cell(&text, side)?,
+            _ => text,
+        };
         let repair = Repair { replaced, cut };
         Ok(Some(Line { number: self.number, text, valid, repair }))
+    }
+
+    /// The column of `side` in a line of TSV.
+    fn cell(&self, line: &str, side: Side) -> Result<String> {
+        let (source, target) = columns(&self.path, self.number, line)?;
+        Ok(match side {
+            Side::Source => source,
+            Side::Target => target,
+        }
+        .to_owned())
     }
 
     /// Reads to the end without decoding, and returns the number of lines of the whole text.
@@ -127,8 +162,11 @@ impl LineReader {
         if cut {
             self.cut(ended)?;
         }
-        if self.number == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) {
-            self.bytes.drain(..3);
+        if self.number == 0 {
+            check_encoding(&self.path, &self.bytes)?;
+            if self.bytes.starts_with("\u{feff}".as_bytes()) {
+                self.bytes.drain(..3);
+            }
         }
         Ok(Some(cut))
     }

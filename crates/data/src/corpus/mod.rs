@@ -72,6 +72,26 @@ impl CorpusPaths {
     }
 }
 
+/// A side of a corpus, which in TSV is a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The sentences to translate: the first column.
+    Source,
+    /// Their translations: the second column.
+    Target,
+}
+
+/// Whether the name of a text says that its lines are `source<TAB>target`: `.tsv`, also compressed (`.tsv.gz`).
+pub fn is_tsv(path: &Path) -> bool {
+    let extension = |path: &Path| path.extension().map(|name| name.to_ascii_lowercase());
+    match extension(path) {
+        Some(name) if name == "gz" || name == "zst" => path
+            .file_stem()
+            .is_some_and(|stem| extension(Path::new(stem)).is_some_and(|it| it == "tsv")),
+        name => name.is_some_and(|name| name == "tsv"),
+    }
+}
+
 /// Whether `path` is `-`, which means standard input.
 pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"

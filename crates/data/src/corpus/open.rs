@@ -44,6 +44,7 @@ pub fn read_text(path: &Path) -> Result<(String, bool)> {
     let mut bytes = Vec::new();
     let read = open(path)?.reader.read_to_end(&mut bytes);
     read.map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    check_encoding(path, &bytes)?;
     Ok(match String::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
@@ -104,6 +105,12 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
         return Err(DataError::Empty { path: path.into() });
     }
     Err(DataError::NotCompressed { path: path.into(), expected })
+}
+
+/// Refuses text that begins as UTF-16 does, with a byte-order mark that is never UTF-8.
+pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
+    let is_utf16 = [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark));
+    if is_utf16 { Err(DataError::Utf16 { path: path.into() }) } else { Ok(()) }
 }
 
 /// The error for a failed `open`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CorpusPaths, LineReader, Utf8Policy, repeated_pipe};
+use super::{CorpusPaths, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
 use crate::error::{DataError, Result};
 
 /// A sentence and its translation.
@@ -30,10 +30,11 @@ pub struct ParallelReader {
 }
 
 impl ParallelReader {
-    /// Opens both sides.
+    /// Opens both sides. Of a side whose name says that it is TSV, only the column of that side is read.
     ///
     /// # Errors
-    /// Those of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe.
+    /// Those of [`LineReader::open`]; [`DataError::PipeTwice`] if both sides are the same pipe;
+    /// [`DataError::TwoTables`] if they are two TSV files.
     pub fn open(paths: &CorpusPaths, policy: Utf8Policy) -> Result<Self> {
         let input = match paths {
             CorpusPaths::Pair { source, target } => open_pair(source, target, policy)?,
@@ -79,7 +80,11 @@ fn open_pair(source: &Path, target: &Path, policy: Utf8Policy) -> Result<Input> 
     if let Some(path) = repeated_pipe([source, target]) {
         return Err(DataError::PipeTwice { path: path.into() });
     }
-    Ok(Input::Pair(LineReader::open(source, policy)?, LineReader::open(target, policy)?))
+    if source != target && is_tsv(source) && is_tsv(target) {
+        return Err(DataError::TwoTables { first: source.into(), second: target.into() });
+    }
+    let open = |path, side| LineReader::open_side(path, side, policy);
+    Ok(Input::Pair(open(source, Side::Source)?, open(target, Side::Target)?))
 }
 
 fn next_of_two(source: &mut LineReader, target: &mut LineReader) -> Result<Option<LinePair>> {
@@ -121,19 +126,22 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
             valid: false,
         }));
     }
-    let columns = line.text.split('\t').count();
-    match line.text.split_once('\t') {
-        Some((source, target)) if columns == 2 => Ok(Some(LinePair {
-            line: line.number,
-            source: source.into(),
-            target: target.into(),
-            valid: true,
-        })),
-        _ => Err(DataError::NotTwoColumns {
-            path: tsv.path().into(),
-            line: line.number,
-            columns,
-            excerpt: line.text.chars().take(60).collect(),
-        }),
-    }
+    let (source, target) = columns(tsv.path(), line.number, &line.text)?;
+    Ok(Some(LinePair {
+        line: line.number,
+        source: source.into(),
+        target: target.into(),
+        valid: true,
+    }))
+}
+
+/// The two columns of line `number` of the TSV file `path`.
+pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
+    let columns = line.split('\t').count();
+    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| DataError::NotTwoColumns {
+        path: path.into(),
+        line: number,
+        columns,
+        excerpt: line.chars().take(60).collect(),
+    })
 }

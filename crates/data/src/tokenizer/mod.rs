@@ -245,11 +245,20 @@ impl Tokenizer {
         }
     }
 
-    /// Whether texts of each side begin with a token that names their language.
-    pub fn names_languages(&self) -> bool {
+    /// The codes that [`target_tag`](Self::target_tag) knows.
+    pub fn target_tags(&self) -> Vec<String> {
         match &self.kind {
-            Kind::HuggingFace(_) => false,
-            Kind::SentencePiece(inner) => inner.names_languages(),
+            Kind::HuggingFace(_) => Vec::new(),
+            Kind::SentencePiece(inner) => inner.target_tags(),
+        }
+    }
+
+    /// The codes that [`language_token`](Self::language_token) knows; if there are any, texts of each side begin with a token
+    /// that names their language.
+    pub fn language_codes(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::HuggingFace(_) => Vec::new(),
+            Kind::SentencePiece(inner) => inner.language_codes(),
         }
     }
 

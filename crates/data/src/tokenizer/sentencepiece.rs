@@ -96,9 +96,17 @@ impl SentencePieceTokenizer {
         ids.into_iter().flatten().find(|id| self.languages.contains(id))
     }
 
-    /// Whether texts of each side begin with a token that names their language.
-    pub fn names_languages(&self) -> bool {
-        !self.languages.is_empty()
+    /// The codes that [`language_token`](Self::language_token) knows, in the order of their ids.
+    pub fn language_codes(&self) -> Vec<String> {
+        let named = (0..).zip(&self.tokens).filter(|(id, _)| self.languages.contains(id));
+        let bare = |token: &str| token.strip_prefix("__")?.strip_suffix("__").map(str::to_owned);
+        named.map(|(_, token)| bare(token).unwrap_or_else(|| token.clone())).collect()
+    }
+
+    /// The codes that [`target_tag`](Self::target_tag) knows, in the order of their ids.
+    pub fn target_tags(&self) -> Vec<String> {
+        let code = |token: &String| token.strip_prefix(">>")?.strip_suffix("<<").map(str::to_owned);
+        self.tokens.iter().filter_map(code).collect()
     }
 
     /// Whether no text may have this id.

@@ -47,6 +47,17 @@ pub fn search(
     settings: &SearchSettings,
     batching: &Batching,
 ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+    search_counting(model, requests, settings, batching, &|_| ())
+}
+
+/// What [`search`] does; calls `done` from any thread with the number of further requests whose search has ended.
+pub(crate) fn search_counting(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+    batching: &Batching,
+    done: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Vec<Hypothesis>>, InferError> {
     settings.validate()?;
     batching.validate()?;
     request::check(model, requests, settings)?;
@@ -54,7 +65,7 @@ pub fn search(
     let mut results = vec![empty_translations(settings); requests.len()];
     let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
     let filled = (0..requests.len()).filter(|&place| asks(&requests[place])).collect();
-    decode(model, &without_terms(requests), filled, settings, batching, &mut results)?;
+    decode(model, &without_terms(requests), filled, settings, batching, done, &mut results)?;
     search_for_terms(model, requests, settings, batching, &mut results)?;
     Ok(results)
 }
@@ -76,7 +87,7 @@ fn search_for_terms(
         .iter()
         .map(|&place| complete(place, 1).then(|| results[place][0].clone()))
         .collect();
-    decode(model, requests, missing.clone(), settings, batching, results)?;
+    decode(model, requests, missing.clone(), settings, batching, &|_| (), results)?;
     for (place, best) in missing.into_iter().zip(first) {
         if let Some(best) = best {
             results[place] = behind(best, std::mem::take(&mut results[place]), settings.n_best);
@@ -92,6 +103,7 @@ fn decode(
     places: Vec<usize>,
     settings: &SearchSettings,
     batching: &Batching,
+    done: &(dyn Fn(usize) + Sync),
     results: &mut [Vec<Hypothesis>],
 ) -> Result<(), InferError> {
     let eos = model.special().eos;
@@ -100,7 +112,10 @@ fn decode(
     let threads = model.parallelism();
     let batches = batches(requests, places, &lengths, settings, batching);
     let parts = parallel::divide(batches, threads);
-    let work = |part: &[usize]| search_batch(model, requests, &sources, part, settings);
+    let work = |part: &[usize]| {
+        let found = search_batch(model, requests, &sources, part, settings);
+        found.inspect(|_| done(part.len()))
+    };
     parallel::run(&parts, threads, work, |found| {
         for (place, hypotheses) in found {
             results[place] = hypotheses;

@@ -17,7 +17,8 @@ pub use files::{
     TARGET_TOKENIZER_FILE, TARGET_VOCABULARY_FILE, TOKENIZER_FILE, TOKENIZER_FILES,
     VOCABULARY_FILE, load_settings, load_tokenizers, save_text_files,
 };
+pub use languages::find_language;
 pub use links::TextLink;
 pub use load::{Translator, vocabularies};
-pub use options::{LONGEST_SENTENCE, Languages, LongSources, TranslateOptions};
+pub use options::{LONGEST_SENTENCE, Languages, LongSources, Tally, TranslateOptions};
 pub use translation::{Alternative, Translation};

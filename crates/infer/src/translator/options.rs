@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use burnformer_glossary::Glossary;
 use burnformer_shortlist::Shortlist;
@@ -40,6 +41,28 @@ impl Languages {
     }
 }
 
+/// Counts the sentences whose search has ended, while others are still searched for. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Arc<AtomicUsize>);
+
+impl Tally {
+    /// The number of sentences so far.
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add(&self, count: usize) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// What was counted is no setting, so that all are equal.
+impl PartialEq for Tally {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// How a [`Translator`](crate::Translator) translates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranslateOptions {
@@ -66,6 +89,8 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,
+    /// Counts what is done, for a program that tells its user.
+    pub tally: Tally,
 }
 
 impl Default for TranslateOptions {
@@ -78,6 +103,7 @@ impl Default for TranslateOptions {
             languages: Languages::default(),
             glossary: None,
             shortlist: None,
+            tally: Tally::default(),
         }
     }
 }

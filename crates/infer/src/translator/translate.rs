@@ -8,13 +8,13 @@ use super::translation::{Translation, one_line};
 use crate::error::{InferError, until_error};
 use crate::hypothesis::Hypothesis;
 use crate::ids::first_too_long;
-use crate::search::{Request, search};
+use crate::search::{Request, search_counting};
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
     ///
     /// # Errors
-    /// Those of [`search`], with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
+    /// Those of [`search`](crate::search()), with sentences counted from 1; [`InferError::SourceTooLong`] for a source above
     /// [`longest_source`](Self::longest_source), unless it is to be truncated; those of [`requests`](Self::requests).
     pub fn translate<S: AsRef<str> + Sync>(
         &self,
@@ -82,7 +82,7 @@ impl Translator {
     /// Translates sentences that are given as ids (with or without their `</s>`) to ids.
     ///
     /// # Errors
-    /// Those of [`search`]; [`InferError::SourceTooLong`] for a source above
+    /// Those of [`search`](crate::search()); [`InferError::SourceTooLong`] for a source above
     /// [`longest_source`](Self::longest_source), unless it is to be truncated.
     pub fn translate_ids(
         &self,
@@ -149,7 +149,10 @@ impl Translator {
         let sources = requests.iter().map(|request| &request.source[..]);
         match first_too_long(sources, self.model.special().eos, limit) {
             Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
-            None => search(&*self.model, requests, &options.search, &options.batching),
+            None => {
+                let done = |count| options.tally.add(count);
+                search_counting(&*self.model, requests, &options.search, &options.batching, &done)
+            }
         }
     }
 }

@@ -167,7 +167,8 @@ impl Service {
         }
         let targets = self.models.pairs().filter(|known| known.source == pair.source);
         let targets: Vec<&str> = targets.map(|known| known.target.as_str()).collect();
-        let remedy = format!("from {} one of {}", pair.source, targets.join(", "));
+        let remedy =
+            format!("what {} is translated into here: {}", pair.source, targets.join(", "));
         ApiError::bad("target", format!("{} is not supported", pair.target), remedy)
     }
 }

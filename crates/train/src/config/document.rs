@@ -116,7 +116,17 @@ fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// A parser's message without its line breaks.
+/// A parser's message without its line breaks and Rust's names of types.
 pub(super) fn one_line(error: &Error) -> String {
-    error.to_string().trim_end().replace('\n', " ")
+    let message = error.to_string().trim_end().replace('\n', " ");
+    let names = [
+        ("expected usize", WHOLE),
+        ("expected u64", WHOLE),
+        ("expected u32", WHOLE),
+        ("expected f64", "expected a number"),
+    ];
+    names.iter().fold(message, |message, (name, words)| message.replace(name, words))
 }
+
+/// What stands for Rust's types of whole numbers.
+const WHOLE: &str = "expected a whole number, 0 or more,";

@@ -23,7 +23,7 @@ const PRESETS: [(&str, &str); 7] = [
 pub const DEFAULT_PRESET: &str = "speedrun";
 
 /// A configuration that cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ConfigFileError {
     /// No preset has this name.
     #[error("no preset is named \"{name}\"{}; the presets are {}", suggestion(nearest), preset_names().join(", "))]
@@ -155,6 +155,13 @@ pub enum ConfigFileError {
     },
 }
 
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for ConfigFileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
 }
@@ -162,6 +169,14 @@ fn suggestion(nearest: &Option<String>) -> String {
 /// The names of the presets.
 pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
+}
+
+/// What the preset `name` is for, in a sentence: the first paragraph of the comment at the top of its file. Empty if there is
+/// no such preset.
+pub fn preset_description(name: &str) -> String {
+    let text = PRESETS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();
+    lines.join(" ")
 }
 
 pub(super) fn resolve(

@@ -19,7 +19,7 @@ pub(crate) use data::MIX;
 pub use data::{DataSettings, MixedText, corpus_paths};
 pub use diversification::{Direction, DiversificationSettings};
 pub(crate) use layers::nearest;
-pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_names};
+pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_description, preset_names};
 pub use model::ModelSettings;
 pub use precision::PrecisionSetting;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, Result};
-use burnformer_data::corpus::LinePair;
+use burnformer_data::corpus::{LinePair, Side};
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 
 /// The sentences of the source, in order.
@@ -21,7 +21,7 @@ pub(super) struct Sentence {
 impl Input {
     pub(super) fn open(source: &Path, reference: Option<&Path>) -> Result<Self> {
         Ok(match reference {
-            None => Self::Source(LineReader::open(source, Utf8Policy::Error)?),
+            None => Self::Source(LineReader::open_side(source, Side::Source, Utf8Policy::Error)?),
             Some(reference) => {
                 let paths = CorpusPaths::pair(source, reference);
                 Self::WithReferences(ParallelReader::open(&paths, Utf8Policy::Error)?)

@@ -26,15 +26,23 @@ impl fmt::Display for Journal {
     }
 }
 
+/// The journal of the output `out`.
+///
+/// # Errors
+/// If `out` names no file.
+pub(super) fn path_for(out: &Path) -> Result<PathBuf> {
+    let mut name = out.file_name().context("--out: name a file")?.to_owned();
+    name.push(".work");
+    Ok(out.with_file_name(name))
+}
+
 impl Journal {
     /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
     ///
     /// # Errors
     /// If it belongs to another `identity` or other text, or cannot be read or written.
     pub(super) fn open(out: &Path, identity: &str, input: &mut Input) -> Result<Self> {
-        let mut name = out.file_name().context("--out: name a file")?.to_owned();
-        name.push(".work");
-        let path = out.with_file_name(name);
+        let path = path_for(out)?;
         if out.is_dir() {
             bail!("{}: is a folder; name a file", out.display());
         }

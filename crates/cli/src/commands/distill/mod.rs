@@ -2,11 +2,10 @@
 
 mod input;
 mod journal;
-mod progress;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use burnformer_data::DataError;
 use burnformer_data::corpus::repeated_pipe;
 use burnformer_infer::{
@@ -21,9 +20,9 @@ use sha2::{Digest, Sha256};
 pub(super) use self::input::one_column;
 use self::input::{Input, Sentence};
 use self::journal::Journal;
-use self::progress::Progress;
 use super::{Computing, at_least, between, languages, model, text};
-use crate::output::{say, wrong_usage};
+use crate::output::{note, note_terminal, wrong_usage};
+use crate::progress::Progress;
 
 /// The number of lines that are translated and written together unless another is given.
 pub(super) const CHUNK: usize = 2048;
@@ -35,14 +34,14 @@ pub struct Args {
     #[arg(long, short, required = true, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
     /// Text that the teacher translates, one sentence per line, such as the source side of its training text; plain,
-    /// .gz or .zst
+    /// .gz or .zst; of .tsv the first column
     #[arg(long, value_parser = text(), value_name = "FILE")]
     source: PathBuf,
-    /// Reference translations of the source, from which --nbest measures
+    /// Reference translations of the source, from which --nbest measures; of .tsv the second column
     #[arg(long, value_parser = text(), value_name = "FILE", requires = "nbest")]
     reference: Option<PathBuf>,
-    /// File for the pairs, one per line in the form `source TAB translation`, as `train --train FILE` takes it. It
-    /// appears when all is done; until then FILE.work holds what is done, from which the same command goes on
+    /// File for the pairs, one per line in the form `source TAB translation`, as `train --train FILE` takes it; it
+    /// must not exist. It appears when all is done; until then FILE.work holds what is done, from which the same command goes on
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its reference
@@ -77,9 +76,15 @@ pub struct Args {
 /// the next one goes on behind what is in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
     let texts = [Some(&args.source), args.reference.as_ref()].into_iter().flatten();
-    if let Some(path) = repeated_pipe(texts.map(PathBuf::as_path)) {
+    let texts: Vec<&Path> = texts.map(PathBuf::as_path).collect();
+    if let Some(path) = repeated_pipe(texts.iter().copied()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
+    // A process that was killed at the very end may have left both; the next one removes the journal.
+    if args.out.is_file() && !journal::path_for(&args.out)?.exists() {
+        bail!("{}: exists already; choose another --out", args.out.display());
+    }
+    note_terminal(texts);
     let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator)?;
     let identity = identity(&args, &options)?;
@@ -109,14 +114,13 @@ impl Distillation {
         let mut input = Input::open(&self.source, self.reference.as_deref())?;
         let mut journal = Journal::open(out, identity, &mut input)?;
         if journal.lines() > 0 {
-            say(format_args!("going on after the {} lines that {journal} has", journal.lines()));
+            note(format_args!("going on after the {} lines that {journal} has", journal.lines()));
         }
-        let mut progress = Progress::start();
+        let _progress = Progress::of(&options.tally, journal.lines(), None);
         loop {
             let (sentences, failure) = input.next_chunk(self.chunk);
             let translations = translations(translator, &sentences, options)?;
             journal.add(sentences.iter().map(|sentence| &*sentence.source).zip(translations))?;
-            progress.report(sentences.len(), journal.lines());
             match failure {
                 Some(failure) => return Err(failure),
                 None if sentences.is_empty() => break,
@@ -124,7 +128,7 @@ impl Distillation {
             }
         }
         let (lines, kept) = (journal.lines(), journal.finish(out)?);
-        say(format_args!(
+        note(format_args!(
             "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
              translation is empty or was cut",
             out.display(),

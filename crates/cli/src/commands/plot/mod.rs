@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use burnformer_view::Picture;
 
-use crate::output::say;
+use crate::output::note;
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ impl Output {
     fn save(&self, picture: &impl Picture) -> Result<()> {
         for path in &self.output {
             picture.save(path)?;
-            say(format_args!("wrote {}", path.display()));
+            note(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ mod folder;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Error, Result};
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
 use burnformer_data::{ParallelReader, Progress, SpecialIds, Stage, TokenizerKind};
@@ -18,18 +18,18 @@ use burnformer_train::{
 };
 
 use self::diversify::Diversification;
-use super::model;
+use super::{model, resolve};
 use crate::device::{DeviceNames, guarded};
 use crate::embedded;
-use crate::output::{self, say};
+use crate::output::{self, note, note_terminal, say, wrong_usage};
 use crate::signals::Signals;
 use crate::texts::{ReadTexts, Unnamed};
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn
-    /// [default: the one that --config names, otherwise speedrun]
+    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn (`burnformer config presets` says what
+    /// each is for) [default: the one that --config names, otherwise speedrun]
     #[arg(long, short)]
     preset: Option<String>,
     /// TOML file of settings that replace those of the preset (`burnformer config` explains every key). The config.toml
@@ -46,8 +46,8 @@ pub struct Args {
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
     train: Vec<PathBuf>,
     /// More training text, and how many of its sentence pairs are drawn for each pair of --train, for example
-    /// mine.de mine.en 2.5; may be given several times
-    #[arg(long, num_args = 3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
+    /// mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
+    #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
     mix: Vec<PathBuf>,
     /// Validation text, in the same forms as the training text
     #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
@@ -74,9 +74,6 @@ pub struct Args {
     /// Print the configuration, the number of parameters and the memory of the batch that needs the most, and stop
     #[arg(long)]
     dry_run: bool,
-    /// Print no log lines to the terminal
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 impl Args {
@@ -95,7 +92,7 @@ impl Args {
     }
 
     fn verbosity(&self) -> Verbosity {
-        if self.quiet { Verbosity::Quiet } else { Verbosity::Normal }
+        if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
     }
 }
 
@@ -118,6 +115,9 @@ pub fn run(args: Args) -> Result<()> {
     RunDir::check(&folder, mode)?;
     let devices = args.device.open()?;
     let cache = cache_folder(&config);
+    note_terminal(
+        [&args.train, &args.valid, &args.test].into_iter().flatten().map(PathBuf::as_path),
+    );
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let mut texts = read.locate(&config.data, beside, &cache)?;
@@ -161,16 +161,20 @@ impl Trainer<'_> {
             announce(corpora, folder);
         }
         let outcome = self.signals.patiently(|interrupted| {
-            guarded(&advice(config), || {
+            guarded(&advice(config, folder), || {
                 let config = config.clone();
                 let Self { verbosity, devices, .. } = *self;
                 let learner = Learner::new(config, corpora, folder, mode, verbosity, devices)?;
                 started();
                 Ok(learner.train(interrupted)?)
             })
-        })?;
+        });
+        let outcome = outcome.map_err(|error| naming(folder, error))?;
         match outcome.reason {
-            StopReason::Interrupted => Err(self.signals.stopped().into()),
+            StopReason::Interrupted => {
+                note(format_args!("to go on: burnformer train {}", resume(folder)));
+                Err(self.signals.stopped().into())
+            }
             _ => Ok(()),
         }
     }
@@ -179,15 +183,28 @@ impl Trainer<'_> {
 /// Prints what cleaning dropped of the training text, and the run's folder.
 fn announce(corpora: &Corpora, folder: &Path) {
     let cached = if corpora.reused { " (from the cache)" } else { "" };
-    say(format_args!("{}{cached}", corpora.report));
-    say(format_args!("run: {}", folder.display()));
+    note(format_args!("{}{cached}", corpora.report));
+    note(format_args!("run: {}", folder.display()));
 }
 
-/// What to do if the device fails during training.
-fn advice(config: &TrainConfig) -> String {
+/// The options with which the run in `folder` goes on.
+fn resume(folder: &Path) -> String {
+    format!("--out {} --resume", folder.display())
+}
+
+/// An error whose remedy is `--resume`, with the folder to resume.
+fn naming(folder: &Path, error: Error) -> Error {
+    let message = error.to_string();
+    let named = message.replace("with --resume", &format!("with {}", resume(folder)));
+    if named == message { error } else { Error::msg(named) }
+}
+
+/// What to do if the device fails while the run in `folder` trains.
+fn advice(config: &TrainConfig, folder: &Path) -> String {
     format!(
-        "--resume continues from the last checkpoint, if there is one; if the memory of the device was full, start \
+        "{} continues from the last checkpoint, if there is one; if the memory of the device was full, start \
          a new run with --set training.budget={} and twice the training.accumulate, whose updates are of the same size",
+        resume(folder),
         config.training.budget / 2
     )
 }
@@ -218,7 +235,7 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     let from = args.from.as_ref().map(text).transpose()?.map(|dir| format!("training.from={dir}"));
     let settings: Vec<String> = args.set.iter().cloned().chain(memory).chain(from).collect();
     let run = args.run_to_go_on(folder);
-    let mut config = TrainConfig::resolve_in(args.preset.as_deref(), file, &settings, run)?;
+    let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
     let given = [&args.train, &args.valid, &args.test];
     for ((_, names), given) in config.data.texts_mut().into_iter().zip(given) {
         if !given.is_empty() {
@@ -226,23 +243,33 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
         }
     }
     if !args.mix.is_empty() {
-        config.data.mix = args.mix.chunks(3).map(mixed_text).collect::<Result<_>>()?;
+        config.data.mix = mixed_texts(&args.mix)?;
     }
     embedded::fill(&mut config.data);
     Ok(config)
 }
 
-/// The three values of `--mix`.
+/// The texts of all `--mix`, each of which ends with its weight.
+fn mixed_texts(values: &[PathBuf]) -> Result<Vec<MixedText>> {
+    values.split_inclusive(|value| weight_in(value).is_some()).map(mixed_text).collect()
+}
+
+/// One or two texts and their weight.
 fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
-    let [source, target, weight] = values else {
-        bail!("--mix takes a source, a target and a weight")
-    };
-    let number = weight.to_str().and_then(|text| text.parse().ok());
-    let weight =
-        number.filter(|weight: &f64| weight.is_finite() && *weight > 0.0).with_context(|| {
-            format!("--mix … {}: the weight must be a number above 0, such as 2", weight.display())
-        })?;
-    Ok(MixedText { train: vec![source.clone(), target.clone()], weight })
+    let (last, train) = values.split_last().expect("no part of a split is empty");
+    let weight = weight_in(last).filter(|_| matches!(train.len(), 1 | 2)).ok_or_else(|| {
+        wrong_usage(format_args!(
+            "--mix … {}: give two files or one TSV file, and then a weight above 0, such as 2",
+            last.display()
+        ))
+    })?;
+    Ok(MixedText { train: train.to_vec(), weight })
+}
+
+/// The weight that `value` is, if it is one.
+fn weight_in(value: &Path) -> Option<f64> {
+    let weight = value.to_str()?.parse().ok();
+    weight.filter(|weight: &f64| weight.is_finite() && *weight > 0.0)
 }
 
 fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {

@@ -1,9 +1,13 @@
 //! The lines to translate, with their prefixes.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::Duration;
 
-use anyhow::{Error, Result, bail};
-use burnformer_data::corpus::repeated_pipe;
+use anyhow::{Context, Error, Result, bail};
+use burnformer_data::corpus::{Line, Side, is_standard_input, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 
 use super::Args;
@@ -12,9 +16,15 @@ use crate::line_warnings::LineWarnings;
 /// The largest number of bytes of text that are read ahead, however many lines that is.
 const CHUNK_BYTES: usize = 4 << 20;
 
+/// The number of lines that the thread that reads is ahead of the search. A line may have a megabyte.
+const AHEAD: usize = 16;
+
+/// How long a line waits for others to be translated with, where somebody may wait for its translation.
+const PATIENCE: Duration = Duration::from_millis(20);
+
 /// The lines to translate and their prefixes.
 pub(super) struct Input {
-    pub(super) lines: LineReader,
+    lines: Lines,
     pub(super) prefixes: Option<LineReader>,
     pub(super) warnings: LineWarnings,
     pub(super) prefix_warnings: Option<LineWarnings>,
@@ -35,10 +45,10 @@ impl Input {
         if let Some(path) = repeated_pipe(both.map(PathBuf::as_path)) {
             return Err(DataError::PipeTwice { path: path.into() }.into());
         }
-        let lines = LineReader::open(&args.input, Utf8Policy::Replace)?.cutting_long_lines();
-        let prefixes = args.prefix.as_ref().map(|path| LineReader::open(path, Utf8Policy::Error));
-        let warnings = LineWarnings::new(lines.path());
-        let prefixes = prefixes.transpose()?;
+        let lines = Lines::open(&args.input)?;
+        let open = |path: &PathBuf| LineReader::open_side(path, Side::Target, Utf8Policy::Error);
+        let prefixes = args.prefix.as_ref().map(open).transpose()?;
+        let warnings = LineWarnings::new(&lines.path);
         let prefix_warnings = prefixes.as_ref().map(|lines| LineWarnings::new(lines.path()));
         Ok(Self { lines, prefixes, warnings, prefix_warnings })
     }
@@ -51,16 +61,21 @@ impl Input {
             .for_each(LineWarnings::finish);
     }
 
-    pub(super) fn name(&self) -> String {
-        self.lines.path().display().to_string()
+    pub(super) fn path(&self) -> &Path {
+        &self.lines.path
     }
 
-    /// The next lines; none at the end of the input.
+    /// Whether somebody may wait for the translation of a line before the next one.
+    pub(super) fn is_dialogue(&self) -> bool {
+        self.lines.is_dialogue
+    }
+
+    /// The next lines; none at the end of the input. In a dialogue they are those that are there.
     pub(super) fn next_chunk(&mut self, args: &Args) -> Chunk {
-        let mut chunk = Chunk { first: self.lines.lines_read() + 1, ..Chunk::default() };
+        let mut chunk = Chunk { first: self.lines.taken + 1, ..Chunk::default() };
         let mut bytes = 0;
         while chunk.lines.len() < args.chunk && bytes < CHUNK_BYTES {
-            match self.next_line() {
+            match self.next_line(!chunk.lines.is_empty()) {
                 Ok(Some((line, prefix))) => {
                     bytes += line.len();
                     chunk.lines.push(line);
@@ -76,11 +91,12 @@ impl Input {
         chunk
     }
 
-    fn next_line(&mut self) -> Result<Option<(String, Option<String>)>> {
-        let Some(line) = self.lines.next_line()? else {
+    fn next_line(&mut self, is_further: bool) -> Result<Option<(String, Option<String>)>> {
+        let Some(line) = self.lines.next(is_further)? else {
             return Ok(None);
         };
         self.warnings.line(&line);
+        self.warnings.columns(line.number, &line.text);
         let Some(prefixes) = &mut self.prefixes else {
             return Ok(Some((line.text, None)));
         };
@@ -90,4 +106,48 @@ impl Input {
         let (path, number) = (prefixes.path().display(), line.number);
         bail!("--prefix {path}: ends before line {number}; it needs one line per sentence")
     }
+}
+
+/// The lines of the text, which a thread reads, so that those that are there can be told from those that are still to come.
+struct Lines {
+    path: PathBuf,
+    is_dialogue: bool,
+    lines: Receiver<Result<Line, DataError>>,
+    /// The number of lines that were taken.
+    taken: u64,
+}
+
+impl Lines {
+    fn open(path: &Path) -> Result<Self> {
+        let reader = LineReader::open_side(path, Side::Source, Utf8Policy::Replace)?;
+        let name = reader.path().to_owned();
+        let (sender, lines) = sync_channel(AHEAD);
+        let read = move || {
+            for line in reader.cutting_long_lines() {
+                let is_last = line.is_err();
+                if sender.send(line).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("input".into()).spawn(read);
+        thread.context("no thread can be started that reads the text")?;
+        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: 0 })
+    }
+
+    /// The next line; none at the end, and in a dialogue none if it `may_be_late` and is.
+    fn next(&mut self, may_be_late: bool) -> Result<Option<Line>> {
+        let line = match self.is_dialogue && may_be_late {
+            true => self.lines.recv_timeout(PATIENCE).ok(),
+            false => self.lines.recv().ok(),
+        };
+        self.taken += u64::from(line.is_some());
+        Ok(line.transpose()?)
+    }
+}
+
+/// Whether the text at `path` comes from a terminal, a pipe or the like, whose other end may wait for translations.
+fn is_dialogue(path: &Path) -> bool {
+    let path = if is_standard_input(path) { Path::new("/dev/stdin") } else { path };
+    fs::metadata(path).map_or(true, |found| !found.is_file())
 }

@@ -17,17 +17,21 @@ use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
 use super::{Computing, at_least, between, document_format, languages, model, shortlist};
-use crate::output::{Output, wrong_usage};
+use crate::output::{Output, note_terminal, say, wrong_usage};
+use crate::progress::Progress;
 use crate::signals;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// What looks like text, for a hint.
+    #[arg(hide = true)]
+    text: Vec<String>,
     /// The model directory; several model directories form an ensemble. embedded:de-en and embedded:en-de are inside the
     /// program [default: embedded:de-en, German to English]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     model: Vec<PathBuf>,
-    /// Text to translate, one sentence per line; plain, .gz or .zst; `-` is standard input
+    /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-` is standard input
     #[arg(long, short, default_value = "-")]
     input: PathBuf,
     /// File for the translations, one per line [default: standard output]
@@ -83,11 +87,11 @@ pub struct Args {
     /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
-    /// The language to translate from, for a model of several languages, as its vocabulary writes it: en for M2M100,
-    /// eng_Latn for NLLB
+    /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as its vocabulary
+    /// writes it (eng_Latn)
     #[arg(long, value_name = "CODE")]
     source_language: Option<String>,
-    /// The language to translate into, likewise: fr, fra_Latn, or fra for an OPUS-MT model that knows >>fra<<
+    /// The language to translate into, likewise
     #[arg(long, value_name = "CODE")]
     target_language: Option<String>,
     /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
@@ -132,6 +136,7 @@ enum PenaltyName {
 /// Writes one line (or `--nbest` lines) for each line of the input, whatever it holds. If something fails (a damaged
 /// archive, a word that is not an id), the lines before it are translated and written first.
 pub fn run(args: Args) -> Result<()> {
+    check_text(&args)?;
     let translator = args.computing.load(&args.model)?;
     let mut options = options(&args, &translator);
     options.languages = languages(&translator, &args.source_language, &args.target_language)?;
@@ -142,10 +147,14 @@ pub fn run(args: Args) -> Result<()> {
         options.glossary = Some(Arc::new(glossary));
     }
     options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
+    note_terminal(
+        [Some(&args.input), args.prefix.as_ref()].into_iter().flatten().map(PathBuf::as_path),
+    );
     if let Some(format) = args.format {
         return document::run(&args, format, &translator, &options);
     }
     let mut input = Input::open(&args)?;
+    let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, None));
     let read: Vec<&Path> = [Some(&args.input), args.prefix.as_ref()]
         .into_iter()
         .flatten()
@@ -165,7 +174,9 @@ pub fn run(args: Args) -> Result<()> {
             write(&args, &mut output, number, &alternatives(&args, &translator, hypotheses))?;
         }
         output.flush()?;
-        let broken = broken.map(|error| Error::from(error.offset(done)).context(input.name()));
+        let broken = broken.map(|error| {
+            Error::from(error.offset(done)).context(input.path().display().to_string())
+        });
         done += count;
         match broken.or(failure) {
             Some(failure) => return Err(failure),
@@ -174,6 +185,33 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     input.finish();
+    Ok(())
+}
+
+/// Refuses text on the command line, and warns of a document that is about to be translated line by line.
+fn check_text(args: &Args) -> Result<()> {
+    if let [first, ..] = &args.text[..] {
+        let text = args.text.join(" ");
+        return Err(wrong_usage(match Path::new(first).exists() {
+            true => format!("{first}: name the file to translate with --input {first}"),
+            false => format!(
+                "text is read from standard input or a file: echo {text:?} | burnformer translate, or --input FILE"
+            ),
+        }));
+    }
+    let extension = args.input.extension().and_then(|name| name.to_str()).unwrap_or_default();
+    let format = match extension.to_ascii_lowercase().as_str() {
+        "md" | "markdown" => "markdown",
+        "html" | "htm" => "html",
+        "srt" => "srt",
+        _ => return Ok(()),
+    };
+    if args.format.is_none() {
+        say(format_args!(
+            "warning: {}: is translated line by line, markup included; --format {format} keeps the markup",
+            args.input.display()
+        ));
+    }
     Ok(())
 }
 

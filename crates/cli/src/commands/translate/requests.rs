@@ -22,7 +22,7 @@ pub(super) fn requests(
     let (tokenizers, model) = (translator.tokenizers(), translator.model());
     let source = Side { tokenizer: &tokenizers.source, vocab: model.source_vocab(), first };
     let target = Side { tokenizer: &tokenizers.target, vocab: model.target_vocab(), first };
-    let sources = source.encode(args, input.lines.path(), &lines, &mut failure);
+    let sources = source.encode(args, input.path(), &lines, &mut failure);
     let prefixes = match &input.prefixes {
         None => vec![Vec::new(); sources.len()],
         // Only those of the lines that are left, so that the failure is the first.

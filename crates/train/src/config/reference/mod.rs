@@ -5,6 +5,7 @@
 //! [`SettingsFile::find`] and [`markdown`] show what it finds. `docs/configuration.md` is the page that
 //! [`markdown`] writes; a test fails where they differ, or where a key has no description.
 
+mod file;
 mod markdown;
 mod schema;
 
@@ -12,6 +13,7 @@ use burnformer_infer::{GENERATION_FILE, SearchSettings};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use file::commented;
 pub use markdown::markdown;
 
 use super::layers::nearest;
@@ -122,6 +124,21 @@ impl SettingsFile {
         let keys = sections.iter().flat_map(|section| &section.keys).map(|key| key.path.as_str());
         Err(nearest(name, keys.chain(sections.iter().map(|section| section.path.as_str()))))
     }
+}
+
+/// `text` in lines of at most `width` columns, each after `prefix`.
+pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("at least one line");
+        if line.chars().count() + 1 + word.chars().count() > width - prefix.len() {
+            lines.push(word.into());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    lines.iter().map(|line| format!("{prefix}{line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// `sections` with only the keys whose path is `wanted`.

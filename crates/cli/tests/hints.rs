@@ -1,0 +1,175 @@
+//! What a user does who has not read the manual, and the sentence that helps.
+
+mod common;
+
+use std::fs;
+
+use common::{Untrained, burnformer, refused, run, run_with, stderr, stdout};
+
+fn model() -> String {
+    Untrained::get().model().display().to_string()
+}
+
+#[test]
+fn text_on_the_command_line_is_answered_with_a_pipe_and_a_file_with_its_option() {
+    refused(
+        &["translate", "Wo ist", "der Bahnhof?"],
+        2,
+        &["echo \"Wo ist der Bahnhof?\" | burnformer translate"],
+    );
+    let text = Untrained::get().corpus.test[0].to_str().unwrap();
+    refused(&["translate", text], 2, &[&format!("--input {text}")]);
+}
+
+#[test]
+fn a_file_in_the_place_of_a_model_is_called_a_file() {
+    let text = Untrained::get().corpus.test[0].to_str().unwrap();
+    for command in ["translate --model", "inspect"] {
+        let arguments: Vec<&str> = command.split(' ').chain([text]).collect();
+        refused(&arguments, 1, &["is a file", "runs/NAME/best"]);
+    }
+}
+
+#[test]
+fn a_language_for_a_model_of_one_pair_is_to_be_left_out() {
+    for (option, side) in [("--source-language", "source"), ("--target-language", "target")] {
+        let needle = format!("not told its {side} language");
+        let remedy = format!("leave {option} out");
+        refused(&["translate", "--model", &model(), option, "de"], 2, &[&needle, &remedy]);
+    }
+}
+
+#[test]
+fn a_document_without_a_format_is_translated_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format) in [("a.md", "markdown"), ("a.HTML", "html"), ("a.srt", "srt")] {
+        let path = folder.path().join(name).display().to_string();
+        fs::write(&path, "eins\n").unwrap();
+        let fixed = ["translate", "--model", &model(), "--input", &path].map(String::from);
+        let said = stderr(&run(&fixed));
+        assert!(said.contains(&format!("--format {format} keeps the markup")), "{said}");
+        let as_told = [&fixed[..], &["--format".into(), format.into()]].concat();
+        assert_eq!(stderr(&run(&as_told)), "");
+    }
+}
+
+#[test]
+fn utf16_is_called_so_wherever_text_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt").display().to_string();
+    let text = Untrained::get().corpus.test[0].to_str().unwrap();
+    for mark in [&b"\xff\xfee\0i\0\n\0"[..], b"\xfe\xff\0e\0i\0\n"] {
+        fs::write(&path, mark).unwrap();
+        for command in [
+            vec!["translate", "--model", &model(), "--input", &path],
+            vec!["translate", "--model", &model(), "--format", "text", "--input", &path],
+            vec!["eval-bleu", "--hypothesis", &path, "--reference", text],
+            vec!["train", "--train", &path, text, "--out", "/no/such/run"],
+        ] {
+            refused(&command, 1, &["a.txt: the text is UTF-16", "iconv -f utf-16 -t utf-8"]);
+        }
+    }
+}
+
+#[test]
+fn quiet_leaves_results_warnings_and_errors_alone() {
+    let untrained = Untrained::get();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let model = model();
+    let [source, target] = untrained.corpus.test.each_ref().map(|path| path.to_str().unwrap());
+    let run_folder = untrained.folder.path().join("run").display().to_string();
+    let (picture, page) = (path("a.svg"), path("a.html"));
+    let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
+    let init = path("burnformer.toml");
+    let commands: [&[&str]; 11] = [
+        &["translate", "--beam", "1"],
+        &["score", "--model", &model, "--source", source, "--target", target],
+        &["quantize", "--model", &model, "--out", &quantized],
+        &["average", &model, "--out", &average],
+        &["shortlist", "--model", &model, "--train", source, target, "--out", &shortlist],
+        &["export", "ctranslate2", "--model", &model, "--out", &out],
+        &["attention", "--model", &model, "eins", "--target", "one", "--html", &page],
+        &["plot", &run_folder, "-o", &picture],
+        &["distill", "--model", "embedded:de-en", "--source", source, "--out", &pairs],
+        &["config", "init", &init],
+        &["train", "--dry-run"],
+    ];
+    for command in commands {
+        let quiet = run_with(&[command, &["--quiet"]].concat(), b"eins\n");
+        stdout(&quiet);
+        assert_eq!(stderr(&quiet), "", "{command:?}");
+    }
+    let said = stderr(&run_with(&["-q", "translate", "--model", &model], b"caf\xe9\n"));
+    assert!(said.starts_with("warning: ") && said.lines().count() == 1, "{said}");
+    assert!(stderr(&run_with(&["translate"], b"eins\n")).contains("model: embedded:de-en"));
+    refused(&["translate", "-q", "--model", "/no/such"], 1, &["no such folder"]);
+}
+
+#[test]
+fn what_is_done_is_told_with_what_goes_on() {
+    let said = stderr(&run(&[
+        "train",
+        "--out",
+        Untrained::get().folder.path().join("run").to_str().unwrap(),
+    ]));
+    assert!(
+        said.contains("holds a run already; continue it with --out ")
+            && said.contains("/run --resume"),
+        "{said}"
+    );
+    let names = stderr(&run(&[
+        "score",
+        "--model",
+        &model(),
+        "--source",
+        Untrained::get().corpus.test[0].to_str().unwrap(),
+        "--target",
+        Untrained::get().corpus.test[1].to_str().unwrap(),
+    ]));
+    assert!(names.contains("columns: log-probability, score"), "{names}");
+}
+
+#[test]
+fn presets_are_listed_and_a_commented_file_is_written_that_changes_nothing() {
+    let listed = stdout(&run(&["config", "presets"]));
+    for name in ["speedrun", "tiny", "small", "base", "big", "multi30k", "rnn"] {
+        assert!(listed.lines().any(|line| line.starts_with(&format!("{name} "))), "{listed}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run_in = |arguments: &[&str]| burnformer(arguments).current_dir(&folder).output().unwrap();
+    stdout(&run_in(&["config", "init", "--preset", "small"]));
+    let by_file = stdout(&run_in(&["train", "--config", "burnformer.toml", "--dry-run"]));
+    assert_eq!(by_file, stdout(&run(&["train", "--preset", "small", "--dry-run"])));
+    let again = run_in(&["config", "init"]);
+    assert!(stderr(&again).contains("burnformer.toml: exists already"), "{}", stderr(&again));
+    refused(&["config", "init", "--preset", "huge"], 2, &["\"huge\"", "multi30k"]);
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&run(&["completions", shell]));
+        assert!(script.contains("eval-bleu") && script.contains("shortlist"), "{shell}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_memory_ends_the_program_with_a_sentence() {
+    use std::process::{Command, Stdio};
+    // Enough to begin and too little for the model.
+    let script =
+        "ulimit -v 400000; exec \"$0\" translate --model embedded:de-en --batch 2000 --chunk 2000";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).stdin(Stdio::piped());
+    let output = common::feed(&mut command, "eins zwei drei vier fünf\n".repeat(20_000).as_bytes());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(
+        last.starts_with("error: the memory is full: ") && last.contains("bytes more"),
+        "{said}"
+    );
+    assert!(!said.contains("backtrace") && !said.contains("panicked"), "{said}");
+}
