@@ -52,7 +52,7 @@ fn what_is_no_model_directory_is_named() {
     refused(&["inspect", run.to_str().unwrap()], 1, &["run: holds no manifest.json", "best/"]);
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    refused(&["inspect", file.to_str().unwrap()], 1, &["file: no such folder"]);
+    refused(&["inspect", file.to_str().unwrap()], 1, &["file: is a file, but a model is a folder"]);
 }
 
 #[test]

@@ -78,7 +78,6 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let model = model();
     let [source, target] = untrained.corpus.test.each_ref().map(|path| path.to_str().unwrap());
-    let run_folder = untrained.folder.path().join("run").display().to_string();
     let (picture, page) = (path("a.svg"), path("a.html"));
     let [quantized, average, shortlist, out, pairs] = ["q", "m", "s", "ct2", "p.tsv"].map(path);
     let init = path("burnformer.toml");
@@ -90,7 +89,7 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
         &["shortlist", "--model", &model, "--train", source, target, "--out", &shortlist],
         &["export", "ctranslate2", "--model", &model, "--out", &out],
         &["attention", "--model", &model, "eins", "--target", "one", "--html", &page],
-        &["plot", &run_folder, "-o", &picture],
+        &["plot", "positions", "-o", &picture],
         &["distill", "--model", "embedded:de-en", "--source", source, "--out", &pairs],
         &["config", "init", &init],
         &["train", "--dry-run"],

@@ -291,6 +291,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_error_that_main_returns_is_printed_as_a_sentence() {
+        let error = InferError::from(ModelDirError::NoDirectory { dir: "runs/x".into() });
+        let printed = format!("{error:?}");
+        assert!(printed.starts_with("runs/x: no such folder; give a model directory"), "{printed}");
+    }
+
+    #[test]
     fn what_precedes_the_first_bad_sentence_is_kept() {
         // Sentences 7 and 4 are bad, and the later is found first.
         let work = |count: usize| match count {
