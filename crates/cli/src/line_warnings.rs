@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
+use burnformer_infer::MOST_TERMS;
 
 use crate::output::say;
 
@@ -15,6 +16,7 @@ pub struct LineWarnings {
     long: Kind,
     long_prefix: Kind,
     tab: Kind,
+    terms: Kind,
 }
 
 struct Kind {
@@ -33,6 +35,7 @@ impl LineWarnings {
             long: kind("were too long to be translated whole"),
             long_prefix: kind("were longer than their translations may be"),
             tab: kind("had a tab"),
+            terms: kind("had too many terms of the glossary"),
         }
     }
 
@@ -82,11 +85,21 @@ impl LineWarnings {
         }
     }
 
+    /// Counts the source on line `number` if it has as many `terms` of the glossary as are kept.
+    pub fn terms(&mut self, number: u64, terms: usize) {
+        if terms >= MOST_TERMS {
+            let remedy = format!(
+                "the line has {MOST_TERMS} terms of the glossary or more, of which the {MOST_TERMS} longest are \
+                 prescribed; split the sentence"
+            );
+            self.terms.count(&self.input, number, &remedy);
+        }
+    }
+
     /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
-        for Kind { lines, what } in
-            [&self.invalid, &self.cut, &self.long, &self.long_prefix, &self.tab]
-        {
+        let Self { invalid, cut, long, long_prefix, tab, terms, .. } = self;
+        for Kind { lines, what } in [invalid, cut, long, long_prefix, tab, terms] {
             if *lines > 1 {
                 warn(&format!("{}: {lines} lines in all {what}", self.input));
             }

@@ -22,7 +22,10 @@ const NOT_RUN: [(&str, &str); 6] = [
     ("--device wgpu", "needs a build for graphics cards, and one to compute on"),
     ("--device cuda", "needs a build for graphics cards, and one to compute on"),
     ("study table3", "trains some fifteen models; tests/streams.rs runs it with one"),
-    ("cargo xtask bench", "measures for minutes; the tests of crates/bench run it with small sizes"),
+    (
+        "cargo xtask bench",
+        "measures for minutes; the tests of crates/bench run it with small sizes",
+    ),
 ];
 
 /// The address in the pages that a server listens at.

@@ -1,6 +1,6 @@
 //! Entries, and how they are found in a sentence.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{GlossaryError, Place};
 use crate::words::{Word, normalized, words};
@@ -9,6 +9,8 @@ use crate::words::{Word, normalized, words};
 pub const MOST_CHARACTERS: usize = 200;
 /// The largest number of translations of a term.
 pub const MOST_ALTERNATIVES: usize = 20;
+/// The largest number of terms of a sentence.
+pub const MOST_TERMS: usize = 64;
 
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,16 +59,6 @@ impl Entry {
         &self.targets
     }
 
-    /// Whether `sentence` goes on with the term.
-    fn begins(&self, sentence: &[Word]) -> bool {
-        let same = |(place, (own, word)): (usize, (&Word, &Word))| {
-            let same_text =
-                if self.any_case { own.folded == word.folded } else { own.text == word.text };
-            same_text && (place == 0 || own.spaced == word.spaced)
-        };
-        sentence.len() >= self.words.len() && self.words.iter().zip(sentence).enumerate().all(same)
-    }
-
     /// The better of two entries that begin at the same word has the larger rank.
     fn rank(&self) -> (usize, bool) {
         (self.words.len(), !self.any_case)
@@ -98,8 +90,47 @@ pub struct Glossary {
     entries: Vec<Entry>,
     /// The entries by their term.
     by_source: HashMap<String, usize>,
-    /// The entries by the first word of their term, in lower case.
-    by_word: HashMap<String, Vec<usize>>,
+    /// The words of the terms that are found as they are written.
+    as_written: Trie,
+    /// The words of the terms that are found in any case, in lower case.
+    any_case: Trie,
+}
+
+/// The words of many terms as a tree, in which a sentence is followed word by word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Trie {
+    /// What follows: words that stand directly after the one before, and those after a space.
+    next: [HashMap<String, Trie>; 2],
+    /// The number of the entry whose term ends here.
+    entry: Option<usize>,
+}
+
+/// The text of a word by which a [`Trie`] knows it.
+type Text = fn(&Word) -> &String;
+const WRITTEN: Text = |word| &word.text;
+const FOLDED: Text = |word| &word.folded;
+
+impl Trie {
+    fn add(&mut self, words: &[Word], text: Text, entry: usize) {
+        let mut trie = self;
+        for (place, word) in words.iter().enumerate() {
+            let next = &mut trie.next[usize::from(place > 0 && word.spaced)];
+            trie = next.entry(text(word).clone()).or_default();
+        }
+        trie.entry = Some(entry);
+    }
+
+    /// The entry with the most words with which `sentence` begins.
+    fn longest(&self, sentence: &[Word], text: Text) -> Option<usize> {
+        let (mut trie, mut found) = (self, None);
+        for (place, word) in sentence.iter().enumerate() {
+            let next = &trie.next[usize::from(place > 0 && word.spaced)];
+            let Some(next) = next.get(text(word)) else { break };
+            trie = next;
+            found = trie.entry.or(found);
+        }
+        found
+    }
 }
 
 impl Glossary {
@@ -129,7 +160,10 @@ impl Glossary {
         }
         let number = self.entries.len();
         self.by_source.insert(entry.source.clone(), number);
-        self.by_word.entry(entry.words[0].folded.clone()).or_default().push(number);
+        match entry.any_case {
+            true => self.any_case.add(&entry.words, FOLDED, number),
+            false => self.as_written.add(&entry.words, WRITTEN, number),
+        }
         self.entries.push(entry);
         Ok(())
     }
@@ -151,9 +185,9 @@ impl Glossary {
 
     /// The best entry with which `sentence` begins.
     fn entry_at(&self, sentence: &[Word]) -> Option<&Entry> {
-        let numbers = self.by_word.get(&sentence.first()?.folded)?;
-        let found = numbers.iter().map(|&number| &self.entries[number]);
-        found.filter(|entry| entry.begins(sentence)).max_by_key(|entry| entry.rank())
+        let written = self.as_written.longest(sentence, WRITTEN);
+        let found = [written, self.any_case.longest(sentence, FOLDED)].into_iter().flatten();
+        found.map(|number| &self.entries[number]).max_by_key(|entry| entry.rank())
     }
 }
 
@@ -162,27 +196,39 @@ impl Glossary {
 ///
 /// Terms are found as whole words, from left to right; of those that begin at the same word the longest is taken, and
 /// terms do not overlap. A term in lower case is found in any case, another as it is written. Of glossaries with the
-/// same term the first counts.
+/// same term the first counts. Of more than [`MOST_TERMS`] those with the longest source terms are wanted.
+///
+/// The time grows with the words of the sentence, and with the words of the longest term, of which there are at most
+/// [`MOST_CHARACTERS`]; the number of entries does not count.
 pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Vec<String>> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
     }
     let words = words(sentence);
-    let mut wanted: Vec<Vec<String>> = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     let mut rest = &words[..];
     while !rest.is_empty() {
-        let found = glossaries.iter().rev().filter_map(|glossary| glossary.entry_at(rest));
+        let entries = glossaries.iter().rev().filter_map(|glossary| glossary.entry_at(rest));
         // Of equals, the last one is taken: that of the first glossary.
-        let Some(entry) = found.max_by_key(|entry| entry.rank()) else {
+        let Some(entry) = entries.max_by_key(|entry| entry.rank()) else {
             rest = &rest[1..];
             continue;
         };
-        if !wanted.contains(&entry.targets) {
-            wanted.push(entry.targets.clone());
+        if seen.insert(&entry.targets) {
+            found.push(entry);
         }
         rest = &rest[entry.words.len()..];
     }
-    wanted
+    longest(found).into_iter().map(|entry| entry.targets.clone()).collect()
+}
+
+/// At most [`MOST_TERMS`] of `entries`, those with the longest terms, in their order.
+fn longest(entries: Vec<&Entry>) -> Vec<&Entry> {
+    let mut places: Vec<usize> = (0..entries.len()).collect();
+    places.sort_by_key(|&place| std::cmp::Reverse(entries[place].source.len()));
+    places.truncate(MOST_TERMS);
+    places.sort_unstable();
+    places.into_iter().map(|place| entries[place]).collect()
 }
 
 #[cfg(test)]
@@ -245,6 +291,35 @@ mod tests {
         assert_eq!(wanted(&[&base, &own], "Haus"), [["house"]]);
         assert_eq!(wanted(&[&own, &base], "Haus am See"), [["lodge"]]);
         assert!(wanted(&[], "Haus").is_empty());
+    }
+
+    #[test]
+    fn of_too_many_terms_the_longest_are_wanted_in_their_order() {
+        let term = |number: usize| "x".repeat(1 + number * 7 % 100);
+        let pairs: Vec<_> = (0..100).map(|number| (term(number), number.to_string())).collect();
+        let sentence: Vec<_> = (0..100).map(term).collect();
+        let glossary = Glossary::from_pairs(pairs).unwrap();
+        let found = wanted(&[&glossary], &sentence.join(" ")).concat();
+        let longest = (0..100).filter(|&number| term(number).len() > 100 - MOST_TERMS);
+        assert_eq!(found, longest.map(|number| number.to_string()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_sentence_is_searched_once_however_many_terms_begin_like_it() {
+        // The terms differ in their last word alone, and none of them is in the sentence.
+        let term = |number| format!("{}x{number}", "a ".repeat(90));
+        let many: Vec<_> = (0..5_000).map(|number| (term(number), "b")).collect();
+        let few = Glossary::from_pairs(many[..50].iter().map(|(s, t)| (s, t))).unwrap();
+        let many = Glossary::from_pairs(many).unwrap();
+        let sentence = "a ".repeat(20_000);
+        let time = |glossary: &Glossary| {
+            let begun = std::time::Instant::now();
+            assert!(wanted(&[glossary], &sentence).is_empty());
+            begun.elapsed()
+        };
+        // To compare each word with each term took a hundred times as long for a hundred times as many.
+        let (few, many) = (time(&few), time(&many));
+        assert!(many < 10 * few, "{many:?} for 5,000 terms, {few:?} for 50");
     }
 
     #[test]

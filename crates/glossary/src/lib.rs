@@ -25,7 +25,7 @@ mod glossary;
 mod words;
 
 pub use error::{GlossaryError, Place};
-pub use glossary::{Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, wanted};
+pub use glossary::{Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_TERMS, wanted};
 pub use words::is_in_word;
 
 /// The program in the README, which the tests compile and run.

@@ -77,14 +77,14 @@ pub use attention::{
     word_alignment,
 };
 pub use batching::Batching;
-pub use burnformer_glossary::{Glossary, GlossaryError};
+pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};
 pub use penalty::{LengthPenalty, length_penalty};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
-pub use search::{Edge, Phrase, Request, Terms, WordEdges, search};
+pub use search::{Cancel, Edge, Phrase, Request, Terms, WordEdges, search};
 pub use settings::{AtLimit, BeamRule, GENERATION_FILE, Sampling, SearchSettings};
 pub use translator::{
     Alternative, LONGEST_SENTENCE, Languages, LongSources, SOURCE_SENTENCEPIECE_FILE,

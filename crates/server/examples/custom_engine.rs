@@ -1,6 +1,8 @@
 //! Serves an engine of one's own, here one that shouts: `cargo run --example custom_engine -- 127.0.0.1:5000`.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use burnformer_server::{
     Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
@@ -10,7 +12,12 @@ use burnformer_server::{
 struct Shouting;
 
 impl Engine for Shouting {
-    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
+    fn translate(
+        &self,
+        work: &[Work],
+        choice: Choice,
+        _: &[Arc<AtomicBool>],
+    ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let shout = |work: &Work| {
             let text = |rank: usize| {
                 format!("{}{}{}", work.prefix, work.text.to_uppercase(), "!".repeat(rank))
@@ -48,6 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         preload: true,
         keys: Vec::new(),
         cors: None,
+        drain: Duration::from_secs(10),
     })?;
     println!("listening at http://{}", server.address()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -4,6 +4,7 @@
 const $ = (id) => document.getElementById(id);
 let languages = [];
 let limit = 0;
+let most = 200; // The most sentences of a request.
 let asked = 0; // The number of the last request: answers to earlier ones are left out.
 let shown = []; // The sentences that are shown: {source, text, links, before}.
 
@@ -49,6 +50,9 @@ function sentencesOf(text, language) {
 async function detected(text) {
   if ($("source").value !== "auto") return $("source").value;
   const [found] = await ask("detect", { q: text.slice(0, 2000), api_key: $("key").value || undefined });
+  if (!languages.some((language) => language.code === found.language && language.targets.length)) {
+    throw new Error(`The text seems to be in a language that is not served (${found.language})`);
+  }
   return found.language;
 }
 
@@ -67,8 +71,8 @@ async function translate(event) {
     const source = await detected(text);
     const target = $("target").value;
     const { parts, after } = sentencesOf(text, source);
-    for (let begin = 0; begin < parts.length; begin += 200) {
-      const some = parts.slice(begin, begin + 200);
+    for (let begin = 0; begin < parts.length; begin += most) {
+      const some = parts.slice(begin, begin + most);
       const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
       if (number !== asked) return;
       sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, language: source, target }));
@@ -277,6 +281,7 @@ async function start() {
   const [served, settings] = await Promise.all(["languages", "frontend/settings"].map(async (path) => (await fetch(path)).json()));
   languages = served;
   limit = settings.charLimit;
+  most = Math.min(most, settings.textLimit);
   const sources = served.filter((language) => language.targets.length).map((language) => language.code);
   $("source").replaceChildren(...["auto", ...sources].map(option));
   $("source").value = settings.language.source.code;

@@ -8,11 +8,58 @@ pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len()) && code.chars().all(valid)
 }
 
+/// The codes of ISO 639-2 for which ISO 639-3 has others: those after English names, which libraries use.
+const BIBLIOGRAPHIC: [(&str, &str); 20] = [
+    ("alb", "sqi"),
+    ("arm", "hye"),
+    ("baq", "eus"),
+    ("bur", "mya"),
+    ("chi", "zho"),
+    ("cze", "ces"),
+    ("dut", "nld"),
+    ("fre", "fra"),
+    ("geo", "kat"),
+    ("ger", "deu"),
+    ("gre", "ell"),
+    ("ice", "isl"),
+    ("mac", "mkd"),
+    ("mao", "mri"),
+    ("may", "msa"),
+    ("per", "fas"),
+    ("rum", "ron"),
+    ("slo", "slk"),
+    ("tib", "bod"),
+    ("wel", "cym"),
+];
+
+/// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script, if it names one.
+pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
+    let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
+    let base = base.to_ascii_lowercase();
+    let base = BIBLIOGRAPHIC.iter().find(|(b, _)| *b == base).map_or(&*base, |(_, code)| code);
+    (Language::from_639_1(base).or_else(|| Language::from_639_3(base)), region)
+}
+
+/// Which of `known` codes `code` means: itself in any case, or the only one of the same language, where one of the two names
+/// no region (`de-DE`, `deu` and `ger` mean `de`).
+pub(crate) fn resolve<'a>(code: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |code: &str| code.replace('_', "-").to_ascii_lowercase();
+    let same = known.iter().find(|known| **known == code);
+    if let Some(same) = same.or_else(|| known.iter().find(|known| plain(known) == plain(code))) {
+        return Some(same);
+    }
+    let (language, region) = of(code);
+    let means = |known: &&&str| {
+        let (other, its) = of(known);
+        language.is_some() && other == language && (region.is_none() || its.is_none())
+    };
+    let mut meant = known.iter().filter(means);
+    meant.next().filter(|_| meant.next().is_none()).copied()
+}
+
 /// The English name of a language, or its code where that is not known: `German` for `de`, `Portuguese (BR)` for `pt-BR`.
 pub(crate) fn name(code: &str) -> String {
-    let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
-    let language = Language::from_639_1(base).or_else(|| Language::from_639_3(base));
-    match (language, region) {
+    match of(code) {
         (Some(language), Some(region)) => format!("{} ({region})", plain(language)),
         (Some(language), None) => plain(language),
         (None, _) => code.to_owned(),
@@ -35,6 +82,30 @@ mod tests {
         assert_eq!(name("pt-BR"), "Portuguese (BR)");
         assert_eq!(name("el"), "Modern Greek");
         assert_eq!(name("xx-yy"), "xx-yy");
+    }
+
+    #[test]
+    fn codes_are_understood_as_people_write_them() {
+        let known = ["de", "en", "pt-BR", "zho_Hans", "zho_Hant"];
+        for code in ["de", "DE", "de-DE", "de_AT", "deu", "ger", "deu_Latn"] {
+            assert_eq!(resolve(code, &known), Some("de"), "{code}");
+        }
+        for (code, meant) in [
+            ("pt", Some("pt-BR")),
+            ("pt_br", Some("pt-BR")),
+            ("pt-PT", None),
+            ("zh", None),
+            ("zho-hant", Some("zho_Hant")),
+            ("fr", None),
+            ("", None),
+            ("auto", None),
+        ] {
+            assert_eq!(resolve(code, &known), meant, "{code}");
+        }
+        for (code, other) in BIBLIOGRAPHIC {
+            assert!(Language::from_639_3(other).is_some(), "{other}");
+            assert!(Language::from_639_3(code).is_none(), "{code} is another language's");
+        }
     }
 
     #[test]

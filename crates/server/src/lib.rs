@@ -8,8 +8,9 @@
 //! The trade-off taken: *one queue per model between the connections and the search*. A request's text is cut into
 //! sentences, the sentences of all requests wait in one queue, and a thread takes as many as make a good batch. Since a
 //! translation depends on its sentence alone (not on the batch), nobody's answer depends on who else asks. Requests take
-//! turns in the queue, sentence by sentence, so a document does not keep a short request waiting. The queue is bounded:
-//! beyond its length the answer is 503 with `Retry-After`.
+//! turns in the queue, sentence by sentence and by what each costs, so a document does not keep a short request waiting. The queue is bounded:
+//! beyond its length the answer is 503 with `Retry-After`. A search whose client has left ends before its next step, and
+//! nothing that computes runs on the threads that answer requests.
 //!
 //! | idea | item |
 //! |---|---|
@@ -21,8 +22,9 @@
 mod api;
 mod auth;
 mod cache;
+mod compute;
+mod connections;
 mod detect;
-mod drain;
 mod engine;
 mod error;
 mod language;

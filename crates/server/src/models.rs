@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use burnformer_glossary::Glossary;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 
 use crate::engine::Engine;
 use crate::error::ServerError;
@@ -77,6 +80,8 @@ pub(crate) struct Models {
     slots: BTreeMap<LanguagePair, Slot>,
     queue: QueueSettings,
     memory: u64,
+    /// The longest time that a request may keep a model that is to be unloaded.
+    longest: Duration,
     /// Counts uses, to tell which model was not used for longest.
     clock: AtomicU64,
     /// Held while a model is loaded, so that two do not exceed the memory together.
@@ -87,7 +92,43 @@ pub(crate) struct Models {
 struct Slot {
     source: ModelSource,
     used: AtomicU64,
-    queue: Mutex<Option<Arc<Queue>>>,
+    state: Mutex<State>,
+    /// Whether it could not be loaded when that was last tried.
+    failed: AtomicBool,
+}
+
+/// Loading a model, for which any number of requests wait. It goes on if they leave.
+type Loading = Shared<BoxFuture<'static, Result<Arc<Queue>, NotLoaded>>>;
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Unloaded,
+    Loading(Loading),
+    Loaded(Arc<Queue>),
+}
+
+/// Why a model is not loaded.
+#[derive(Clone, Debug)]
+pub(crate) struct NotLoaded {
+    /// The model's folder.
+    name: PathBuf,
+    cause: String,
+}
+
+impl From<NotLoaded> for ServerError {
+    fn from(NotLoaded { name, cause }: NotLoaded) -> Self {
+        Self::Load { name, cause }
+    }
+}
+
+impl Slot {
+    fn queue(&self) -> Option<Arc<Queue>> {
+        match &*locked(&self.state) {
+            State::Loaded(queue) => Some(queue.clone()),
+            _ => None,
+        }
+    }
 }
 
 impl Models {
@@ -99,13 +140,14 @@ impl Models {
         sources: Vec<ModelSource>,
         queue: QueueSettings,
         memory: u64,
+        longest: Duration,
         metrics: Arc<Metrics>,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Arc<Self>, ServerError> {
         let mut slots = BTreeMap::new();
         for source in sources {
             let pair = source.pair.clone();
-            let slot = Slot { source, used: AtomicU64::new(0), queue: Mutex::default() };
-            if slots.insert(pair.clone(), slot).is_some() {
+            let (used, state, failed) = Default::default();
+            if slots.insert(pair.clone(), Slot { source, used, state, failed }).is_some() {
                 return Err(ServerError::TwoModels { pair });
             }
         }
@@ -113,7 +155,7 @@ impl Models {
             return Err(ServerError::NoModels);
         }
         let (clock, loading) = (AtomicU64::new(1), tokio::sync::Mutex::default());
-        Ok(Self { slots, queue, memory, clock, loading, metrics })
+        Ok(Arc::new(Self { slots, queue, memory, longest, clock, loading, metrics }))
     }
 
     /// The pairs, sorted.
@@ -122,78 +164,114 @@ impl Models {
     }
 
     /// The glossary of the model for `pair`, if it has one.
-    pub fn glossary(&self, pair: &LanguagePair) -> Option<&Glossary> {
-        self.slots.get(pair)?.source.glossary.as_deref()
+    pub fn glossary(&self, pair: &LanguagePair) -> Option<Arc<Glossary>> {
+        self.slots.get(pair)?.source.glossary.clone()
     }
 
     /// The pairs that are loaded.
     pub fn loaded(&self) -> usize {
-        self.slots.values().filter(|slot| locked(&slot.queue).is_some()).count()
+        self.queues().count()
+    }
+
+    fn queues(&self) -> impl Iterator<Item = Arc<Queue>> {
+        self.slots.values().filter_map(Slot::queue)
     }
 
     /// The sentences that wait in all queues.
     pub fn waiting(&self) -> usize {
-        let waiting = |slot: &Slot| locked(&slot.queue).as_ref().map_or(0, |queue| queue.waiting());
-        self.slots.values().map(waiting).sum()
+        self.queues().map(|queue| queue.waiting()).sum()
     }
 
     /// The sentences that wait, and for how long, where a queue takes no more.
-    pub fn full(&self) -> Option<(usize, std::time::Duration)> {
-        self.slots
-            .values()
-            .find_map(|slot| locked(&slot.queue).as_ref().and_then(|queue| queue.full()))
+    pub fn full(&self) -> Option<(usize, Duration)> {
+        self.queues().find_map(|queue| queue.full())
     }
 
-    /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such model.
-    ///
-    /// # Errors
-    /// [`ServerError::Load`].
-    pub async fn queue(&self, pair: &LanguagePair) -> Option<Result<Arc<Queue>, ServerError>> {
+    /// The pair whose model could not be loaded when it was last asked for.
+    pub fn failed(&self) -> Option<&LanguagePair> {
+        let failed = |slot: &Slot| slot.failed.load(Ordering::Relaxed);
+        self.slots.iter().find_map(|(pair, slot)| failed(slot).then_some(pair))
+    }
+
+    /// The queue of the model for `pair`, which is loaded if it is not; `None` if there is no such model. Whoever asks
+    /// while it is loaded waits for the same load.
+    pub async fn queue(
+        self: &Arc<Self>,
+        pair: &LanguagePair,
+    ) -> Option<Result<Arc<Queue>, NotLoaded>> {
         let slot = self.slots.get(pair)?;
         slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        if let Some(queue) = locked(&slot.queue).clone() {
-            return Some(Ok(queue));
-        }
-        let _alone = self.loading.lock().await;
-        if let Some(queue) = locked(&slot.queue).clone() {
-            return Some(Ok(queue));
-        }
-        self.make_room(slot);
-        Some(self.load(slot).await)
+        let loading = {
+            let mut state = locked(&slot.state);
+            match &*state {
+                State::Loaded(queue) => return Some(Ok(queue.clone())),
+                State::Loading(loading) => loading.clone(),
+                State::Unloaded => {
+                    let loading = self.clone().load(pair.clone()).boxed().shared();
+                    *state = State::Loading(loading.clone());
+                    tokio::spawn(loading.clone());
+                    loading
+                }
+            }
+        };
+        Some(loading.await)
     }
 
-    async fn load(&self, slot: &Slot) -> Result<Arc<Queue>, ServerError> {
+    async fn load(self: Arc<Self>, pair: LanguagePair) -> Result<Arc<Queue>, NotLoaded> {
+        let _alone = self.loading.lock().await;
+        let slot = &self.slots[&pair];
+        self.make_room(slot).await;
+        let result = self.load_alone(slot).await;
+        slot.failed.store(result.is_err(), Ordering::Relaxed);
+        *locked(&slot.state) = match &result {
+            Ok(queue) => {
+                tracing::info!(%pair, "model loaded");
+                State::Loaded(queue.clone())
+            }
+            Err(NotLoaded { name, cause }) => {
+                tracing::error!(%pair, model = %name.display(), cause, "model not loaded");
+                State::Unloaded
+            }
+        };
+        result
+    }
+
+    async fn load_alone(&self, slot: &Slot) -> Result<Arc<Queue>, NotLoaded> {
         let load = slot.source.load.clone();
-        let failed = |cause: String| ServerError::Load { name: slot.source.name.clone(), cause };
+        let failed = |cause: String| NotLoaded { name: slot.source.name.clone(), cause };
         let engine = tokio::task::spawn_blocking(move || load()).await;
         let engine = engine.map_err(|error| failed(error.to_string()))?.map_err(failed)?;
         let metrics = self.metrics.clone();
         let note = move |sentences, took| metrics.batch(sentences, took);
-        let queue =
-            Queue::new(engine, self.queue, note).map_err(|error| failed(error.to_string()))?;
-        let queue = Arc::new(queue);
-        *locked(&slot.queue) = Some(queue.clone());
-        tracing::info!(pair = %slot.source.pair, "model loaded");
-        Ok(queue)
+        let queue = Queue::new(engine, self.queue, note);
+        queue.map(Arc::new).map_err(|error| failed(error.to_string()))
     }
 
     /// Unloads models that were not used for longest until `new` fits beside the others. Requests that have one of them
-    /// already keep it until they are answered.
-    fn make_room(&self, new: &Slot) {
+    /// already keep it until they are answered, for which this waits.
+    async fn make_room(&self, new: &Slot) {
         loop {
-            let loaded = || self.slots.values().filter(|slot| locked(&slot.queue).is_some());
+            let loaded = || self.slots.values().filter(|slot| slot.queue().is_some());
             let used: u64 = loaded().map(|slot| slot.source.bytes).sum();
             let oldest = loaded().min_by_key(|slot| slot.used.load(Ordering::Relaxed));
             match oldest {
-                Some(oldest) if used + new.source.bytes > self.memory => {
-                    let unloaded = locked(&oldest.queue).take();
-                    tracing::info!(pair = %oldest.source.pair, "model unloaded");
-                    // Dropping the last owner waits for its batches, which must not hold up the others.
-                    std::thread::spawn(move || drop(unloaded));
-                }
+                Some(oldest) if used + new.source.bytes > self.memory => self.unload(oldest).await,
                 _ => return,
             }
         }
+    }
+
+    /// Unloads a model, and waits until nobody has it any more.
+    async fn unload(&self, slot: &Slot) {
+        let Some(queue) = slot.queue() else { return };
+        let lives = queue.lives();
+        *locked(&slot.state) = State::Unloaded;
+        drop(queue);
+        let begun = Instant::now();
+        while lives() && begun.elapsed() < self.longest {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tracing::info!(pair = %slot.source.pair, "model unloaded");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
@@ -13,14 +13,14 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::api::error::ApiError;
 use crate::api::files::{Files, MOST_KEPT};
 use crate::api::{Service, Shared, attention, files, libretranslate, openapi, page, status, v1};
 use crate::auth::Keys;
 use crate::cache::Cache;
-use crate::drain::drain;
+use crate::connections::{self, Times};
 use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::models::Models;
@@ -32,6 +32,7 @@ pub struct Server {
     service: Shared,
     router: Router,
     preload: bool,
+    drain: Duration,
 }
 
 impl Server {
@@ -42,22 +43,22 @@ impl Server {
     /// is none.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
-        let ServerSettings { listen, models, queue, limits, cache, memory, preload, keys, cors } =
-            settings;
+        let ServerSettings { listen, models, queue, limits, memory, .. } = settings;
         let service = Arc::new(Service {
-            models: Models::new(models, queue, memory, metrics.clone())?,
-            cache: Cache::new(cache),
+            models: Models::new(models, queue, memory, limits.time, metrics.clone())?,
+            cache: Cache::new(settings.cache),
             metrics,
-            keys: Keys::new(&keys),
+            keys: Keys::new(&settings.keys),
             limits,
             files: Files::new(MOST_KEPT),
             looking: Arc::new(Semaphore::new(queue.workers.max(1))),
         });
-        let router = router(service.clone(), cors.as_deref())?;
+        let router = router(service.clone(), settings.cors.as_deref())?;
         let listening = |source| ServerError::Listen { address: listen, source };
         let listener = std::net::TcpListener::bind(listen).map_err(listening)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, service, router, preload })
+        let (preload, drain) = (settings.preload, settings.drain);
+        Ok(Self { listener, service, router, preload, drain })
     }
 
     /// Where it listens.
@@ -68,8 +69,11 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Answers requests until `stop` is done. Then it takes no new connection and returns when the requests that were
-    /// accepted have been answered.
+    /// Answers requests until `stop` is done. Then it takes no new connection, and returns when the requests that were
+    /// accepted have been answered, or when their time is over; the log says what is cut off. The longest that it takes is
+    /// [`drain`](ServerSettings::drain).
+    ///
+    /// Threads that compute may go on for a moment, so shut the runtime down with a timeout.
     ///
     /// # Errors
     /// [`ServerError::Load`] if a model that is to be loaded first cannot be; [`ServerError::Io`].
@@ -84,7 +88,8 @@ impl Server {
             }
         }
         let listener = TcpListener::from_std(self.listener)?;
-        axum::serve(listener, self.router).with_graceful_shutdown(stop).await?;
+        let times = Times { idle: self.service.limits.idle, drain: self.drain };
+        connections::serve(listener, self.router, times, stop).await;
         Ok(())
     }
 }
@@ -117,14 +122,14 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .merge(pages)
         .fallback(async || ApiError::not_found("there is nothing under this path; see /docs"))
         .method_not_allowed_fallback(async || ApiError::method())
-        .route_layer(from_fn_with_state(service.clone(), observe))
-        .layer(DefaultBodyLimit::max(service.limits.body))
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(service.clone(), connections::read))
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             ApiError::failed("the server failed on this request; this is a defect".into())
                 .into_response()
         }))
+        .layer(from_fn_with_state(service.clone(), observe))
         .layer(from_fn(safe_headers))
-        .layer(from_fn(drain))
         .with_state(service);
     Ok(match cors {
         None => router,
@@ -143,7 +148,9 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
             AllowOrigin::exact(value.ok_or_else(wrong)?)
         }
     };
-    Ok(CorsLayer::new().allow_origin(allowed).allow_methods(Any).allow_headers(Any))
+    // `*` would not stand for `Authorization`.
+    let headers = AllowHeaders::mirror_request();
+    Ok(CorsLayer::new().allow_origin(allowed).allow_methods(Any).allow_headers(headers))
 }
 
 /// Counts every request and logs it, without its text.

@@ -11,14 +11,16 @@ pub struct Limits {
     pub body: usize,
     /// The most characters of a request's texts together.
     pub characters: usize,
-    /// The most texts of a request.
+    /// The most texts, or sentences, of a request.
     pub texts: usize,
     /// The most alternatives, and the widest beam.
     pub alternatives: usize,
     /// The most terms of a request's glossary.
     pub terms: usize,
-    /// The longest time until the answer.
+    /// The longest time for the body of a request, and from then on until the answer.
     pub time: Duration,
+    /// The longest time for the head of a request, and for a client that takes nothing of its answer.
+    pub idle: Duration,
 }
 
 impl Default for Limits {
@@ -30,6 +32,7 @@ impl Default for Limits {
             alternatives: 10,
             terms: 500,
             time: Duration::from_secs(120),
+            idle: Duration::from_secs(30),
         }
     }
 }
@@ -57,4 +60,6 @@ pub struct ServerSettings {
     /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all); `None` allows none but the
     /// server's own page.
     pub cors: Option<String>,
+    /// How long the server answers what it has accepted after it is stopped. What takes longer is cut off.
+    pub drain: Duration,
 }

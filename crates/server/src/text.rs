@@ -1,110 +1,145 @@
-//! A text of any length through the queue.
+//! Texts of any length through the queue.
+
+use std::sync::Arc;
 
 use burnformer_documents::{Document, Format, Sentence, Translated};
-
 use burnformer_glossary::{Glossary, wanted};
 
-use crate::cache::Cache;
+use crate::api::Shared;
+use crate::api::error::ApiError;
+use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
-use crate::metrics::Metrics;
-use crate::queue::{Queue, QueueError};
+use crate::queue::Queue;
 
 /// What the sentences of a request go through.
-pub(crate) struct Path<'a> {
-    pub queue: &'a Queue,
-    pub cache: &'a Cache,
-    pub metrics: &'a Metrics,
+pub(crate) struct Path {
+    pub service: Shared,
+    pub queue: Arc<Queue>,
     pub choice: Choice,
     /// What tells this model's sentences from another's in the cache.
-    pub pair: &'a str,
+    pub pair: String,
     /// Prescribed translations of terms, the first glossary before the others.
-    pub glossaries: &'a [&'a Glossary],
+    pub glossaries: Vec<Arc<Glossary>>,
 }
 
 /// The translations of a text: the best, then the alternatives.
 pub(crate) type Translations = Vec<String>;
 
-impl Path<'_> {
-    /// Translates `text` whole: the best translation and up to `choice.n_best − 1` others.
+/// The documents of a request, and for each what is to be translated of it now.
+type Round = (Vec<Document>, Vec<Vec<Work>>);
+
+impl Path {
+    /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
     ///
-    /// An alternative takes for every sentence its next best translation, or the best where there are no more.
+    /// An alternative takes for every sentence its next best translation, or the best where there are no more. The sentences
+    /// of all texts wait together, so that a request of many texts has one turn in the queue.
     ///
     /// # Errors
-    /// [`QueueError`].
+    /// [`ApiError`].
     pub async fn translate(
         &self,
-        text: &str,
+        texts: Vec<String>,
         format: Format,
-        language: &str,
-    ) -> Result<Translations, QueueError> {
-        let parsed = self.parse(text, format, language).await;
-        // What a document asks for in its second round depends on its translations of the first.
-        let first = self.sentences(self.work(&parsed.pending())).await?;
-        let mut documents = vec![parsed; self.choice.n_best.max(1)];
-        for (rank, document) in documents.iter_mut().enumerate() {
-            document.accept(ranked(&first, rank));
-            self.rest(document, rank).await?;
-        }
-        let mut texts: Translations = Vec::with_capacity(documents.len());
-        for text in documents.into_iter().map(Document::finish) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        Ok(texts)
-    }
-
-    /// What is to be done for `sentences`.
-    fn work(&self, sentences: &[Sentence]) -> Vec<Work> {
-        let work = |Sentence { text, links }: &Sentence| Work {
-            text: text.clone(),
-            prefix: String::new(),
-            terms: wanted(self.glossaries, text),
-            links: *links,
+        language: String,
+    ) -> Result<Vec<Translations>, ApiError> {
+        let ranks = self.choice.n_best.max(1);
+        let size = texts.iter().map(String::len).sum();
+        let (engine, glossaries) = (self.queue.engine().clone(), self.glossaries.clone());
+        let parse = move || {
+            let fits = |sentence: &str| engine.fits(sentence);
+            let parse = |text: &String| Document::parse(text, format, Some(&language), &fits);
+            round(texts.iter().map(parse).collect(), &glossaries)
         };
-        sentences.iter().map(work).collect()
+        let (documents, work) = compute(size, parse).await?;
+        // What a document asks for in its second round depends on its translations of the first.
+        let found = self.rounds(&work).await?;
+        let glossaries = self.glossaries.clone();
+        let take = move || {
+            let mut all = Vec::with_capacity(documents.len() * ranks);
+            for (document, found) in documents.into_iter().zip(found) {
+                for rank in 0..ranks {
+                    let mut document = document.clone();
+                    document.accept(ranked(&found, rank));
+                    all.push(document);
+                }
+            }
+            round(all, &glossaries)
+        };
+        let (mut documents, mut work) = compute(size * ranks, take).await?;
+        while work.iter().any(|work| !work.is_empty()) {
+            let found = self.rounds(&work).await?;
+            let glossaries = self.glossaries.clone();
+            let take = move || {
+                for (place, (document, found)) in documents.iter_mut().zip(found).enumerate() {
+                    document.accept(ranked(&found, place % ranks));
+                }
+                round(documents, &glossaries)
+            };
+            (documents, work) = compute(size * ranks, take).await?;
+        }
+        Ok(compute(size * ranks, move || finished(documents, ranks)).await?)
     }
 
-    /// Translates what is pending of `document` still.
-    async fn rest(&self, document: &mut Document, rank: usize) -> Result<(), QueueError> {
-        loop {
-            let pending = document.pending();
-            if pending.is_empty() {
-                return Ok(());
-            }
-            let candidates = self.sentences(self.work(&pending)).await?;
-            document.accept(ranked(&candidates, rank));
-        }
+    /// The candidates for each sentence of each document.
+    async fn rounds(&self, work: &[Vec<Work>]) -> Result<Vec<Vec<Vec<Candidate>>>, ApiError> {
+        let mut all = self.sentences(work.concat()).await?.into_iter();
+        Ok(work.iter().map(|work| all.by_ref().take(work.len()).collect()).collect())
     }
 
     /// The candidates of each sentence, from the cache or the queue.
     ///
     /// # Errors
-    /// [`QueueError`].
-    pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, QueueError> {
+    /// [`ApiError`].
+    pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, ApiError> {
+        let cache = &self.service.cache;
         let mut answers: Vec<Option<Vec<Candidate>>> =
-            all.iter().map(|work| self.cache.get(self.pair, work, self.choice)).collect();
+            all.iter().map(|work| cache.get(&self.pair, work, self.choice)).collect();
         let missing: Vec<usize> =
             (0..all.len()).filter(|&place| answers[place].is_none()).collect();
-        self.metrics.cached(all.len() - missing.len());
+        self.service.metrics.cached(all.len() - missing.len());
         let asked: Vec<Work> = missing.iter().map(|&place| all[place].clone()).collect();
         let found = self.queue.translate(asked.clone(), self.choice).await?;
         for ((place, work), candidates) in missing.into_iter().zip(asked).zip(found) {
-            self.cache.put(self.pair, work, self.choice, &candidates);
+            cache.put(&self.pair, work, self.choice, &candidates);
             answers[place] = Some(candidates);
         }
         Ok(answers.into_iter().map(Option::unwrap_or_default).collect())
     }
+}
 
-    /// Cuts `text` into sentences, away from the threads that answer requests.
-    async fn parse(&self, text: &str, format: Format, language: &str) -> Document {
-        let engine = self.queue.engine().clone();
-        let (text, language) = (text.to_owned(), language.to_owned());
-        let parse = move || {
-            Document::parse(&text, format, Some(&language), &|sentence| engine.fits(sentence))
-        };
-        tokio::task::spawn_blocking(parse).await.expect("a text is cut without a panic")
+/// `documents` with what is pending of each.
+fn round(documents: Vec<Document>, glossaries: &[Arc<Glossary>]) -> Round {
+    let work = |Sentence { text, links }: Sentence| Work {
+        prefix: String::new(),
+        terms: terms(glossaries, &text),
+        links,
+        text,
+    };
+    let pending = |document: &Document| document.pending().into_iter().map(work).collect();
+    let all = documents.iter().map(pending).collect();
+    (documents, all)
+}
+
+/// What the translation of `sentence` has to contain by `glossaries`.
+pub(crate) fn terms(glossaries: &[Arc<Glossary>], sentence: &str) -> Vec<Vec<String>> {
+    let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
+    wanted(&glossaries, sentence)
+}
+
+/// The texts of `documents`, of which each text has `ranks`, without those that are alike.
+fn finished(documents: Vec<Document>, ranks: usize) -> Vec<Translations> {
+    let mut documents = documents.into_iter().map(Document::finish).peekable();
+    let mut all = Vec::new();
+    while documents.peek().is_some() {
+        let mut texts = Translations::with_capacity(ranks);
+        for text in documents.by_ref().take(ranks) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        all.push(texts);
     }
+    all
 }
 
 /// The candidates of this rank, or the best where there are fewer.

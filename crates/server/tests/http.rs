@@ -258,6 +258,128 @@ fn a_server_with_keys_answers_those_who_have_one() {
 }
 
 #[test]
+fn every_path_takes_a_key_in_its_header_and_in_its_body() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.keys = vec!["secret".into()]
+    });
+    let pair = json!({"source": "de", "target": "en"});
+    for (path, fields) in [
+        ("/translate", json!({"q": "a"})),
+        ("/detect", json!({"q": "a"})),
+        ("/v1/translate", json!({"texts": "a"})),
+        ("/v1/sentences", json!({"sentences": ["a"]})),
+        ("/v1/attention", json!({"sentence": "a"})),
+    ] {
+        let mut body = pair.clone();
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let ask = |headers: &[(&str, &str)], body: &serde_json::Value| {
+            server.send(path, "application/json", headers, body.to_string().as_bytes()).0
+        };
+        assert_eq!(ask(&[], &body), 403, "{path}");
+        assert_eq!(ask(&[("authorization", "Bearer wrong")], &body), 403, "{path}");
+        assert_eq!(ask(&[("authorization", "Bearer secret")], &body), 200, "{path}");
+        body["api_key"] = json!("secret");
+        assert_eq!(ask(&[], &body), 200, "{path}");
+    }
+    let form = "--b\r\ncontent-disposition: form-data; name=\"source\"\r\n\r\nde\r\n--b--\r\n";
+    let kind = "multipart/form-data; boundary=b";
+    assert_eq!(server.send("/translate_file", kind, &[], form.as_bytes()).0, 403);
+    let bearer = [("authorization", "Bearer secret")];
+    let (status, answer) = server.send("/translate_file", kind, &bearer, form.as_bytes());
+    assert_eq!((status, &answer["field"]), (400, &json!("file")), "the key is right");
+    let (_, body) = server.get("/openapi.json");
+    let document: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(document["components"]["securitySchemes"]["key"]["scheme"], "bearer");
+    for path in ["/translate", "/translate_file", "/v1/sentences"] {
+        assert_eq!(document["paths"][path]["post"]["security"][0], json!({"key": []}), "{path}");
+    }
+}
+
+#[test]
+fn sentences_are_counted_without_their_prefixes() {
+    let server =
+        Running::start(Arc::new(Shouting::default()), |settings| settings.limits.texts = 60);
+    let ask = |count: usize| {
+        let sentences = vec![json!({"text": "a", "prefix": "b"}); count];
+        server
+            .post("/v1/sentences", json!({"sentences": sentences, "source": "de", "target": "en"}))
+    };
+    assert_eq!(ask(60).0, 200);
+    let (status, answer) = ask(61);
+    assert_eq!(
+        (status, &answer["error"]),
+        (400, &json!("61 sentences are more than the 60 allowed"))
+    );
+    let (_, body) = server.get("/frontend/settings");
+    let settings: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(settings["textLimit"], 60, "the page asks for no more at a time");
+}
+
+#[test]
+fn language_codes_are_understood_as_people_write_them() {
+    let server = server();
+    for (source, target) in [("de-DE", "en_GB"), ("deu", "eng"), ("ger", "EN")] {
+        let body = json!({"q": "hallo", "source": source, "target": target});
+        let (status, answer) = server.post("/translate", body);
+        assert_eq!((status, &answer["translatedText"]), (200, &json!("HALLO")), "{answer}");
+    }
+    let (_, answer) =
+        server.post("/v1/translate", json!({"texts": "a", "source": "deu", "target": "en"}));
+    assert_eq!(answer["source"], "de");
+    let (_, answer) =
+        server.post("/translate", json!({"q": "a", "source": "deu", "target": "ger"}));
+    assert_eq!(answer["translatedText"], "a", "the same language");
+}
+
+#[test]
+fn a_language_that_is_not_served_is_named() {
+    let server = server();
+    let text = "Le vieil homme vit au bord de la mer et pêche tous les jours avec son fils.";
+    let (status, answer) =
+        server.post("/translate", json!({"q": text, "source": "auto", "target": "en"}));
+    assert_eq!((status, &answer["field"]), (400, &json!("source")), "{answer}");
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.contains("French (fr)") && error.contains("not served"), "{error}");
+    let (_, answer) = server.post("/detect", json!({"q": text}));
+    assert_eq!(answer[0]["language"], "fr");
+    assert!(answer[0]["confidence"].as_f64().unwrap() > 90.0, "{answer}");
+}
+
+#[test]
+fn what_nobody_answers_is_counted_too() {
+    let server = server();
+    server.get("/nothing");
+    server.get("/translate");
+    let (_, text) = server.get("/metrics");
+    for line in [
+        r#"burnformer_requests_total{path="other",status="404"} 1"#,
+        r#"burnformer_requests_total{path="/translate",status="405"} 1"#,
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
+fn a_model_that_cannot_be_loaded_is_told_without_its_path() {
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.preload = false;
+        settings.models[0].name = "/secret/place".into();
+        settings.models[0].load =
+            Arc::new(|| Err("/secret/place/model.safetensors is damaged".into()));
+    });
+    assert_eq!(server.get("/ready").0, 200, "nobody has asked for it");
+    let (status, answer) =
+        server.post("/translate", json!({"q": "a", "source": "de", "target": "en"}));
+    assert_eq!(status, 500);
+    assert!(!answer.to_string().contains("secret"), "{answer}");
+    assert!(answer["error"].as_str().unwrap().contains("de-en"), "{answer}");
+    assert_eq!(server.get("/ready").0, 503);
+    assert_eq!(server.get("/health").0, 200);
+    let (status, _) = server.post("/translate", json!({"q": "a", "source": "en", "target": "de"}));
+    assert_eq!(status, 200, "the other one works");
+}
+
+#[test]
 fn a_request_at_fault_does_not_harm_its_neighbours() {
     let engine = Shouting { delay: Duration::from_millis(50), ..Shouting::default() };
     let server = Arc::new(Running::start(Arc::new(engine), |_| {}));
@@ -348,6 +470,18 @@ fn pages_of_other_origins_may_ask_only_if_told_so() {
     };
     assert_eq!(origin(&with("*")).as_deref(), Some("*"));
     assert_eq!(origin(&with("https://a.example")).as_deref(), Some("https://a.example"));
+    let server = with("*");
+    let asked = ureq::http::Request::builder()
+        .method("OPTIONS")
+        .uri(format!("{}/v1/translate", server.address))
+        .header("origin", "https://a.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "authorization,content-type")
+        .body(())
+        .unwrap();
+    let response = agent().run(asked).unwrap();
+    let allowed = response.headers().get("access-control-allow-headers").unwrap();
+    assert!(allowed.to_str().unwrap().contains("authorization"), "{allowed:?}");
     let mut settings = common::settings(Arc::new(Shouting::default()));
     settings.cors = Some("a.example/".into());
     assert!(burnformer_server::Server::new(settings).is_err());

@@ -153,3 +153,124 @@ fn models_are_loaded_when_asked_for_and_unloaded_for_others() {
         loaded("1");
     }
 }
+
+#[test]
+fn a_model_is_loaded_once_however_many_ask_and_leave() {
+    let (loads, loading, most) = (Counter::default(), Counter::default(), Counter::default());
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.preload = false;
+        settings.memory = 1;
+        for source in &mut settings.models {
+            let (loads, loading, most) = (loads.clone(), loading.clone(), most.clone());
+            source.load = Arc::new(move || {
+                loads.fetch_add(1, Ordering::SeqCst);
+                most.fetch_max(loading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(300));
+                loading.fetch_sub(1, Ordering::SeqCst);
+                Ok(Arc::new(Shouting::default()))
+            });
+        }
+    });
+    for (source, target) in [("de", "en"), ("en", "de"), ("de", "en")].repeat(3) {
+        let body = json!({"q": "a", "source": source, "target": target}).to_string();
+        leave(&server, &body, Duration::from_millis(20));
+    }
+    let (status, _) = server.post("/translate", json!({"q": "a", "source": "de", "target": "en"}));
+    assert_eq!(status, 200);
+    let count = |counter: &Counter| counter.load(Ordering::SeqCst);
+    assert_eq!(count(&most), 1, "two were loaded at the same time");
+    assert!(count(&loads) <= 3, "{} loads", count(&loads));
+    // The load of a client that has gone goes on.
+    let loaded = || server.get("/metrics").1.contains("burnformer_loaded_models 1");
+    let mut tries = 0;
+    while !loaded() {
+        tries += 1;
+        assert!(tries < 100, "no model is loaded in the end");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+type Counter = Arc<std::sync::atomic::AtomicUsize>;
+
+/// Sends a request to `/translate` and closes the connection after `stay`.
+fn leave(server: &Running, body: &str, stay: Duration) {
+    use std::io::Write;
+    let address = server.address.trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    std::thread::sleep(stay);
+}
+
+#[test]
+fn slow_clients_are_closed_and_do_not_hold_up_the_end() {
+    use std::io::{Read, Write};
+    let mut server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.limits.idle = Duration::from_millis(300);
+        settings.limits.time = Duration::from_millis(300);
+        settings.drain = Duration::from_millis(500);
+    });
+    let address = server.address.trim_start_matches("http://").to_owned();
+    let body = "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{";
+    for (half, answer) in
+        [("", ""), ("GET /hea", ""), ("GET / HTTP/1.1\r\nhost", ""), (body, " 408 ")]
+    {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream.write_all(half.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("the connection is closed");
+        assert!(text.contains(answer), "{half:?}: {text}");
+    }
+    let waiting = std::net::TcpStream::connect(&address).unwrap();
+    let begun = std::time::Instant::now();
+    server.join();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    drop(waiting);
+}
+
+#[test]
+fn a_stopped_server_cuts_off_what_takes_too_long() {
+    let mut server = Running::start(Arc::new(slow(5_000)), |settings| {
+        settings.drain = Duration::from_millis(300);
+    });
+    let address = server.address.clone();
+    let asked = std::thread::spawn(move || {
+        let body = json!({"q": "langsam", "source": "de", "target": "en"});
+        agent().post(format!("{address}/translate")).send_json(body).is_err()
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    let begun = std::time::Instant::now();
+    server.join();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(asked.join().unwrap(), "it was not answered");
+}
+
+#[test]
+fn a_list_of_texts_has_one_turn() {
+    let engine = Arc::new(slow(20));
+    let server = Arc::new(Running::start(engine.clone(), |settings| settings.queue.batch = 1));
+    let lines: Vec<String> = (0..100).map(|line| format!("line {line}")).collect();
+    let list = ask(&server, json!(lines));
+    std::thread::sleep(Duration::from_millis(100));
+    let before = engine.sentences.load(Ordering::SeqCst);
+    let body = json!({"sentences": ["short"], "source": "de", "target": "en", "alternatives": 3});
+    assert_eq!(server.post("/v1/sentences", body).0, 200);
+    let waited = engine.sentences.load(Ordering::SeqCst) - before;
+    assert!(waited < 10, "{waited} sentences of the list went first");
+    list.join().unwrap();
+}
+
+#[test]
+fn large_requests_do_not_shut_out_small_ones() {
+    let server = Arc::new(Running::start(Arc::new(slow(20)), |settings| {
+        settings.queue.batch = 4;
+        settings.queue.waiting = 400;
+    }));
+    let lines =
+        |number: usize| (0..90).map(|line| format!("line {number} {line}")).collect::<Vec<_>>();
+    let lists: Vec<_> = (0..8).map(|number| ask(&server, json!(lines(number)))).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(ask(&server, json!("short")).join().unwrap().0, 200);
+    let statuses: Vec<u16> = lists.into_iter().map(|list| list.join().unwrap().0).collect();
+    assert!(statuses.contains(&503) && statuses.contains(&200), "{statuses:?}");
+}

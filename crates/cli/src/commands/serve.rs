@@ -32,8 +32,9 @@ pub struct Args {
     /// large vocabulary is faster; one for each pair of languages
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     shortlist: Vec<(LanguagePair, PathBuf)>,
-    /// Where to listen; port 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
-    #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT")]
+    /// Where to listen: an address and a port, or a port of this machine alone; port 0 takes a free one. Traffic is not
+    /// encrypted: leave TLS to a proxy
+    #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
     listen: SocketAddr,
     /// A file of keys, one per line, of which each request has to name one; lines that begin with # are left out
     /// [default: everybody may ask]
@@ -46,16 +47,17 @@ pub struct Args {
     /// The most characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     max_characters: usize,
-    /// The most texts of a request
+    /// The most texts of a request, or sentences of a request to /v1/sentences
     #[arg(long, default_value_t = Limits::default().texts, value_parser = at_least(1), value_name = "N")]
     max_texts: usize,
-    /// The longest time until an answer, in seconds
+    /// The longest time for a request's body, and then until its answer, in seconds
     #[arg(long, default_value_t = Limits::default().time.as_secs(), value_name = "SECONDS")]
     timeout: u64,
     /// The most sentences that wait; requests beyond it are answered 503
     #[arg(long, default_value_t = QueueSettings::default().waiting, value_parser = at_least(1), value_name = "N")]
     max_waiting: usize,
-    /// The most sentences translated together
+    /// The most sentences translated together; long ones and wide searches are fewer, since together they cost at most 128
+    /// times as many tokens × beam
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     batch: usize,
     /// How long sentences wait for others to be translated with, in milliseconds; worth a try on a GPU
@@ -88,6 +90,18 @@ enum Log {
     Json,
     Off,
 }
+
+/// Reads an address and a port, or a port of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let own = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text);
+    let port = own.parse().map(|port: u16| ([127, 0, 0, 1], port).into());
+    port.or_else(|_| text.parse()).map_err(|_| {
+        format!("{text:?} is no address with a port: write 127.0.0.1:5000, 0.0.0.0:5000 for all addresses, or 5000")
+    })
+}
+
+/// How long the server answers what it has accepted after a signal.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// Reads `de-en=DIR`.
 fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
@@ -136,15 +150,17 @@ fn embedded_models() -> Result<Vec<(LanguagePair, PathBuf)>> {
     embedded::PAIRS.into_iter().map(model).collect()
 }
 
-/// Serves until Ctrl-C or SIGTERM; what was accepted then is answered still.
+/// Serves until Ctrl-C or SIGTERM; what was accepted then is answered still, for a while.
 pub fn run(args: Args) -> Result<()> {
     let log = args.log;
     let server = Server::new(settings(args)?)?;
     start_log(log);
     print(format_args!("listening at http://{}", server.address()?))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(server.run(stopped()))?;
-    Ok(())
+    let result = runtime.block_on(server.run(stopped()));
+    // Threads that still compute do not hold up the end.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(result?)
 }
 
 fn settings(args: Args) -> Result<ServerSettings> {
@@ -185,6 +201,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         preload: !args.lazy,
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
+        drain: DRAIN,
     })
 }
 
@@ -243,23 +260,46 @@ fn start_log(log: Log) {
     }
 }
 
-/// Done when the process is asked to end.
+/// Done when the process is asked to end. Asked again, it ends at once.
 async fn stopped() {
+    asked().await;
+    tokio::spawn(async { std::process::exit(128 + asked().await) });
+}
+
+/// The number of the next signal that asks the process to end.
+async fn asked() -> i32 {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+        let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(signal) else {
             return std::future::pending().await;
         };
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = interrupt.recv() => kinds[0].as_raw_value(),
+            _ = terminate.recv() => kinds[1].as_raw_value(),
         }
     }
     #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 2,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for text in ["5501", ":5501", "localhost:5501", "127.0.0.1:5501"] {
+            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:5501", "{text}");
+        }
+        assert_eq!(address("0.0.0.0:80").unwrap().to_string(), "0.0.0.0:80");
+        assert_eq!(address("[::1]:80").unwrap().to_string(), "[::1]:80");
+        for text in ["", "127.0.0.1", "99999", "a:1"] {
+            assert!(address(text).unwrap_err().contains("127.0.0.1:5000"), "{text}");
+        }
     }
 }

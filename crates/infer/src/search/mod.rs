@@ -8,7 +8,8 @@ mod sample;
 mod sentence;
 mod terms;
 
-pub use request::Request;
+pub(crate) use request::check;
+pub use request::{Cancel, Request};
 pub use terms::{Edge, Phrase, Terms, WordEdges};
 
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ use terms::{behind, is_complete, without_terms};
 /// do not by themselves, there is a second search, whose beam is wider: at least twice `beam_size`, and wide enough for
 /// each token of the terms. Its length limit is raised by the tokens that the terms need.
 ///
+/// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets the empty translation.
+///
 /// # Errors
 /// [`InferError::Setting`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],
 /// [`InferError::PrefixTooLong`], [`InferError::PrefixToken`], [`InferError::Terms`],
@@ -60,13 +63,18 @@ pub(crate) fn search_counting(
 ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
     settings.validate()?;
     batching.validate()?;
-    request::check(model, requests, settings)?;
+    check(model, requests, settings)?;
     let eos = model.special().eos;
     let mut results = vec![empty_translations(settings); requests.len()];
     let asks = |request: &Request| !request.is_empty(eos) || !request.prefix.is_empty();
     let filled = (0..requests.len()).filter(|&place| asks(&requests[place])).collect();
     decode(model, &without_terms(requests), filled, settings, batching, done, &mut results)?;
     search_for_terms(model, requests, settings, batching, &mut results)?;
+    for (request, found) in requests.iter().zip(&mut results) {
+        if request.cancel.is_cancelled() {
+            *found = empty_translations(settings);
+        }
+    }
     Ok(results)
 }
 
@@ -166,6 +174,9 @@ fn search_batch(
         let choices = Choices::of(request, special, vocab);
         Sentence::new(place, request, settings, special, request.limit(settings, model), choices)
     };
+    if places.iter().all(|&place| requests[place].cancel.is_cancelled()) {
+        return Ok(Vec::new());
+    }
     let mut active: Vec<Sentence> = places.iter().map(begin).collect();
     let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();
     let mut decoding = start(model, &batch, &active);

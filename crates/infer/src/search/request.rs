@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use burnformer_core::RandomKey;
 
 use super::terms::{self, Terms, Tracker};
@@ -5,6 +8,38 @@ use crate::error::InferError;
 use crate::ids::{check_ids, check_source, closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
+
+/// Tells a search that nobody waits for a sentence any more. Clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends the search for the sentence before its next step.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`cancel`](Self::cancel) was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl From<Arc<AtomicBool>> for Cancel {
+    /// A request that is cancelled when the flag becomes true.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
+
+/// A flag does not belong to what is asked for: requests that differ in it alone are equal.
+impl PartialEq for Cancel {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Cancel {}
 
 /// One sentence to translate, as ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +58,8 @@ pub struct Request {
     /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the prefix and the tokens of
     /// the terms are allowed in any case. Probabilities are those among the allowed tokens.
     pub shortlist: Option<Vec<u32>>,
+    /// Ends the search early, with the empty translation.
+    pub cancel: Cancel,
 }
 
 impl Request {
@@ -64,8 +101,8 @@ impl Request {
         }
     }
 
-    /// The number of hypotheses that live at the same time.
-    pub(super) fn rows(&self, settings: &SearchSettings) -> usize {
+    /// The number of hypotheses that live at the same time: the beam, wider if there are terms.
+    pub fn rows(&self, settings: &SearchSettings) -> usize {
         let tracker = Tracker::new(&self.terms);
         tracker.map_or(settings.width(), |tracker| tracker.rows(settings.beam_size))
     }
@@ -80,7 +117,7 @@ impl Request {
 }
 
 /// Checks all `requests`, so that a bad one is reported before any is translated.
-pub(super) fn check(
+pub(crate) fn check(
     model: &dyn StepModel,
     requests: &[Request],
     settings: &SearchSettings,

@@ -139,7 +139,8 @@ impl<'a> Sentence<'a> {
         }
         self.step += 1;
         self.divide();
-        self.done = self.live.is_empty() || self.step >= self.limit || self.is_settled();
+        let settled = self.live.is_empty() || self.step >= self.limit || self.is_settled();
+        self.done = settled || self.request.cancel.is_cancelled();
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::translation::{Translation, one_line};
 use crate::error::{InferError, until_error};
 use crate::hypothesis::Hypothesis;
 use crate::ids::first_too_long;
-use crate::search::{Request, search_counting};
+use crate::search::{Request, check, search_counting};
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
@@ -65,6 +65,20 @@ impl Translator {
             Ok(Request { terms, ..Request::new(self.tokenizers.source.encode(source)) })
         };
         sources.par_iter().map(request).collect()
+    }
+
+    /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it computes anything.
+    ///
+    /// # Errors
+    /// Those of [`translate_ids`](Self::translate_ids) but for [`InferError::NotFinite`].
+    pub fn check_requests(
+        &self,
+        mut requests: Vec<Request>,
+        options: &TranslateOptions,
+    ) -> Result<(), InferError> {
+        self.prepare(&mut requests, options);
+        self.check_lengths(&requests, options)?;
+        check(&*self.model, &requests, &options.search)
     }
 
     /// Translates sentences that are given as ids (with or without their `</s>`) to text.
@@ -145,14 +159,21 @@ impl Translator {
         requests: &[Request],
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        self.check_lengths(requests, options)?;
+        let done = |count| options.tally.add(count);
+        search_counting(&*self.model, requests, &options.search, &options.batching, &done)
+    }
+
+    fn check_lengths(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+    ) -> Result<(), InferError> {
         let limit = self.longest_source(options);
         let sources = requests.iter().map(|request| &request.source[..]);
         match first_too_long(sources, self.model.special().eos, limit) {
             Some((sentence, length)) => Err(InferError::SourceTooLong { sentence, length, limit }),
-            None => {
-                let done = |count| options.tally.add(count);
-                search_counting(&*self.model, requests, &options.search, &options.batching, &done)
-            }
+            None => Ok(()),
         }
     }
 }

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use burnformer_documents::Format;
-use burnformer_glossary::Glossary;
 use burnformer_view::{AttentionMatrix, Panel, Sentence, linked_page};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -15,9 +13,9 @@ use utoipa::ToSchema;
 
 use super::body::Fields;
 use super::error::{ApiError, ErrorBody};
-use super::v1::bearer;
 use super::{Shared, page};
-use crate::engine::{Choice, Engine, EngineError};
+use crate::compute::compute;
+use crate::engine::{Choice, Engine};
 use crate::models::LanguagePair;
 use crate::queue::QueueError;
 
@@ -88,8 +86,11 @@ pub(crate) async fn attention(
     State(service): State<Shared>,
     headers: HeaderMap,
     Fields(request): Fields<AttentionRequest>,
-) -> Result<Json<AttentionResponse>, ApiError> {
-    Ok(Json(look(service, &headers, request).await?.into()))
+) -> Result<impl IntoResponse, ApiError> {
+    let sentence = look(service, &headers, request).await?;
+    let answer = move || serde_json::to_vec(&AttentionResponse::from(sentence));
+    let json = compute(0, answer).await?.expect("numbers and texts are JSON");
+    Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
 /// The page that shows the attention behind a translation, for a form of the web page.
@@ -100,7 +101,8 @@ pub(crate) async fn view(
 ) -> Result<impl IntoResponse, ApiError> {
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(service, &headers, request).await?;
-    Ok(page::html(linked_page(&title, &[sentence], "attention.css", "attention.js")))
+    let draw = move || linked_page(&title, &[sentence], "attention.css", "attention.js");
+    Ok(page::html(compute(0, draw).await?))
 }
 
 async fn look(
@@ -109,16 +111,19 @@ async fn look(
     request: AttentionRequest,
 ) -> Result<Sentence, ApiError> {
     let AttentionRequest { sentence, translation, source, target, api_key } = request;
-    service.check_key(bearer(headers).or(api_key.as_deref()))?;
-    service.check_texts("sentence", &[&sentence, translation.as_deref().unwrap_or_default()])?;
-    let pair = LanguagePair { source, target };
-    let queue = service.queue(&pair).await?;
+    service.check_key(headers, api_key.as_deref())?;
+    let texts = [&sentence[..], translation.as_deref().unwrap_or_default()];
+    service.check_texts("sentence", 1, texts)?;
+    let pair = service.pair(&source, &target)?;
     let translation = match translation.filter(|text| !text.is_empty()) {
         Some(translation) => translation,
         None => translated(&service, &sentence, &pair).await?,
     };
-    let engine = queue.engine().clone();
-    service.in_time(weights(&service.looking, engine, sentence, translation)).await
+    let weights = async {
+        let path = service.path(&pair, Choice::default(), Arc::default()).await?;
+        weights(&service.looking, path.queue.engine().clone(), sentence, translation).await
+    };
+    service.in_time(weights).await
 }
 
 /// The translation that `/translate` would give.
@@ -128,9 +133,8 @@ async fn translated(
     pair: &LanguagePair,
 ) -> Result<String, ApiError> {
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let texts = [sentence.to_owned()];
-    let own = Glossary::default();
-    let all = service.translate(&texts, pair, Format::Text, choice, &own).await?;
+    let texts = vec![sentence.to_owned()];
+    let all = service.translate(texts, pair, Format::Text, choice, Arc::default()).await?;
     Ok(all.into_iter().flatten().next().unwrap_or_default())
 }
 
@@ -146,7 +150,5 @@ async fn weights(
         let _permit = permit;
         engine.attention(&sentence, &translation)
     };
-    let failed = |_| Err(EngineError::Failed("the model failed on this text".into()));
-    let found = tokio::task::spawn_blocking(look).await.unwrap_or_else(failed);
-    Ok(found.map_err(QueueError::from)?)
+    Ok(compute(0, look).await.map_err(QueueError::from)?.map_err(QueueError::from)?)
 }

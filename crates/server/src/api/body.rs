@@ -1,20 +1,20 @@
 //! Reading a request's body: JSON, or a form with the same fields.
 
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, Request};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::error::ApiError;
+use crate::compute::compute;
 
 /// The fields of a request, from a body of `application/json` or `application/x-www-form-urlencoded`.
 pub(crate) struct Fields<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Fields<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Fields<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
@@ -27,17 +27,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Fields<T> {
             "application/x-www-form-urlencoded" => true,
             _ => return Err(ApiError::media_type(&kind)),
         };
-        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
-        if form { read_form(&bytes) } else { read_json(&bytes) }.map(Self)
-    }
-}
-
-fn unreadable(error: BytesRejection) -> ApiError {
-    match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            ApiError::too_large("body", "the body is too large".into())
-        }
-        _ => ApiError::body("the body cannot be read".into(), "send it whole"),
+        let broken = |_| ApiError::body("the body cannot be read".into(), "send it whole");
+        let bytes = Bytes::from_request(request, state).await.map_err(broken)?;
+        let read = move || if form { read_form(&bytes) } else { read_json(&bytes) };
+        compute(0, read).await?.map(Self)
     }
 }
 

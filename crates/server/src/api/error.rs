@@ -8,7 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::compute::Panicked;
 use crate::engine::EngineError;
+use crate::models::LanguagePair;
 use crate::queue::QueueError;
 
 /// What every answer that is no success holds.
@@ -75,6 +77,13 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, error, None, None)
     }
 
+    /// 408: the body did not come in time.
+    pub fn too_late(limit: Duration) -> Self {
+        let error = format!("the body did not come whole within {} s", limit.as_secs());
+        let remedy = Some("send it faster, or less at a time".to_owned());
+        Self::new(StatusCode::REQUEST_TIMEOUT, error, None, remedy)
+    }
+
     /// 413.
     pub fn too_large(field: &str, error: String) -> Self {
         let remedy = "send less at a time".to_owned();
@@ -88,6 +97,11 @@ impl ApiError {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error, None, Some(remedy))
     }
 
+    /// 503: the server is up, but the model for `pair` cannot be loaded.
+    pub fn not_ready(pair: &LanguagePair) -> Self {
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::not_loaded(pair) }
+    }
+
     /// 503: too slow.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
@@ -98,10 +112,23 @@ impl ApiError {
         }
     }
 
+    /// 500: the model cannot be loaded, which the log explains.
+    pub fn not_loaded(pair: &LanguagePair) -> Self {
+        let error =
+            format!("the model for {pair} cannot be loaded; the log of the server says why");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, None, None)
+    }
+
     /// 500: a defect of the server or its model.
     pub fn failed(error: String) -> Self {
         tracing::error!(error, "request failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, None, None)
+    }
+}
+
+impl From<Panicked> for ApiError {
+    fn from(_: Panicked) -> Self {
+        Self::failed("the server failed on this request; this is a defect".into())
     }
 }
 

@@ -5,21 +5,23 @@ use std::time::{Duration, Instant};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::multipart::{Multipart, MultipartError};
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{Extension, Path, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use burnformer_documents::Format;
-use burnformer_glossary::Glossary;
 use lru::LruCache;
 use serde::Serialize;
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
 use utoipa::ToSchema;
 
-use super::Shared;
 use super::error::{ApiError, ErrorBody};
 use super::libretranslate::source;
+use super::{Shared, bearer};
+use crate::connections::Connection;
 use crate::engine::Choice;
-use crate::models::LanguagePair;
 use crate::queue::locked;
 
 /// Which files are taken, by the end of their name.
@@ -38,48 +40,86 @@ pub(crate) const MOST_KEPT: usize = 64 << 20;
 /// How long a translated file can be fetched.
 const KEPT: Duration = Duration::from_secs(600);
 
-/// The translated files that wait to be fetched, the oldest left out first.
+/// The translated files that wait to be fetched. Where they need more room, those of the client with the most bytes make it,
+/// the oldest first, so that nobody drives out the files of others.
 pub(crate) struct Files {
     most: usize,
     inner: Mutex<Inner>,
 }
 
+/// Who has a file: the key, or else the address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Owner {
+    Key(String),
+    Peer(IpAddr),
+}
+
 struct Inner {
     files: LruCache<String, Stored>,
-    bytes: usize,
+    /// The bytes of each owner's files.
+    bytes: HashMap<Owner, usize>,
     random: std::collections::hash_map::RandomState,
     count: u64,
 }
 
 struct Stored {
+    owner: Owner,
     since: Instant,
     text: String,
+}
+
+impl Stored {
+    /// The bytes that it takes, with about what is beside its text.
+    fn bytes(&self) -> usize {
+        self.text.len() + 512
+    }
+}
+
+impl Inner {
+    /// The file that is left out next, if one is: one whose time is over, or one for which there is no room.
+    fn next_out(&self, most: usize) -> Option<String> {
+        let (name, oldest) = self.files.peek_lru()?;
+        if oldest.since.elapsed() >= KEPT {
+            return Some(name.clone());
+        }
+        if self.files.len() == 1 || self.bytes.values().sum::<usize>() <= most {
+            return None;
+        }
+        let (owner, _) = self.bytes.iter().max_by_key(|(_, bytes)| **bytes)?;
+        let mut from_oldest = self.files.iter().rev();
+        Some(from_oldest.find(|(_, stored)| stored.owner == *owner)?.0.clone())
+    }
+
+    fn remove(&mut self, name: &str) {
+        let Some(stored) = self.files.pop(name) else { return };
+        let left = self.bytes.get_mut(&stored.owner).expect("the owner of a file");
+        *left -= stored.bytes();
+        if *left == 0 {
+            self.bytes.remove(&stored.owner);
+        }
+    }
 }
 
 impl Files {
     /// Room for files of `most` bytes together.
     pub fn new(most: usize) -> Self {
-        let inner =
-            Inner { files: LruCache::unbounded(), bytes: 0, random: Default::default(), count: 0 };
+        let (files, random) = (LruCache::unbounded(), Default::default());
+        let inner = Inner { files, bytes: HashMap::new(), random, count: 0 };
         Self { most, inner: Mutex::new(inner) }
     }
 
-    /// Keeps a file and returns the name under which it can be fetched, which cannot be guessed.
-    fn put(&self, name: &str, text: String) -> String {
+    /// Keeps a file of `owner` and returns the name under which it can be fetched, which cannot be guessed.
+    fn put(&self, owner: Owner, name: &str, text: String) -> String {
         use std::hash::BuildHasher;
         let mut inner = locked(&self.inner);
         inner.count += 1;
         let [a, b] = [0u8, 1].map(|half| inner.random.hash_one((half, inner.count)));
         let key = format!("{a:016x}{b:016x}.{name}");
-        inner.bytes += text.len();
-        inner.files.put(key.clone(), Stored { since: Instant::now(), text });
-        while let Some((_, oldest)) = inner.files.peek_lru() {
-            if inner.files.len() == 1 || (inner.bytes <= self.most && oldest.since.elapsed() < KEPT)
-            {
-                break;
-            }
-            let (_, oldest) = inner.files.pop_lru().expect("the oldest file");
-            inner.bytes -= oldest.text.len();
+        let stored = Stored { owner: owner.clone(), since: Instant::now(), text };
+        *inner.bytes.entry(owner).or_default() += stored.bytes();
+        inner.files.put(key.clone(), stored);
+        while let Some(out) = inner.next_out(self.most) {
+            inner.remove(&out);
         }
         key
     }
@@ -121,12 +161,13 @@ pub(crate) struct FileRequest {
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(crate) async fn translate_file(
     State(service): State<Shared>,
+    Extension(connection): Extension<Connection>,
     headers: HeaderMap,
     parts: Result<Multipart, axum::extract::multipart::MultipartRejection>,
 ) -> Result<Json<FileResponse>, ApiError> {
     let parts = parts.map_err(|_| ApiError::media_type("other than multipart/form-data"))?;
     let sent = Sent::read(parts).await?;
-    service.check_key(sent.api_key.as_deref())?;
+    service.check_key(&headers, sent.api_key.as_deref())?;
     let missing = |field: &str| {
         ApiError::bad(field, format!("{field} is missing"), "send it as a part of the form".into())
     };
@@ -137,25 +178,37 @@ pub(crate) async fn translate_file(
     let text = String::from_utf8(bytes.to_vec()).map_err(|_| {
         ApiError::bad("file", "the file is not UTF-8".into(), "convert it to UTF-8".into())
     })?;
-    let texts = [text];
-    service.check_texts("file", &texts)?;
-    let (source, _) = source(&service, &asked, &texts)?;
-    let pair = LanguagePair { source, target };
+    let texts = vec![text];
+    service.check_texts("file", 1, texts.iter().map(String::as_str))?;
+    let (source, _) = source(&service, &asked, &texts).await?;
+    let pair = service.pair(&source, &target)?;
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let translated = service.translate(&texts, &pair, format, choice, &Glossary::default()).await?;
+    let translated = service.translate(texts, &pair, format, choice, Arc::default()).await?;
     let text = translated.into_iter().flatten().next().unwrap_or_default();
-    let key = service.files.put(&plain(&name), text);
+    let api_key = bearer(&headers).map(str::to_owned).or(sent.api_key);
+    let owner = match api_key.filter(|_| service.keys.are_required()) {
+        Some(key) => Owner::Key(key),
+        None => Owner::Peer(connection.peer),
+    };
+    let key = service.files.put(owner, &plain(&name), text);
     Ok(Json(FileResponse {
         translated_file_url: format!("{}/download_file/{key}", origin(&headers)),
     }))
 }
 
-/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`.
+/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. What is no host is left out.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
-    let host = text("x-forwarded-host").or(text("host")).unwrap_or("localhost");
+    let host = |name| text(name).filter(|host| is_host(host));
+    let host = host("x-forwarded-host").or(host("host")).unwrap_or("localhost");
     format!("{scheme}://{host}")
+}
+
+/// Whether `text` is a host with or without a port, and nothing more.
+fn is_host(text: &str) -> bool {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~[]:".contains(c));
+    is_plain && text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty())
 }
 
 /// The parts of a form.
@@ -186,12 +239,7 @@ impl Sent {
 }
 
 fn unreadable(error: MultipartError) -> ApiError {
-    match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            ApiError::too_large("file", "the file is too large".into())
-        }
-        _ => ApiError::body(error.body_text(), "a form with the parts file, source and target"),
-    }
+    ApiError::body(error.body_text(), "a form with the parts file, source and target")
 }
 
 fn format_of(name: &str) -> Result<Format, ApiError> {
@@ -239,16 +287,32 @@ pub(crate) async fn download(
 mod tests {
     use super::*;
 
+    fn owner(number: u8) -> Owner {
+        Owner::Peer([127, 0, 0, number].into())
+    }
+
     #[test]
     fn files_are_found_until_newer_ones_need_their_room() {
-        let files = Files::new(10);
-        let first = files.put("a.txt", "12345678".into());
+        let files = Files::new(1030);
+        let first = files.put(owner(1), "a.txt", "12345678".into());
         assert_eq!(files.get(&first).as_deref(), Some("12345678"));
-        let second = files.put("a.txt", "123456".into());
+        let second = files.put(owner(1), "a.txt", "123456".into());
         assert_ne!(first, second);
         assert_eq!(files.get(&first), None);
         assert_eq!(files.get(&second).as_deref(), Some("123456"));
         assert_eq!(files.get("0.a.txt"), None);
+        let large = files.put(owner(1), "a.txt", "x".repeat(5_000));
+        assert!(files.get(&large).is_some() && files.get(&second).is_none());
+    }
+
+    #[test]
+    fn the_client_with_the_most_bytes_makes_room() {
+        let files = Files::new(10_000);
+        let others = files.put(owner(1), "a.txt", "mine".into());
+        let many: Vec<_> =
+            (0..100).map(|_| files.put(owner(2), "a.txt", "x".repeat(1_000))).collect();
+        assert_eq!(files.get(&others).as_deref(), Some("mine"));
+        assert!(files.get(&many[0]).is_none() && files.get(&many[99]).is_some());
     }
 
     #[test]
@@ -265,6 +329,12 @@ mod tests {
         let renamed = [behind_proxy[1], ("x-forwarded-host", "example.org")];
         assert_eq!(origin(&renamed), "https://example.org");
         assert_eq!(origin(&[("x-forwarded-proto", "javascript")]), "http://localhost");
+        let ipv6 = [("host", "[::1]:5000")];
+        assert_eq!(origin(&ipv6), "http://[::1]:5000");
+        for host in ["a@b", "a/b", "a b", "a?b", "a\"b", "a<b", "", ":80"] {
+            let wrong = [("host", "a:1"), ("x-forwarded-host", host)];
+            assert_eq!(origin(&wrong), "http://a:1", "{host}");
+        }
     }
 
     #[test]

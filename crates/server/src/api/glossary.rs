@@ -1,19 +1,27 @@
 //! The glossary of a request.
 
+use std::sync::Arc;
+
 use burnformer_glossary::Glossary;
 
 use super::error::ApiError;
+use crate::compute::compute;
 use crate::settings::Limits;
 
 /// The glossary of `pairs`, each a source term and its translation, or several separated by `|`.
-pub(super) fn read(pairs: Option<Vec<[String; 2]>>, limits: &Limits) -> Result<Glossary, ApiError> {
+pub(super) async fn read(
+    pairs: Option<Vec<[String; 2]>>,
+    limits: &Limits,
+) -> Result<Arc<Glossary>, ApiError> {
     let pairs = pairs.unwrap_or_default();
     if pairs.len() > limits.terms {
         let message = format!("{} terms are more than the {} allowed", pairs.len(), limits.terms);
         return Err(ApiError::bad("glossary", message, "leave out terms".into()));
     }
+    let size = pairs.iter().flatten().map(String::len).sum();
     let pairs = pairs.into_iter().map(|[source, target]| (source, target));
-    Glossary::from_pairs(pairs).map_err(|error| {
+    let read = compute(size, || Glossary::from_pairs(pairs)).await?;
+    read.map(Arc::new).map_err(|error| {
         let remedy = "pairs of a source term and its translation, each term once";
         ApiError::bad("glossary", error.to_string(), remedy.into())
     })

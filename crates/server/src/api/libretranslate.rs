@@ -1,8 +1,10 @@
 //! LibreTranslate's interface.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
-use burnformer_glossary::Glossary;
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -13,7 +15,6 @@ use super::{AUTO, Service, Shared, format};
 use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
-use crate::models::LanguagePair;
 
 /// A request to `/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -77,7 +78,7 @@ pub(crate) struct Detected {
 }
 
 impl From<Detection> for Detected {
-    fn from(Detection { language, confidence }: Detection) -> Self {
+    fn from(Detection { language, confidence, .. }: Detection) -> Self {
         Self { confidence, language }
     }
 }
@@ -122,24 +123,25 @@ pub(crate) struct TranslateResponse {
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(crate) async fn translate(
     State(service): State<Shared>,
+    headers: HeaderMap,
     Fields(request): Fields<TranslateRequest>,
 ) -> Result<Json<TranslateResponse>, ApiError> {
-    service.check_key(request.api_key.as_deref())?;
+    service.check_key(&headers, request.api_key.as_deref())?;
     let format = format(request.format.as_deref())?;
     let (texts, one) = request.q.into_list();
-    service.check_texts("q", &texts)?;
+    service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let alternatives = alternatives(&service, request.alternatives)?;
     let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
-    let (source, detected) = source(&service, &request.source, &texts)?;
-    let pair = LanguagePair { source, target: request.target };
-    let translations =
-        service.translate(&texts, &pair, format, choice, &Glossary::default()).await?;
+    let (source, detected) = source(&service, &request.source, &texts).await?;
+    let pair = service.pair(&source, &request.target)?;
+    let count = texts.len();
+    let translations = service.translate(texts, &pair, format, choice, Arc::default()).await?;
     let others = (alternatives > 0)
         .then(|| OneOrMany::new(translations.iter().map(|all| all[1..].to_vec()).collect(), one));
     let detected = detected.map(|detected| {
         let one_each =
             || Detected { confidence: detected.confidence, language: detected.language.clone() };
-        OneOrMany::new(texts.iter().map(|_| one_each()).collect(), one)
+        OneOrMany::new((0..count).map(|_| one_each()).collect(), one)
     });
     let first = |mut all: Vec<String>| all.swap_remove(0);
     let translated_text = OneOrMany::new(translations.into_iter().map(first).collect(), one);
@@ -163,15 +165,25 @@ pub(crate) fn alternatives(service: &Service, asked: Option<usize>) -> Result<us
 }
 
 /// The code of the source language: `asked`, or what all of `texts` together look like.
-pub(crate) fn source(
-    service: &Service,
+///
+/// # Errors
+/// If they are clearly in a language that no model takes.
+pub(crate) async fn source(
+    service: &Shared,
     asked: &str,
     texts: &[String],
 ) -> Result<(String, Option<Detection>), ApiError> {
     if asked != AUTO {
         return Ok((asked.into(), None));
     }
-    let detection = service.detect(&texts.join("\n"));
+    let detection = service.detect(texts).await?;
+    if !detection.served {
+        let code = &detection.language;
+        let message = format!("the text seems to be {} ({code}), which is not served", name(code));
+        let known = service.codes(|pair| &pair.source).join(", ");
+        let remedy = format!("if it is not, name its language: one of {known}");
+        return Err(ApiError::bad("source", message, remedy));
+    }
     Ok((detection.language.clone(), Some(detection)))
 }
 
@@ -184,19 +196,20 @@ pub(crate) struct DetectRequest {
     pub api_key: Option<String>,
 }
 
-/// Tells which of the served languages a text is in.
+/// Tells which language a text is in: one of those that are served, unless it is clearly another.
 #[utoipa::path(post, path = "/detect", tag = "LibreTranslate",
     request_body(content((DetectRequest = "application/json"), (DetectForm = "application/x-www-form-urlencoded"))),
     responses((status = 200, body = Vec<Detected>), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub(crate) async fn detect(
     State(service): State<Shared>,
+    headers: HeaderMap,
     Fields(request): Fields<DetectRequest>,
 ) -> Result<Json<Vec<Detected>>, ApiError> {
-    service.check_key(request.api_key.as_deref())?;
+    service.check_key(&headers, request.api_key.as_deref())?;
     let (texts, _) = request.q.into_list();
-    service.check_texts("q", &texts)?;
-    Ok(Json(vec![service.detect(&texts.join("\n")).into()]))
+    service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
+    Ok(Json(vec![service.detect(&texts).await?.into()]))
 }
 
 /// A language that is served.
@@ -236,6 +249,7 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
     Json(json!({
         "apiKeys": key,
         "charLimit": service.limits.characters,
+        "textLimit": service.limits.texts,
         "filesTranslation": true,
         "frontendTimeout": 500,
         "keyRequired": key,

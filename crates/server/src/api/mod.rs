@@ -14,6 +14,7 @@ pub(crate) mod v1;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::http::{HeaderMap, header};
 use burnformer_documents::Format;
 use burnformer_glossary::Glossary;
 use tokio::sync::Semaphore;
@@ -22,11 +23,12 @@ use self::error::ApiError;
 use self::files::Files;
 use crate::auth::Keys;
 use crate::cache::Cache;
+use crate::compute::compute;
 use crate::detect::{Detection, detect};
 use crate::engine::Choice;
+use crate::language;
 use crate::metrics::Metrics;
 use crate::models::{LanguagePair, Models};
-use crate::queue::Queue;
 use crate::settings::Limits;
 use crate::text::{Path, Translations};
 
@@ -35,7 +37,7 @@ pub(crate) const AUTO: &str = "auto";
 
 /// What every request needs.
 pub(crate) struct Service {
-    pub models: Models,
+    pub models: Arc<Models>,
     pub cache: Cache,
     pub metrics: Arc<Metrics>,
     pub keys: Keys,
@@ -48,29 +50,32 @@ pub(crate) struct Service {
 pub(crate) type Shared = Arc<Service>;
 
 impl Service {
-    /// Fails unless `key` may ask.
-    pub fn check_key(&self, key: Option<&str>) -> Result<(), ApiError> {
-        if self.keys.allow(key) { Ok(()) } else { Err(ApiError::key()) }
+    /// Fails unless the key of `Authorization: Bearer KEY`, or else `key`, may ask.
+    pub fn check_key(&self, headers: &HeaderMap, key: Option<&str>) -> Result<(), ApiError> {
+        match self.keys.allow(bearer(headers).or(key)) {
+            true => Ok(()),
+            false => Err(ApiError::key()),
+        }
     }
 
-    /// Fails if `texts` are more, or have more characters, than the limits allow.
-    pub fn check_texts<T: AsRef<str>>(
+    /// Fails if there are more than `count` texts allowed, or if `texts` together have more characters than the limits allow.
+    pub fn check_texts<'a>(
         &self,
         field: &'static str,
-        texts: &[T],
+        count: usize,
+        texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), ApiError> {
-        if texts.len() > self.limits.texts {
-            let message =
-                format!("{} texts are more than the {} allowed", texts.len(), self.limits.texts);
-            return Err(ApiError::bad(field, message, "send less at a time".into()));
+        let Limits { texts: most, characters: limit, .. } = self.limits;
+        let refuse = |message| Err(ApiError::bad(field, message, "send less at a time".into()));
+        if count > most {
+            return refuse(format!("{count} {field} are more than the {most} allowed"));
         }
-        let characters: usize = texts.iter().map(|text| text.as_ref().chars().count()).sum();
-        if characters > self.limits.characters {
-            let limit = self.limits.characters;
-            let message = format!("{characters} characters are more than the {limit} allowed");
-            return Err(ApiError::bad(field, message, "send less at a time".into()));
+        match texts.into_iter().map(|text| text.chars().count()).sum::<usize>() {
+            characters if characters > limit => {
+                refuse(format!("{characters} characters are more than the {limit} allowed"))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The codes of all languages that can be translated from, or to; sorted.
@@ -81,62 +86,78 @@ impl Service {
         codes
     }
 
-    /// The languages that `texts` are most probably in, among those that can be translated; the first of them, with no
-    /// confidence, where nothing can be told.
-    pub fn detect(&self, text: &str) -> Detection {
-        let codes = self.codes(|pair| &pair.source);
-        let first = codes.first().copied().unwrap_or_default().to_owned();
-        detect(text, &codes).unwrap_or(Detection { language: first, confidence: 0.0 })
+    /// The language that `texts` together are most probably in; the first of those that can be translated, with no
+    /// confidence, where there is nothing by which to tell.
+    pub async fn detect(self: &Arc<Self>, texts: &[String]) -> Result<Detection, ApiError> {
+        let (service, texts) = (self.clone(), texts.to_vec());
+        let detect = move || {
+            let codes = service.codes(|pair| &pair.source);
+            let first = codes.first().copied().unwrap_or_default().to_owned();
+            let unknown = Detection { language: first, confidence: 0.0, served: true };
+            detect(texts.iter().map(String::as_str), &codes).unwrap_or(unknown)
+        };
+        Ok(compute(0, detect).await?)
+    }
+
+    /// The pair that a client names, by the codes of the models.
+    ///
+    /// # Errors
+    /// If no model translates it, and the languages are not the same.
+    pub fn pair(&self, source: &str, target: &str) -> Result<LanguagePair, ApiError> {
+        let sources = self.codes(|pair| &pair.source);
+        let Some(known) = language::resolve(source, &sources) else {
+            let remedy = format!("one of {}", sources.join(", "));
+            return Err(ApiError::bad("source", format!("{source} is not supported"), remedy));
+        };
+        let targets = self.models.pairs().filter(|pair| pair.source == known);
+        let targets: Vec<&str> = targets.map(|pair| pair.target.as_str()).collect();
+        let same = language::resolve(target, &[known]);
+        match language::resolve(target, &targets).or(same) {
+            Some(target) => Ok(LanguagePair { source: known.into(), target: target.into() }),
+            None => {
+                let remedy = format!("one of {}, from {known}", targets.join(", "));
+                Err(ApiError::bad("target", format!("{target} is not supported"), remedy))
+            }
+        }
     }
 
     /// Translates `texts`, each whole, within the time that the limits allow, with the terms of `glossary` and of the
     /// model's own.
     pub async fn translate(
-        &self,
-        texts: &[String],
+        self: &Arc<Self>,
+        texts: Vec<String>,
         pair: &LanguagePair,
         format: Format,
         choice: Choice,
-        glossary: &Glossary,
+        glossary: Arc<Glossary>,
     ) -> Result<Vec<Translations>, ApiError> {
         if pair.source == pair.target {
-            return Ok(texts.iter().map(|text| vec![text.clone()]).collect());
+            return Ok(texts.into_iter().map(|text| vec![text]).collect());
         }
-        let queue = self.queue(pair).await?;
-        let name = pair.to_string();
-        let glossaries = self.glossaries(glossary, pair);
-        let path = self.path(&queue, choice, &name, &glossaries);
-        let all = async {
-            let mut translated = Vec::with_capacity(texts.len());
-            for some in texts.chunks(64) {
-                // The sentences of several texts share batches.
-                let mut waiting = Vec::with_capacity(some.len());
-                for text in some {
-                    waiting.push(path.translate(text, format, &pair.source));
-                }
-                for done in futures_util::future::join_all(waiting).await {
-                    translated.push(done?);
-                }
-            }
-            Ok(translated)
+        let translated = async {
+            let path = self.path(pair, choice, glossary).await?;
+            path.translate(texts, format, pair.source.clone()).await
         };
-        self.in_time(all).await
+        self.in_time(translated).await
     }
 
-    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`.
-    pub fn path<'a>(
-        &'a self,
-        queue: &'a Queue,
+    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`, with the glossary
+    /// of the request before that of the model.
+    pub async fn path(
+        self: &Arc<Self>,
+        pair: &LanguagePair,
         choice: Choice,
-        pair: &'a str,
-        glossaries: &'a [&'a Glossary],
-    ) -> Path<'a> {
-        Path { queue, cache: &self.cache, metrics: &self.metrics, choice, pair, glossaries }
-    }
-
-    /// The glossary of a request, before that of the model for `pair`.
-    pub fn glossaries<'a>(&'a self, own: &'a Glossary, pair: &LanguagePair) -> Vec<&'a Glossary> {
-        [own].into_iter().chain(self.models.glossary(pair)).collect()
+        own: Arc<Glossary>,
+    ) -> Result<Path, ApiError> {
+        let queue = match self.models.queue(pair).await {
+            Some(queue) => queue.map_err(|_| ApiError::not_loaded(pair))?,
+            None => {
+                let message = format!("no model translates {pair}");
+                return Err(ApiError::bad("target", message, "a pair of /languages".into()));
+            }
+        };
+        let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
+        Ok(Path { service: self.clone(), queue, choice, pair: pair.to_string(), glossaries })
     }
 
     /// The result of `work`, unless it takes longer than the limits allow; then it is given up.
@@ -149,28 +170,13 @@ impl Service {
         self.metrics.answered(begun.elapsed());
         result.unwrap_or_else(|_| Err(ApiError::too_slow(self.limits.time)))
     }
+}
 
-    /// The queue of the model for `pair`.
-    pub async fn queue(&self, pair: &LanguagePair) -> Result<Arc<Queue>, ApiError> {
-        match self.models.queue(pair).await {
-            Some(queue) => queue.map_err(|error| ApiError::failed(error.to_string())),
-            None => Err(self.unsupported(pair)),
-        }
-    }
-
-    /// Why `pair` cannot be translated.
-    fn unsupported(&self, pair: &LanguagePair) -> ApiError {
-        let sources = self.codes(|pair| &pair.source);
-        if !sources.contains(&&*pair.source) {
-            let remedy = format!("one of {}", sources.join(", "));
-            return ApiError::bad("source", format!("{} is not supported", pair.source), remedy);
-        }
-        let targets = self.models.pairs().filter(|known| known.source == pair.source);
-        let targets: Vec<&str> = targets.map(|known| known.target.as_str()).collect();
-        let remedy =
-            format!("what {} is translated into here: {}", pair.source, targets.join(", "));
-        ApiError::bad("target", format!("{} is not supported", pair.target), remedy)
-    }
+/// The key of `Authorization: Bearer KEY`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
 /// Reads a format that a client names.

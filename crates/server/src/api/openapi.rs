@@ -57,7 +57,21 @@ fn document(service: &Service) -> Value {
         }
     }
     loosen(&mut document);
+    secure(&mut document, service.keys.are_required());
     document
+}
+
+/// Says that requests with a body need a key, in a header or as their field `api_key`, if the server asks for one.
+fn secure(document: &mut Value, required: bool) {
+    document["components"]["securitySchemes"] = json!({"key": {
+        "type": "http", "scheme": "bearer", "description": "A key of the server; the field api_key does as well."
+    }});
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (_, path) in paths.filter(|_| required) {
+        // The empty object stands for the field.
+        let posts = path.get_mut("post").filter(|post| post["requestBody"].is_object());
+        posts.into_iter().for_each(|post| post["security"] = json!([{"key": []}, {}]));
+    }
 }
 
 /// Makes `anyOf` of every `oneOf`: an empty list is one text's and many texts'.
@@ -113,7 +127,7 @@ fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
             field["maxItems"] = json!(limits.terms);
             field["items"]["items"]["minLength"] = json!(1);
         }
-        "sentences" => field["maxItems"] = json!(limits.texts / 2),
+        "sentences" => field["maxItems"] = json!(limits.texts),
         _ => {}
     }
 }

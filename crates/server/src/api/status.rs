@@ -24,10 +24,13 @@ pub(crate) async fn health() -> Json<Status> {
     Json(Status { status: "ok" })
 }
 
-/// Answers 200 while requests are taken, 503 while the queues are full.
+/// Answers 200 while requests are taken, 503 while a queue is full or after a model could not be loaded.
 #[utoipa::path(get, path = "/ready", tag = "status",
     responses((status = 200, body = Status), (status = 503, body = ErrorBody)))]
 pub(crate) async fn ready(State(service): State<Shared>) -> Result<Json<Status>, ApiError> {
+    if let Some(pair) = service.models.failed() {
+        return Err(ApiError::not_ready(pair));
+    }
     match service.models.full() {
         Some((waiting, retry)) => Err(QueueError::Full { waiting, retry }.into()),
         None => Ok(Json(Status { status: "ok" })),

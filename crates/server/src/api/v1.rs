@@ -2,8 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use burnformer_glossary::wanted;
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -11,8 +10,9 @@ use super::body::{Fields, Texts, number};
 use super::error::{ApiError, ErrorBody};
 use super::libretranslate::{Detected, alternatives, source};
 use super::{AUTO, Shared, format, glossary};
+use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
-use crate::models::LanguagePair;
+use crate::text::terms;
 
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -34,6 +34,8 @@ pub(crate) struct DocumentsRequest {
     /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
+    /// The key, where the server asks for one.
+    pub api_key: Option<String>,
 }
 
 /// The answer to `/v1/translate`.
@@ -57,16 +59,16 @@ pub(crate) async fn translate(
     headers: HeaderMap,
     Fields(request): Fields<DocumentsRequest>,
 ) -> Result<Json<DocumentsResponse>, ApiError> {
-    service.check_key(bearer(&headers))?;
+    service.check_key(&headers, request.api_key.as_deref())?;
     let format = format(request.format.as_deref())?;
     let (texts, _) = request.texts.into_list();
-    service.check_texts("texts", &texts)?;
+    service.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let choice = choice(&service, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (source, detected) = source(&service, asked, &texts)?;
-    let pair = LanguagePair { source, target: request.target };
-    let glossary = glossary::read(request.glossary, &service.limits)?;
-    let translations = service.translate(&texts, &pair, format, choice, &glossary).await?;
+    let (source, detected) = source(&service, asked, &texts).await?;
+    let pair = service.pair(&source, &request.target)?;
+    let glossary = glossary::read(request.glossary, &service.limits).await?;
+    let translations = service.translate(texts, &pair, format, choice, glossary).await?;
     let first = |mut all: Vec<String>| all.swap_remove(0);
     let translations = translations.into_iter().map(first).collect();
     Ok(Json(DocumentsResponse {
@@ -101,6 +103,8 @@ pub(crate) struct SentencesRequest {
     /// Prescribed translations: pairs of a source term and its translation, or several separated by `|`.
     #[schema(example = json!([["Haus", "house|houses"]]))]
     pub glossary: Option<Vec<[String; 2]>>,
+    /// The key, where the server asks for one.
+    pub api_key: Option<String>,
 }
 
 /// A sentence, or a sentence and what its translation has to begin with.
@@ -121,10 +125,10 @@ pub(crate) enum SentenceRequest {
 
 impl SentenceRequest {
     /// The sentence and the prefix of its translation.
-    fn into_parts(self) -> (String, String) {
+    fn parts(&self) -> [&str; 2] {
         match self {
-            Self::Plain(text) => (text, String::new()),
-            Self::WithPrefix { text, prefix } => (text, prefix),
+            Self::Plain(text) => [text, ""],
+            Self::WithPrefix { text, prefix } => [text, prefix],
         }
     }
 }
@@ -166,59 +170,59 @@ pub(crate) async fn sentences(
     headers: HeaderMap,
     Fields(request): Fields<SentencesRequest>,
 ) -> Result<Json<SentencesResponse>, ApiError> {
-    service.check_key(bearer(&headers))?;
+    service.check_key(&headers, request.api_key.as_deref())?;
     let alternatives = alternatives(&service, request.alternatives)?;
     let choice = choice(&service, request.beam, request.length_penalty, alternatives + 1)?;
     let SentencesRequest { sentences, links, source, target, glossary, .. } = request;
-    let glossary = glossary::read(glossary, &service.limits)?;
-    let pair = LanguagePair { source, target };
-    let glossaries = service.glossaries(&glossary, &pair);
-    let work: Vec<Work> = sentences
-        .into_iter()
-        .map(SentenceRequest::into_parts)
-        .map(|(text, prefix)| Work { terms: wanted(&glossaries, &text), text, prefix, links })
-        .collect();
-    let texts: Vec<&str> = work.iter().flat_map(|work| [&*work.text, &*work.prefix]).collect();
-    service.check_texts("sentences", &texts)?;
+    let parts = sentences.iter().flat_map(SentenceRequest::parts);
+    service.check_texts("sentences", sentences.len(), parts)?;
+    let pair = service.pair(&source, &target)?;
+    let glossary = glossary::read(glossary, &service.limits).await?;
     if pair.source == pair.target {
-        let same =
-            |work: Work| ScoredTranslation { text: work.text, score: 0.0, links: Vec::new() };
-        return Ok(Json(SentencesResponse {
-            sentences: work.into_iter().map(|work| vec![same(work)]).collect(),
-        }));
+        let same = |sentence: SentenceRequest| {
+            let [text, _] = sentence.parts().map(String::from);
+            vec![ScoredTranslation { text, score: 0.0, links: Vec::new() }]
+        };
+        let sentences = sentences.into_iter().map(same).collect();
+        return Ok(Json(SentencesResponse { sentences }));
     }
-    let queue = service.queue(&pair).await?;
-    let name = pair.to_string();
-    let path = service.path(&queue, choice, &name, &glossaries);
-    let all = service.in_time(async { Ok(path.sentences(work.clone()).await?) }).await?;
-    let scored = work.iter().zip(all);
-    let scored = scored
-        .map(|(work, all)| all.into_iter().map(|one| scored_one(&work.text, one)).collect())
-        .collect();
-    Ok(Json(SentencesResponse { sentences: scored }))
-}
-
-fn scored_one(sentence: &str, candidate: Candidate) -> ScoredTranslation {
-    let place = |text: &str, range: std::ops::Range<usize>| {
-        let characters = |end: usize| text[..end].chars().count();
-        [characters(range.start), characters(range.end)]
+    let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
+    let scored = async {
+        let path = service.path(&pair, choice, glossary).await?;
+        let glossaries = path.glossaries.clone();
+        let work = move |sentence: &SentenceRequest| {
+            let [text, prefix] = sentence.parts().map(String::from);
+            Work { terms: terms(&glossaries, &text), text, prefix, links }
+        };
+        let work: Vec<Work> = compute(size, move || sentences.iter().map(work).collect()).await?;
+        let all = path.sentences(work.clone()).await?;
+        Ok(compute(size, move || work.iter().zip(all).map(scored).collect()).await?)
     };
-    let links = candidate.links.into_iter().map(|link| LinkedPlaces {
-        source: place(sentence, link.source),
-        target: place(&candidate.text, link.target),
-    });
-    ScoredTranslation {
-        links: links.collect(),
-        score: candidate.score,
-        text: candidate.text.clone(),
-    }
+    Ok(Json(SentencesResponse { sentences: service.in_time(scored).await? }))
 }
 
-/// The key of `Authorization: Bearer KEY`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, key) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+/// The translations of a sentence, their places counted in characters.
+fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
+    let sources = characters(&work.text);
+    let scored = |Candidate { text, score, links }: Candidate| {
+        let targets = characters(&text);
+        let place = |places: &[usize], range: std::ops::Range<usize>| {
+            [places[range.start], places[range.end]]
+        };
+        let links = links.into_iter().map(|link| LinkedPlaces {
+            source: place(&sources, link.source),
+            target: place(&targets, link.target),
+        });
+        ScoredTranslation { links: links.collect(), score, text }
+    };
+    candidates.into_iter().map(scored).collect()
+}
+
+/// For each byte of `text`, and for its end, the number of characters before it.
+fn characters(text: &str) -> Vec<usize> {
+    let widths = text.char_indices().enumerate();
+    let each = |(number, (_, c)): (usize, (usize, char))| std::iter::repeat_n(number, c.len_utf8());
+    widths.flat_map(each).chain([text.chars().count()]).collect()
 }
 
 /// The search's options, checked.

@@ -6,6 +6,9 @@ mod translator;
 #[cfg(feature = "translator")]
 pub use translator::TranslatorEngine;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use burnformer_documents::Link;
 use burnformer_view::Sentence;
 
@@ -60,9 +63,27 @@ pub trait Engine: Send + Sync + 'static {
     /// Translates `work`, each sentence by `choice.n_best` translations or fewer, best first, in the order of `work`.
     /// A sentence that is too long is translated as far as it fits.
     ///
+    /// `left` has a flag for each sentence. It becomes true when nobody waits for the sentence any more. An engine should look
+    /// at it often and leave the sentence then; its candidates are not used.
+    ///
     /// # Errors
     /// [`EngineError`]; then no sentence of `work` is translated.
-    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError>;
+    fn translate(
+        &self,
+        work: &[Work],
+        choice: Choice,
+        left: &[Arc<AtomicBool>],
+    ) -> Result<Vec<Vec<Candidate>>, EngineError>;
+
+    /// What the search for `work` costs: its tokens times the hypotheses of the beam. It is asked before `work` waits in the
+    /// queue, and bounds what a batch has. This default counts four bytes as a token.
+    ///
+    /// # Errors
+    /// [`EngineError::Request`] if the sentence, its prefix or its terms cannot be translated by this model.
+    fn cost(&self, work: &Work, choice: Choice) -> Result<usize, EngineError> {
+        let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
+        Ok(tokens * choice.beam.unwrap_or(1).max(choice.n_best))
+    }
 
     /// Whether the model takes `sentence` whole.
     fn fits(&self, sentence: &str) -> bool;

@@ -1,11 +1,12 @@
 //! A [`Translator`] as an engine.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, Shortlist, TextLink,
-    TranslateOptions, Translation, Translator,
+    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, Request, Shortlist,
+    TextLink, TranslateOptions, Translation, Translator,
 };
 use burnformer_view::Sentence;
 
@@ -53,8 +54,34 @@ impl TranslatorEngine {
         Ok(self)
     }
 
-    fn candidate(&self, work: &Work, found: Alternative) -> Result<Candidate, EngineError> {
-        let links = match work.links {
+    /// The model's options with those of `choice`.
+    fn options(&self, choice: Choice) -> TranslateOptions {
+        let mut options = self.options.clone();
+        let search = &mut options.search;
+        search.beam_size = choice.beam.unwrap_or(search.beam_size).max(choice.n_best);
+        search.n_best = choice.n_best.max(1);
+        if let Some(thousandths) = choice.alpha {
+            search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
+        }
+        options
+    }
+
+    fn request(&self, work: &Work) -> Result<Request, InferError> {
+        let tokenizers = self.translator.tokenizers();
+        Ok(Request {
+            prefix: tokenizers.target.encode(&work.prefix),
+            terms: self.translator.terms(&work.terms)?,
+            ..Request::new(tokenizers.source.encode(&work.text))
+        })
+    }
+
+    fn candidate(
+        &self,
+        work: &Work,
+        found: Alternative,
+        left: &AtomicBool,
+    ) -> Result<Candidate, EngineError> {
+        let links = match work.links && !left.load(Ordering::Relaxed) {
             true => self.translator.links(&work.text, &found.text).map_err(engine_error)?,
             false => Vec::new(),
         };
@@ -65,25 +92,34 @@ impl TranslatorEngine {
 }
 
 impl Engine for TranslatorEngine {
-    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let mut options = self.options.clone();
-        let search = &mut options.search;
-        search.beam_size = choice.beam.unwrap_or(search.beam_size).max(choice.n_best);
-        search.n_best = choice.n_best.max(1);
-        if let Some(thousandths) = choice.alpha {
-            search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
-        }
-        let texts: Vec<&str> = work.iter().map(|work| &work.text[..]).collect();
-        let mut requests = self.translator.requests(&texts, &options).map_err(engine_error)?;
-        for (request, work) in requests.iter_mut().zip(work) {
-            request.prefix = self.translator.tokenizers().target.encode(&work.prefix);
-            request.terms = self.translator.terms(&work.terms).map_err(engine_error)?;
-        }
-        let translations = self.translator.translate_requests(requests, &options);
-        let candidates = |(work, translation): (&Work, Translation)| {
-            translation.n_best.into_iter().map(|found| self.candidate(work, found)).collect()
+    fn translate(
+        &self,
+        work: &[Work],
+        choice: Choice,
+        left: &[Arc<AtomicBool>],
+    ) -> Result<Vec<Vec<Candidate>>, EngineError> {
+        let options = self.options(choice);
+        let request = |(work, left): (&Work, &Arc<AtomicBool>)| {
+            Ok(Request { cancel: left.clone().into(), ..self.request(work)? })
         };
-        work.iter().zip(translations.map_err(engine_error)?).map(candidates).collect()
+        let requests = work.iter().zip(left).map(request).collect::<Result<_, _>>();
+        let translations = requests
+            .and_then(|requests| self.translator.translate_requests(requests, &options))
+            .map_err(engine_error)?;
+        let candidates = |((work, left), translation): ((&Work, &Arc<AtomicBool>), Translation)| {
+            let found = translation.n_best.into_iter();
+            found.map(|found| self.candidate(work, found, left)).collect()
+        };
+        work.iter().zip(left).zip(translations).map(candidates).collect()
+    }
+
+    fn cost(&self, work: &Work, choice: Choice) -> Result<usize, EngineError> {
+        let options = self.options(choice);
+        let request = self.request(work).map_err(engine_error)?;
+        let tokens = request.source.len().min(self.translator.longest_source(&options));
+        let cost = (tokens + request.prefix.len() + 1) * request.rows(&options.search);
+        self.translator.check_requests(vec![request], &options).map_err(engine_error)?;
+        Ok(cost)
     }
 
     fn fits(&self, sentence: &str) -> bool {

@@ -3,27 +3,46 @@
 mod pace;
 mod waiting;
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
-use self::waiting::{Gathered, State, Taken, Waiting, hand_out};
+use self::waiting::{Batch, Bounds, Item, State, Taken, hand_out};
+use crate::compute::{Panicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
+
+/// What a batch may cost per sentence that it may have: 32 tokens and a beam of four.
+const COST_PER_SENTENCE: usize = 128;
+/// Requests of at most so many sentences are taken as long as there is room. Larger ones leave a quarter of it, so that they
+/// cannot shut out the others.
+const FEW: usize = 16;
 
 /// The sizes of a [`Queue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most sentences in a batch; at least 1.
+    /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted in tokens × beam, so that
+    /// long sentences and wide searches have smaller batches.
     pub batch: usize,
     /// The most sentences that wait; a request beyond it is refused, unless the queue is empty.
     pub waiting: usize,
     /// How long a batch that is not full waits for more sentences. Zero is best on a processor: while one batch is
     /// translated, the next gathers.
     pub patience: Duration,
-    /// The number of batches that are translated at the same time; at least 1.
+    /// The number of batches that are translated at the same time; at least 1. They share the processors equally. If all
+    /// of them are long sentences, there is one more for the others.
     pub workers: usize,
+}
+
+impl QueueSettings {
+    fn bounds(self) -> Bounds {
+        let sentences = self.batch.max(1);
+        let cost = sentences.saturating_mul(COST_PER_SENTENCE);
+        Bounds { sentences, cost, workers: self.workers.max(1) }
+    }
 }
 
 impl Default for QueueSettings {
@@ -57,10 +76,9 @@ type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
-/// Dropping it ends the threads once the batches that they work on are done.
+/// Dropping it ends the threads once the batches that they work on are done. It does not wait for them.
 pub struct Queue {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -88,17 +106,28 @@ impl Queue {
             wake: Condvar::new(),
             batches: Box::new(batches),
         });
-        let start = |_| {
+        let workers = settings.workers.max(1);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        // One more than the workers, for short sentences while all others have long ones.
+        for _ in 0..=workers {
             let shared = shared.clone();
-            std::thread::Builder::new().name("translate".into()).spawn(move || shared.work())
-        };
-        let threads = (0..settings.workers.max(1)).map(start).collect::<Result<_, _>>()?;
-        Ok(Self { shared, threads })
+            // Each has a pool of its own, in which a batch is not divided further unless processors are left.
+            let pool = ThreadPoolBuilder::new().num_threads((threads / workers).max(1));
+            let pool = pool.thread_name(|_| "translate".into()).panic_handler(drop);
+            pool.build().map_err(std::io::Error::other)?.spawn(move || shared.work());
+        }
+        Ok(Self { shared })
     }
 
     /// What translates.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.shared.engine
+    }
+
+    /// Tells whether the queue or one of its threads still has the engine.
+    pub(crate) fn lives(&self) -> impl Fn() -> bool + Send + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move || shared.strong_count() > 0
     }
 
     /// The number of sentences that wait.
@@ -114,8 +143,8 @@ impl Queue {
         (state.sentences >= waiting).then_some((state.sentences, retry))
     }
 
-    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences that have not been
-    /// translated when the returned future is dropped are left out.
+    /// Translates `work` and waits for the candidates of every sentence, in order. Sentences whose translations are not
+    /// finished when the returned future is dropped are left.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
@@ -123,55 +152,86 @@ impl Queue {
         if work.is_empty() {
             return Ok(Vec::new());
         }
-        let answer = self.put(work, choice)?;
+        let engine = self.engine().clone();
+        let size = work.iter().map(|work| work.text.len() + work.prefix.len()).sum();
+        let items = compute(size, move || priced(&*engine, work, choice)).await??;
+        let leaving = Leaving::default();
+        let answer = self.put(items, choice, leaving.0.clone())?;
         answer.await.unwrap_or(Err(QueueError::Stopped))
     }
 
     fn put(
         &self,
-        work: Vec<Work>,
+        items: VecDeque<Item>,
         choice: Choice,
+        left: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
         let (reply, answer) = oneshot::channel();
-        let count = work.len();
-        let gathered =
-            Gathered { answers: vec![Vec::new(); count], missing: count, reply: Some(reply) };
+        let count = items.len();
         let mut state = self.shared.lock();
         if state.stopped {
             return Err(QueueError::Stopped);
         }
         let QueueSettings { waiting, workers, .. } = self.shared.settings;
-        if state.sentences > 0 && state.sentences + count > waiting {
+        let room = if count <= FEW { waiting } else { waiting - waiting / 4 };
+        if state.sentences + count > room {
             state.forget_abandoned();
         }
-        if state.sentences > 0 && state.sentences + count > waiting {
+        if state.sentences > 0 && state.sentences + count > room {
             let retry = state.pace.wait(state.sentences, workers);
             return Err(QueueError::Full { waiting: state.sentences, retry });
         }
-        state.sentences += count;
-        state.requests.push_back(Waiting {
-            choice,
-            arrived: Instant::now(),
-            work: work.into_iter().enumerate().collect(),
-            gathered: Arc::new(Mutex::new(gathered)),
-        });
+        state.put(choice, items, left, reply);
         drop(state);
-        self.shared.wake.notify_one();
+        self.shared.wake.notify_all();
         Ok(answer)
     }
 }
 
+/// Each of `work` with its cost, the most expensive first: sentences that follow each other share batches, and those of
+/// similar length do so best.
+///
+/// # Errors
+/// That of the first one that cannot be translated.
+fn priced(
+    engine: &dyn Engine,
+    work: Vec<Work>,
+    choice: Choice,
+) -> Result<VecDeque<Item>, EngineError> {
+    let priced = |(place, work): (usize, Work)| {
+        let cost = engine.cost(&work, choice)?;
+        Ok(Item { place, work, cost })
+    };
+    let mut items: Vec<Item> =
+        work.into_iter().enumerate().map(priced).collect::<Result<_, _>>()?;
+    items.sort_by_key(|item| std::cmp::Reverse(item.cost));
+    Ok(items.into())
+}
+
+/// A flag that becomes true when nobody waits any more.
+#[derive(Default)]
+struct Leaving(Arc<AtomicBool>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl From<Panicked> for QueueError {
+    fn from(_: Panicked) -> Self {
+        Self::Engine(panicked())
+    }
+}
+
+fn panicked() -> EngineError {
+    EngineError::Failed("the model failed on this text".into())
+}
+
 impl Drop for Queue {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.stopped = true;
-        state.requests.clear();
-        drop(state);
+        self.shared.lock().stop();
         self.shared.wake.notify_all();
-        for thread in self.threads.drain(..) {
-            // A panic has been reported by the thread itself.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -182,18 +242,19 @@ impl Shared {
 
     /// Translates batches until the queue is dropped.
     fn work(&self) {
-        while let Some((choice, batch)) = self.next_batch() {
-            if batch.is_empty() {
-                continue;
-            }
+        while let Some(Batch { choice, taken, is_long }) = self.next_batch() {
             let begun = Instant::now();
-            let count = batch.len();
-            match self.translate(&batch, choice) {
-                Ok(candidates) => hand_out(batch, candidates),
-                Err(error) => self.translate_apart(batch, choice, error),
+            let count = taken.len();
+            match self.translate(&taken, choice) {
+                Ok(candidates) => hand_out(taken, candidates),
+                Err(error) => self.translate_apart(taken, choice, error),
             }
             let took = begun.elapsed();
-            self.lock().pace.add(count, took);
+            let mut state = self.lock();
+            state.pace.add(count, took);
+            state.done(is_long);
+            drop(state);
+            self.wake.notify_all();
             (self.batches)(count, took);
         }
     }
@@ -204,9 +265,10 @@ impl Shared {
         choice: Choice,
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let work: Vec<Work> = batch.iter().map(|taken| taken.work.clone()).collect();
-        let translate = || self.engine.translate(&work, choice);
+        let left: Vec<_> = batch.iter().map(|taken| taken.left.clone()).collect();
+        let translate = || self.engine.translate(&work, choice, &left);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(translate))
-            .unwrap_or_else(|_| Err(EngineError::Failed("the model failed on this text".into())))
+            .unwrap_or_else(|_| Err(panicked()))
     }
 
     /// Translates the sentences of each request by themselves after `error`, so that one at fault does not harm others.
@@ -230,24 +292,21 @@ impl Shared {
     }
 
     /// Waits for sentences, and for `patience` more unless they fill a batch; `None` at the end.
-    fn next_batch(&self) -> Option<(Choice, Vec<Taken>)> {
+    fn next_batch(&self) -> Option<Batch> {
         let QueueSettings { batch, patience, .. } = self.settings;
+        let bounds = self.settings.bounds();
         let mut state = self.lock();
         loop {
             if state.stopped {
                 return None;
             }
-            let Some(first) = state.requests.front() else {
+            let Some(arrived) = state.first_arrived(bounds) else {
                 state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let waited = first.arrived.elapsed();
+            let waited = arrived.elapsed();
             if state.sentences >= batch || waited >= patience {
-                let taken = state.take(batch);
-                if state.sentences > 0 {
-                    self.wake.notify_one();
-                }
-                return Some(taken);
+                return state.take(bounds);
             }
             let rest = patience - waited;
             (state, _) =

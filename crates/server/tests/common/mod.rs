@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use burnformer_documents::Link;
@@ -28,7 +28,12 @@ pub struct Shouting {
 }
 
 impl Engine for Shouting {
-    fn translate(&self, work: &[Work], choice: Choice) -> Result<Vec<Vec<Candidate>>, EngineError> {
+    fn translate(
+        &self,
+        work: &[Work],
+        choice: Choice,
+        _: &[Arc<AtomicBool>],
+    ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         self.batches.fetch_add(1, Ordering::SeqCst);
         self.sentences.fetch_add(work.len(), Ordering::SeqCst);
         self.largest.fetch_max(work.len(), Ordering::SeqCst);
@@ -187,5 +192,6 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
         preload: true,
         keys: Vec::new(),
         cors: None,
+        drain: Duration::from_secs(10),
     }
 }

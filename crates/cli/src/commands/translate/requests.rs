@@ -40,6 +40,7 @@ pub(super) fn requests(
     }
     for (number, request) in (first..).zip(&mut requests) {
         fit(request, number, translator, input, options);
+        input.warnings.terms(number, request.terms.phrases.len());
     }
     (requests, failure)
 }

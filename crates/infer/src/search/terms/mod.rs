@@ -13,6 +13,8 @@ mod tracker;
 
 use std::sync::Arc;
 
+use burnformer_glossary::MOST_TERMS;
+
 use crate::error::InferError;
 use crate::model::StepModel;
 use crate::search::Request;
@@ -21,9 +23,6 @@ use crate::settings::SearchSettings;
 pub(super) use banks::choose;
 pub(super) use first::{behind, is_complete, without_terms};
 pub(super) use tracker::{Progress, Tracker};
-
-/// The largest number of terms of a sentence.
-const MOST_TERMS: usize = 64;
 
 /// What a translation has to contain.
 ///

@@ -1,4 +1,5 @@
 mod beam;
+mod cancel;
 mod constraints;
 mod edges;
 mod limit;

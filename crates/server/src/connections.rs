@@ -1,0 +1,223 @@
+//! Connections, none of which may hold up the others or the end of the server, however slow its client is.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
+
+use crate::api::Shared;
+use crate::api::error::ApiError;
+
+/// The most connections at the same time, if the system allows so many.
+const MOST: usize = 1024;
+/// The file descriptors that are left to everything else, such as loading models.
+const RESERVED: u64 = 24;
+/// How long a server that is stopped waits for requests that have not come whole, and for clients that read slowly.
+const BRIEF: Duration = Duration::from_secs(3);
+/// The most bytes that are read for a client whose request is too large, and the longest time. Many clients send all of a
+/// body before they look at the answer: if the connection were closed at once, they would see a broken one in its place.
+const MOST_DISCARDED: usize = 64 << 20;
+const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
+
+/// What the handlers of a request are told of its connection.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    /// The address of the client, or of the proxy before it.
+    pub peer: IpAddr,
+    /// Whether a request has come whole whose answer is not ready.
+    busy: Arc<AtomicBool>,
+}
+
+/// A connection as the server sees it.
+struct Open {
+    busy: Arc<AtomicBool>,
+    task: AbortHandle,
+}
+
+impl Open {
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) && !self.task.is_finished()
+    }
+}
+
+/// The times that connections have.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    /// For the head of a request, and without any progress in writing an answer.
+    pub idle: Duration,
+    /// For all answers after the server is stopped.
+    pub drain: Duration,
+}
+
+/// Answers requests by `router` until `stop` is done, and those that have come until then.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    times: Times,
+    stop: impl Future<Output = ()>,
+) {
+    let service = TowerToHyperService::new(router);
+    let (closing, closed) = watch::channel(false);
+    let (mut tasks, mut open, most) = (JoinSet::new(), Vec::<Open>::new(), most());
+    let mut stop = pin!(stop);
+    loop {
+        open.retain(|open| !open.task.is_finished());
+        let full = open.len() >= most && open.iter().all(Open::is_busy);
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            Some(_) = tasks.join_next() => continue,
+            () = sleep(Duration::from_millis(100)), if full => continue,
+            accepted = listener.accept(), if !full => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                if open.len() >= most {
+                    close_one(&mut open);
+                }
+                let busy = Arc::new(AtomicBool::new(false));
+                let connection = Connection { peer: peer.ip(), busy: busy.clone() };
+                let answer =
+                    answer(stream, service.clone(), connection, times.idle, closed.clone());
+                open.push(Open { busy, task: tasks.spawn(answer) });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be accepted");
+                close_one(&mut open);
+                sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+    drop(listener);
+    tracing::info!("stopping: no new connection is taken");
+    // Nobody listens any more if there is no connection.
+    let _ = closing.send(true);
+    end(tasks, open, times.drain).await;
+}
+
+/// Waits until all is answered, but not for ever, and says what is cut off.
+async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
+    let brief = BRIEF.min(longest);
+    if timeout(brief, async { while tasks.join_next().await.is_some() {} }).await.is_ok() {
+        return;
+    }
+    let slow: Vec<&Open> =
+        open.iter().filter(|open| !open.is_busy() && !open.task.is_finished()).collect();
+    if !slow.is_empty() {
+        let connections = slow.len();
+        tracing::warn!(connections, "cut off: their clients send or read too slowly");
+        slow.iter().for_each(|open| open.task.abort());
+    }
+    let rest = longest.saturating_sub(brief);
+    if timeout(rest, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
+        let (requests, seconds) = (tasks.len(), longest.as_secs_f64());
+        tracing::warn!(requests, seconds, "cut off: requests that were not answered in time");
+        tasks.shutdown().await;
+    }
+}
+
+/// The most connections that the system allows beside other files.
+fn most() -> usize {
+    #[cfg(unix)]
+    if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        let connections = files.saturating_sub(RESERVED).max(8);
+        return MOST.min(connections.try_into().unwrap_or(MOST));
+    }
+    MOST
+}
+
+/// Closes the oldest connection from which no whole request has come.
+fn close_one(open: &mut Vec<Open>) {
+    if let Some(place) = open.iter().position(|open| !open.is_busy()) {
+        tracing::warn!("too many connections: closed the one that has waited for longest");
+        open.remove(place).task.abort();
+    }
+}
+
+/// Answers the requests of one connection.
+async fn answer(
+    stream: TcpStream,
+    service: TowerToHyperService<Router>,
+    connection: Connection,
+    idle: Duration,
+    mut closed: watch::Receiver<bool>,
+) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(idle));
+    let respond = |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(connection.clone());
+        service.call(request)
+    };
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(idle);
+    let http = http.serve_connection(TokioIo::new(Box::pin(stream)), service_fn(respond));
+    let mut http = pin!(http);
+    tokio::select! {
+        // The client has gone, or was too slow: nobody needs to know.
+        _ = http.as_mut() => return,
+        _ = closed.changed() => http.as_mut().graceful_shutdown(),
+    }
+    let _ = http.await;
+}
+
+/// Reads the body of a request before anything else sees it, within the limits on its size and time.
+pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let limits = service.limits;
+    let body = match timeout(limits.time, whole(body, limits.body)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => return error.into_response(),
+        Err(_) => return ApiError::too_late(limits.time).into_response(),
+    };
+    let busy = parts.extensions.get::<Connection>().map(|connection| connection.busy.clone());
+    let set = |value| busy.iter().for_each(|busy| busy.store(value, Ordering::Relaxed));
+    set(true);
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    set(false);
+    response
+}
+
+/// All bytes of `body`.
+///
+/// # Errors
+/// If they are more than `most`, or do not come.
+async fn whole(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+    let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
+    while let Some(chunk) = stream.next().await {
+        let broken = |_| ApiError::body("the body cannot be read".into(), "send it whole");
+        let chunk = chunk.map_err(broken)?;
+        if bytes.len() + chunk.len() > most {
+            let mut discarded = 0;
+            let discard = async {
+                while let Some(Ok(chunk)) = stream.next().await {
+                    discarded += chunk.len();
+                    if discarded > MOST_DISCARDED {
+                        return;
+                    }
+                }
+            };
+            // What does not come in time is left, and the connection closed.
+            let _ = timeout(LONGEST_DISCARDED, discard).await;
+            return Err(ApiError::too_large("body", "the body is too large".into()));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
