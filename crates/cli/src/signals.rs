@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: the first one ends the work in good order, the second one ends the process at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::output::{Output, say};
 
@@ -25,6 +25,8 @@ pub struct Signals {
     received: Arc<AtomicI32>,
     /// Whether the running work looks at `stop`. If not, a signal ends the process at once.
     patient: Arc<AtomicBool>,
+    /// What is said then; empty for nothing.
+    farewell: Arc<Mutex<&'static str>>,
 }
 
 impl Signals {
@@ -43,7 +45,12 @@ impl Signals {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in caught.forever() {
                 ours.received.store(signal, Ordering::SeqCst);
-                if !ours.patient.load(Ordering::SeqCst) || ours.stop.swap(true, Ordering::SeqCst) {
+                let asked_before = ours.stop.swap(true, Ordering::SeqCst);
+                if asked_before || !ours.patient.load(Ordering::SeqCst) {
+                    let farewell = *ours.farewell.lock().unwrap_or_else(PoisonError::into_inner);
+                    if !asked_before && !farewell.is_empty() {
+                        say(farewell);
+                    }
                     signal_hook::low_level::exit(128 + signal);
                 }
                 say(notice);
@@ -64,6 +71,17 @@ impl Signals {
         let done = work(&self.stop);
         self.patient.store(false, Ordering::SeqCst);
         done
+    }
+
+    /// From now on, a signal ends the process at once, with the words `farewell`.
+    pub fn end_at_once(&self, farewell: &'static str) {
+        *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = farewell;
+        self.patient.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on, the first signal stops the work in good order again.
+    pub fn be_patient(&self) {
+        self.patient.store(true, Ordering::SeqCst);
     }
 
     /// The signal that arrived, as an error.

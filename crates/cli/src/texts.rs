@@ -57,6 +57,11 @@ impl Unnamed {
         Ok(Self(unnamed))
     }
 
+    /// Whether any of them comes through a pipe, and so can be read only once.
+    pub fn has_pipe(&self) -> bool {
+        self.0.iter().any(|source| is_pipe(&source.from))
+    }
+
     /// Reads the pipes into files in `cache`, all at the same time, because one process may write to several in turn.
     /// Files of this kind that a killed process left there are removed.
     ///

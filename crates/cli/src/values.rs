@@ -1,11 +1,12 @@
 //! Values of options by their names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burnformer_core::{ComputeType, Precision};
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::embedded;
+use crate::output::note;
 
 /// Parses the name of a precision.
 pub fn precision() -> impl TypedValueParser<Value = Precision> {
@@ -21,9 +22,22 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
         .map(move |name| named(name).expect("one of the names above"))
 }
 
-/// Parses the folder of a model, or the name of one inside the program, which is unpacked.
+/// Parses the folder of a model or of a run, or the name of a model inside the program, which is unpacked.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|name| embedded::model_dir(&name))
+    PathBufValueParser::new().try_map(|name| embedded::model_dir(&name).map(model_of_run))
+}
+
+/// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one. Says which it is.
+fn model_of_run(folder: PathBuf) -> PathBuf {
+    let is_model = |folder: &Path| folder.join("manifest.json").exists();
+    let models = ["best", "last"].map(|name| folder.join(name));
+    match models.into_iter().find(|model| !is_model(&folder) && is_model(model)) {
+        Some(model) => {
+            note(format_args!("model: {}", model.display()));
+            model
+        }
+        None => folder,
+    }
 }
 
 /// Parses the path of a text, or the name of one inside the program, which is unpacked.

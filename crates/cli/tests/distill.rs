@@ -153,6 +153,52 @@ fn work_that_was_cut_short_goes_on_where_it_stopped_and_not_with_other_options()
 }
 
 #[test]
+fn work_that_was_chosen_by_a_reference_goes_on_with_that_reference_alone() {
+    let [source, reference, other, out] = ["of.de", "of.en", "other.en", "of.tsv"].map(file);
+    let corpus = &Trained::get().corpus.train;
+    let ([sources, mut references], bad) =
+        (corpus.each_ref().map(|it| lines(it)[..9].to_vec()), b"bad \xff\n");
+    let all = |lines: &[String]| lines.join("\n") + "\n";
+    // A line that cannot be read ends the work after the first chunks.
+    fs::write(&source, [all(&sources).as_bytes(), bad].concat()).unwrap();
+    fs::write(&reference, all(&references) + "ten\n").unwrap();
+    references[2] = "another".into();
+    fs::write(&other, all(&references) + "ten\n").unwrap();
+    let model = Trained::get().model();
+    let with = |reference| {
+        [
+            "distill",
+            "--model",
+            &model,
+            "--source",
+            path(&source),
+            "--out",
+            path(&out),
+            "--nbest",
+            "3",
+            "--chunk",
+            "4",
+            "--reference",
+            path(reference),
+        ]
+        .map(String::from)
+    };
+    assert_eq!(run(&with(&reference)).status.code(), Some(1));
+    fs::write(&source, all(&sources) + "null neun\n").unwrap();
+    refused(
+        &with(&other).each_ref().map(String::as_str),
+        1,
+        &["of.tsv.work: holds the work of other text: line 3 differs"],
+    );
+    let said = run(&with(&reference));
+    stdout(&said);
+    assert!(stderr(&said).contains("going on after the 9 lines"), "{}", stderr(&said));
+    let pairs = lines(&out);
+    assert_eq!(pairs.len(), 10);
+    assert!(pairs.iter().all(|pair| pair.matches('\t').count() == 1), "{pairs:?}");
+}
+
+#[test]
 fn wrong_options_and_text_without_a_translation_are_refused() {
     let (model, out, empty) = (Trained::get().model(), file("none.tsv"), file("empty.de"));
     fs::write(&empty, "\n\n").unwrap();

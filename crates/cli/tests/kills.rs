@@ -358,6 +358,32 @@ fn ctrl_c_and_sigterm_save_between_two_updates_and_leave_no_trace_either() {
 }
 
 #[test]
+fn ctrl_c_in_the_last_phase_is_obeyed_and_resuming_makes_the_rest() {
+    // Its many searches take long after the last update.
+    let alphas = "validation.test_alphas=[0.2, 0.4, 0.6, 0.8]";
+    let place = Place::new(&["training.max_updates=40", "validation.test_beam=100", alphas]);
+    let run = place.run_dir("stopped");
+    for phase in ["stopped after update 40", "averaged the checkpoints"] {
+        let child = place.start("stopped");
+        let log = || fs::read_to_string(run.join("train.log")).unwrap_or_default();
+        let before = log().len();
+        wait_for(phase, || log().get(before..).is_some_and(|new| new.contains(phase)));
+        std::thread::sleep(Duration::from_millis(200));
+        let asked = Instant::now();
+        signal(&child, "-INT");
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+        assert!(said.contains("stopped; --resume makes the rest of the run's end"), "{said}");
+        assert!(!run.join("finished.json").exists());
+    }
+    place.finish("stopped");
+    place.finish("whole");
+    assert_same(&place.run_dir("whole"), &run, "stopped in its last phase");
+}
+
+#[test]
 fn a_second_ctrl_c_ends_the_process_at_once() {
     // One update takes about a second.
     let slow = ["model.d_model=256", "model.d_ff=1024", "model.encoder_layers=6"];

@@ -205,15 +205,167 @@ fn without_a_folder_the_run_written_last_goes_on_whatever_its_number() {
 fn a_dry_run_prints_a_configuration_that_can_be_used() {
     let toy = Toy::new();
     let text = stdout(&toy.train("dry", &["--dry-run"]));
-    assert!(
-        text.contains("# parameters: ") && text.contains("# memory of the worst batch"),
-        "{text}"
-    );
+    let of = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("# {name}: ")));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).to_string()
+    };
     let path = toy.folder.path().join("again.toml");
     fs::write(&path, &text).unwrap();
     let again = stdout(&run(&["train", "--config", path.to_str().unwrap(), "--dry-run"]));
-    assert_eq!(again, text);
+    assert_eq!(settings(&again), settings(&text));
+    assert_eq!(of(&again, "parameters"), of(&text, "parameters"));
     assert!(!toy.folder.path().join("dry").exists());
+    // What it measures: the updates of the run, its memory, and when it has a score.
+    let time = of(&text, "time");
+    assert!(time.contains(" for 800 updates, the mean of 20 updates being 0."), "{time}");
+    assert!(of(&text, "memory, with the worst batch").ends_with(" GB"));
+    assert!(of(&text, "first score").contains("after update 400, about "));
+    let short = stdout(&toy.train("dry", &["--dry-run", "--set", "training.max_epochs=2"]));
+    assert!(!of(&short, "time").contains(" for 800 updates"), "{short}");
+}
+
+/// The lines of a dry run that are no comments.
+fn settings(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with('#')).collect()
+}
+
+#[test]
+fn a_dry_run_and_a_run_refuse_a_text_that_is_missing_before_anything_is_computed() {
+    let toy = Toy::new();
+    for (flag, more) in [
+        ("--train", None),
+        ("--valid", None),
+        ("--test", None),
+        ("--test", Some("--dry-run")),
+        ("--valid", Some("--dry-run")),
+    ] {
+        let mut arguments = train_arguments(toy.folder.path(), &toy.corpus, "missing", &[]);
+        let place = arguments.iter().position(|argument| argument == flag).unwrap();
+        arguments[place + 2] = "/no/such.en".into();
+        arguments.extend(more.map(String::from));
+        common::assert_refused(&run(&arguments), 1, &["/no/such.en: no such file"]);
+        assert!(!toy.folder.path().join("missing").exists(), "{flag} {more:?}");
+    }
+}
+
+#[test]
+fn the_test_text_is_scored_without_pairs_that_are_skipped() {
+    let toy = Toy::new();
+    let [source, target] = &toy.corpus.test;
+    fs::write(source, b"eins zwei\nf\xfcnf\ndrei vier\n").unwrap();
+    fs::write(target, "one two\nfive five five five five five\nthree four\n").unwrap();
+    let short = ["--set", "training.max_updates=2", "--set", "data.utf8=skip"];
+    let said = stdout(&toy.train("run", &short));
+    let sources: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("source ")).collect();
+    assert_eq!(sources.iter().map(|it| it.trim()).collect::<Vec<_>>(), ["eins zwei", "drei vier"]);
+    // Scored again where that was missing, and only then.
+    let score = toy.folder.path().join("run/test-score.txt");
+    assert!(said.contains(fs::read_to_string(&score).unwrap().trim_end()));
+    fs::remove_file(&score).unwrap();
+    let resume = [&short[..], &["--resume"]].concat();
+    assert_eq!(stdout(&toy.train("run", &resume)), said);
+    let nothing = toy.train("run", &resume);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(stderr(&nothing).contains("nothing to do"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn without_a_validation_text_the_test_has_the_search_that_is_configured() {
+    let toy = Toy::new();
+    let scored = |out: &str, settings: [&str; 2]| {
+        let mut arguments = train_arguments(toy.folder.path(), &toy.corpus, out, &[]);
+        let place = arguments.iter().position(|argument| argument == "--valid").unwrap();
+        arguments.drain(place..place + 3);
+        let short = ["training.max_updates=60", "checkpoints.average=0"];
+        let settings = short.iter().chain(&settings);
+        arguments.extend(settings.flat_map(|it| ["--set".to_string(), it.to_string()]));
+        stdout(&run(&arguments))
+            .lines()
+            .filter(|line| !line.starts_with("model: "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let plain = scored("plain", ["validation.test_alpha=9", "validation.test_alphas=[]"]);
+    let chosen = scored("chosen", ["validation.test_alpha=9", "validation.test_alphas=[0.6]"]);
+    let default = scored("default", ["validation.test_alpha=0.6", "validation.test_alphas=[]"]);
+    assert_eq!(chosen, plain);
+    assert_ne!(default, plain, "the length penalty makes no difference");
+}
+
+#[test]
+fn a_run_is_a_model_by_its_best_or_else_its_last() {
+    let toy = Toy::new();
+    stdout(&toy.train("run", &["--set", "training.max_updates=3"]));
+    let folder = toy.folder.path().join("run");
+    let translated = |model: &std::path::Path| {
+        let model = model.display().to_string();
+        let output = common::run_with(&["translate", "--model", &model], b"eins\n");
+        (stdout(&output), stderr(&output))
+    };
+    for name in ["best", "last"] {
+        let (text, said) = translated(&folder);
+        assert!(said.contains(&format!("model: {}", folder.join(name).display())), "{said}");
+        assert_eq!(text, translated(&folder.join(name)).0);
+        fs::remove_dir_all(folder.join(name)).unwrap();
+    }
+    let none = run(&["translate", "--model", folder.to_str().unwrap()]);
+    common::assert_refused(&none, 1, &["holds no manifest.json"]);
+}
+
+#[test]
+fn texts_whose_sides_are_swapped_or_shifted_are_told_before_the_first_update() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let text = |side: &str| {
+        let name = format!("../../assets/corpus/tatoeba-de-en/valid.{side}.zst");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        burnformer_data::corpus::read_text(&path).unwrap().0
+    };
+    let [de, en] = ["de", "en"].map(text);
+    let lines: Vec<_> = en.lines().collect();
+    let shifted = [&lines[1..], &lines[..1]].concat().join("\n") + "\n";
+    for (name, text) in [("train.de", &de), ("train.en", &en), ("shifted.en", &shifted)] {
+        fs::write(path(name), text).unwrap();
+    }
+    let train = |out: &str, more: &[&str]| {
+        let (out, cache) = (path(out), format!("data.cache={}", path("cache")));
+        let mut arguments = vec!["train", "--out", &out, "--set", &cache];
+        for it in [
+            "training.max_updates=1",
+            "tokenizer.train.allow_smaller=true",
+            "validation.bleu=false",
+        ] {
+            arguments.extend(["--set", it]);
+        }
+        arguments.extend(more);
+        let said = stderr(&run(&arguments));
+        assert!(said.contains("update"), "{said}");
+        said.lines().filter(|line| line.contains("warning: ")).map(String::from).collect::<Vec<_>>()
+    };
+    let [de, en, shifted] = ["train.de", "train.en", "shifted.en"].map(path);
+    assert_eq!(
+        train("good", &["--preset", "tiny", "--train", &de, &en, "--valid", &de, &en]),
+        [""; 0]
+    );
+    let swapped = train("swapped", &["--preset", "tiny", "--train", &de, &en, "--valid", &en, &de]);
+    assert!(
+        swapped.len() == 1 && swapped[0].contains("the sides of data.valid look swapped"),
+        "{swapped:?}"
+    );
+    let moved =
+        train("moved", &["--preset", "tiny", "--train", &de, &shifted, "--valid", &de, &en]);
+    assert!(
+        moved.len() == 1
+            && moved[0].contains("the sides of data.train look shifted: from about line 1 on"),
+        "{moved:?}"
+    );
+    // The model inside the program, in its direction and in the other.
+    assert_eq!(train("tuned", &["--from", "embedded:de-en", "--train", &de, &en]), [""; 0]);
+    let other = train("other", &["--from", "embedded:en-de", "--train", &de, &en]);
+    assert!(
+        other.len() == 1 && other[0].contains("seems to translate in the other direction"),
+        "{other:?}"
+    );
 }
 
 #[test]
@@ -262,8 +414,12 @@ fn a_configuration_file_without_a_preset_starts_from_the_default_as_help_says() 
     let file = toy.folder.path().join("mine.toml");
     let resolved = |text: &str, arguments: &[&str]| {
         fs::write(&file, text).unwrap();
-        let start = ["train", "--dry-run", "--config", file.to_str().unwrap()];
-        stdout(&run(&[&start[..], arguments].concat()))
+        let [source, target] = toy.corpus.train.each_ref().map(|path| path.to_str().unwrap());
+        let start =
+            ["train", "--dry-run", "--config", file.to_str().unwrap(), "--train", source, target];
+        let small = ["--set", "tokenizer.train.allow_smaller=true"];
+        let text = stdout(&run(&[&start[..], &small, arguments].concat()));
+        settings(&text).join("\n")
     };
     let wide = "[model]\nd_ff = 300\n";
     let own = resolved(wide, &[]);

@@ -20,6 +20,7 @@ fn model() -> String {
 /// Commands of every kind that print results, none of which takes long.
 fn printing() -> Vec<Vec<String>> {
     let (model, text) = (model(), Untrained::get().corpus.test[0].display().to_string());
+    let [source, target] = Untrained::get().corpus.train.each_ref().map(|path| path.display());
     let lines = [
         format!("translate --model {model} --input {text} --beam 1 --max-length 2"),
         format!("translate --model {model} --input {text} --beam 1 --max-length 2 --json"),
@@ -29,7 +30,9 @@ fn printing() -> Vec<Vec<String>> {
         format!("attention --model {model} eins --target one"),
         format!("attention --model {model} --file {text} {text} --alignments"),
         format!("attention --model {model} --file {text} {text} --json"),
-        "train --dry-run".into(),
+        format!(
+            "train --dry-run --preset tiny --set tokenizer.train.allow_smaller=true --train {source} {target}"
+        ),
         "devices".into(),
         "--help".into(),
         "train --help".into(),

@@ -201,7 +201,7 @@ fn a_dry_run_names_what_a_pipe_will_become_and_reads_nothing() {
         text.contains("run:corpus/train.source") && text.contains("run:corpus/train.target"),
         "{text}"
     );
-    let text = stdout(&home.train(&["--dry-run"]).output().unwrap());
+    let text = stdout(&home.train(&["--dry-run", "--preset", "tiny"]).output().unwrap());
     assert!(text.contains("embedded:tatoeba-de-en/train.de"), "{text}");
 }
 

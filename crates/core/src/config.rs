@@ -242,11 +242,14 @@ impl TransformerConfig {
                 return Err(ConfigError::TooLarge { field, value, limit });
             }
         }
-        let (value, limit) = (self.conventions.position_offset, MOST_ROWS);
-        if value > limit {
-            return Err(ConfigError::TooLarge { field: "position_offset", value, limit });
+        let distances = [
+            ("position_offset", self.conventions.position_offset),
+            ("attention_window", self.attention_window.unwrap_or(0)),
+        ];
+        match distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
+            Some((field, value)) => Err(ConfigError::TooLarge { field, value, limit: MOST_ROWS }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn validate_rates(&self) -> Result<(), ConfigError> {

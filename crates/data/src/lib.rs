@@ -49,7 +49,7 @@ pub use error::{DataError, Result};
 pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
-    BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState, WordDropout,
+    BatchSampler, BatchStream, EpochPlan, PlannedBatch, SamplerSettings, SamplerState,
 };
 pub use tokenizer::{
     BpeDropout, BpeDropoutSettings, SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind,

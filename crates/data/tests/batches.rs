@@ -5,7 +5,6 @@ use std::sync::Arc;
 use burnformer_data::{
     Batch, BatchSampler, BpeDropout, BpeDropoutSettings, PlannedBatch, Prefetch, SamplerSettings,
     SamplerState, SpecialIds, TokenizedCorpus, Tokenizer, TokenizerSettings, Tokenizers,
-    WordDropout, special,
 };
 use proptest::prelude::*;
 
@@ -340,47 +339,5 @@ fn bpe_dropout_resumes_anywhere_and_prefetching_changes_nothing() {
         // Another process: nothing is kept but the position.
         let resumed = taken(&resampler(0.2, 1), whole[at - 1].next, 120 - at);
         assert_eq!(resumed, whole[at..], "at {at}");
-    }
-}
-
-#[test]
-fn word_dropout_hides_other_source_tokens_in_each_epoch_and_resumes_anywhere() {
-    let with = |probability| {
-        let dropout = WordDropout { probability, unknown: special::UNK };
-        sampler(&varied(150), 300).with_word_dropout(dropout)
-    };
-    let plain = sampler(&varied(150), 300);
-    let count = 3 * plain.plan(1, 0).len();
-    let batches = taken(&plain, plain.start(), count);
-    assert_eq!(taken(&with(0.0), plain.start(), count), batches);
-    let hidden = taken(&with(0.2), plain.start(), count);
-    let mut places = vec![vec![]; 3];
-    let (mut tokens, mut unknown) = (0, 0);
-    for (hidden, plain) in hidden.iter().zip(&batches) {
-        let epoch = hidden.epoch as usize;
-        let (hidden, plain) = (&hidden.batch, &plain.batch);
-        assert_eq!((&hidden.target_output, &hidden.pairs), (&plain.target_output, &plain.pairs));
-        for (row, &pair) in plain.pairs.iter().enumerate() {
-            for column in 0..plain.source_len {
-                let at = row * plain.source_len + column;
-                if hidden.source[at] == plain.source[at] {
-                    continue;
-                }
-                // Neither `</s>` nor padding is hidden.
-                assert_eq!(hidden.source[at], special::UNK);
-                assert!(column + 1 < plain.source_lengths[row] as usize);
-                unknown += 1;
-                places[epoch].push((pair, column));
-            }
-        }
-        tokens += plain.source_tokens - plain.batch;
-    }
-    let share = f64::from(unknown) / tokens as f64;
-    // Four standard deviations of as many draws.
-    assert!((share - 0.2).abs() < 4.0 * (0.16 / tokens as f64).sqrt(), "{share} of {tokens}");
-    places.iter_mut().for_each(|places| places.sort_unstable());
-    assert!(places[0] != places[1] && places[1] != places[2]);
-    for at in [1, count / 2] {
-        assert_eq!(taken(&with(0.2), hidden[at - 1].next, count - at), hidden[at..]);
     }
 }

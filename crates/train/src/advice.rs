@@ -9,6 +9,10 @@ const TRANSLATES: f64 = 20.0;
 /// The share by which a loss has to be lower, or higher, to count.
 const NOTABLE: f64 = 0.01;
 
+/// What to look at if a model learns nothing of the validation text.
+const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
+                           in the validation text, and that the sides of neither are swapped";
+
 /// What a validation has measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
@@ -32,10 +36,8 @@ pub(crate) struct Adviser {
 /// What can be seen to go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
-    /// The loss stays where it is, and high.
-    Stalled,
-    /// The loss on the validation text rises.
-    Turned,
+    /// The loss on the validation text stays high, or rises. One explanation is given: two would contradict each other.
+    Loss,
     /// Translations are much shorter than their references.
     Short,
     /// Translations are much longer than their references.
@@ -51,7 +53,8 @@ impl Adviser {
     /// The warnings after a validation. Each is given once.
     pub fn after(&mut self, measured: Measured) -> Vec<String> {
         self.validations.push(measured);
-        let found = [self.stalled(), self.turned(), self.short(), self.long()];
+        let loss = self.stalled().or_else(|| self.turned());
+        let found = [loss, self.short(), self.long()];
         let new: Vec<_> =
             found.into_iter().flatten().filter(|(kind, _)| !self.given.contains(kind)).collect();
         self.given.extend(new.iter().map(|(kind, _)| *kind));
@@ -70,12 +73,12 @@ impl Adviser {
         let perplexity = last.nll.exp();
         let text = format!(
             "the validation loss has not fallen since update {}, and its perplexity of {perplexity:.0} is that of a model that has \
-             hardly begun. Check that each line of the source belongs to the same line of the target; try a lower learning rate \
-             (half of schedule.factor or schedule.peak) or a longer schedule.warmup",
+             hardly begun. {CHECK_LINES}; try a lower learning rate (half of schedule.factor or schedule.peak) or a longer \
+             schedule.warmup",
             first.step
         );
         let stalled = perplexity > HARDLY_LEARNED && last.nll > first.nll * (1.0 - NOTABLE);
-        stalled.then_some((Trouble::Stalled, text))
+        stalled.then_some((Trouble::Loss, text))
     }
 
     fn turned(&self) -> Option<(Trouble, String)> {
@@ -86,8 +89,10 @@ impl Adviser {
              heart. More model.dropout, data.bpe_dropout = 0.1 or a smaller model help, or fewer updates",
             best.step, best.nll, last[2].nll
         );
-        let turned = last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
-        turned.then_some((Trouble::Turned, text))
+        // A model that has not begun to learn knows nothing by heart.
+        let has_learned = best.nll.exp() < HARDLY_LEARNED;
+        let turned = has_learned && last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
+        turned.then_some((Trouble::Loss, text))
     }
 
     fn short(&self) -> Option<(Trouble, String)> {
@@ -164,6 +169,24 @@ mod tests {
         let said =
             warnings(&[(2.0, 1.0), (1.5, 1.0), (1.52, 1.0), (1.55, 1.0), (1.6, 1.0), (1.7, 1.0)]);
         one(&said, 4, "since update 200 (from 1.500 to 1.600");
+    }
+
+    #[test]
+    fn a_loss_that_never_was_low_and_rises_is_not_said_to_be_of_a_text_learned_by_heart() {
+        let high = |nll: &f64| (*nll, 1.0);
+        let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
+        one(&warnings(&rose), 3, "sides of neither are swapped");
+        // It falls, from far above what it was in the warm-up.
+        let mut adviser = Adviser::new(150);
+        for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
+            let measured = Measured { step, nll, length_ratio: None };
+            assert_eq!(adviser.after(measured), Vec::<String>::new());
+        }
+        // One explanation only, whichever came first.
+        let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4].iter().map(high).collect();
+        one(&warnings(&stood), 2, "sides of neither are swapped");
+        let learned: Vec<_> = [2.0, 2.2, 2.3, 2.4, 5.0, 5.1, 5.2].iter().map(high).collect();
+        one(&warnings(&learned), 3, "by heart");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use burnformer_core::model_dir::{self, read_tensors, write_tensors};
+use burnformer_core::model_dir::{self, ModelDirError, read_tensors, write_tensors};
 use burnformer_data::Tokenizers;
 use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
 use burnformer_models::{Model, ModelConfig};
@@ -55,6 +55,11 @@ struct StateFile {
     kind: Option<CheckpointKind>,
     state: RunState,
     origin: Origin,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// The model, the tokenisers and search settings beside it: what a model directory holds.
@@ -237,13 +242,17 @@ pub(crate) fn kind(path: &Path) -> Result<CheckpointKind, TrainError> {
 }
 
 fn read_state(path: &Path) -> Result<StateFile, TrainError> {
-    let mut file: StateFile =
-        serde_json::from_slice(&listed(path, STATE)?).map_err(|e| wrong(path, STATE, &e))?;
-    file.state.validation = file.state.validation.completed();
-    match file.version {
-        VERSION => Ok(file),
-        other => Err(wrong(path, STATE, &format!("version {other}; this program reads {VERSION}"))),
+    let json = listed(path, STATE)?;
+    let wrong = |error: serde_json::Error| wrong(path, STATE, &error);
+    // The version first: the rest may have another form in a newer one.
+    let Versioned { version } = serde_json::from_slice(&json).map_err(wrong)?;
+    if version != VERSION {
+        let (path, found) = (path.join(STATE), version.into());
+        return Err(ModelDirError::Version { path, found }.into());
     }
+    let mut file: StateFile = serde_json::from_slice(&json).map_err(wrong)?;
+    file.state.validation = file.state.validation.completed();
+    Ok(file)
 }
 
 /// The configuration with which the checkpoint was written.

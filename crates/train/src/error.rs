@@ -69,6 +69,18 @@ pub enum TrainError {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// A row of a study has a configuration that cannot be trained.
+    #[error(
+        "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"
+    )]
+    Row {
+        /// The name of the row.
+        name: String,
+        /// The difference from the first row.
+        change: String,
+        /// What is wrong.
+        source: ConfigFileError,
+    },
     /// Another process trains in the run directory.
     #[error(
         "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),

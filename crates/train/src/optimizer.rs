@@ -69,6 +69,11 @@ impl Default for OptimizerSettings {
     }
 }
 
+/// Whether all entries of `x` are finite.
+pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
+    x.is_finite().all().into_scalar::<bool>()
+}
+
 /// The optimiser of the trained parameters of one module, with their moments. Frozen parameters have none.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
@@ -127,6 +132,11 @@ impl Optimizer {
             matrix.step(gradient * scale, momentum, rate * muon_factor, precision)
         };
         self.moments.map(module, gradients, adam, muon)
+    }
+
+    /// Whether all moments are finite. A parameter of an infinite moment would never move again.
+    pub(crate) fn has_finite_moments(&self) -> bool {
+        self.moments.are_finite()
     }
 
     /// The moments by name, flat: `first.NAME` and `second.NAME` of Adam, `momentum.NAME` of Muon.

@@ -32,7 +32,7 @@ impl Origin {
 
 /// Settings, or whole sections, that the state of a run belongs to: under others the position in the
 /// corpus, the random state or the best validation so far would mean nothing.
-const FIXED: [&str; 14] = [
+const FIXED: [&str; 15] = [
     "model.",
     "data.bpe_dropout",
     "training.from",
@@ -42,6 +42,7 @@ const FIXED: [&str; 14] = [
     "training.max_sentences",
     "training.multiple",
     "training.accumulate",
+    "optimizer.algorithm",
     "validation.metric",
     "validation.bleu",
     "validation.max_sentences",
@@ -184,17 +185,39 @@ mod tests {
 
     #[test]
     fn what_the_state_belongs_to_is_fixed_and_named() {
-        for (setting, key) in [
-            ("model.d_model=64", "model.d_model was 128 and is 64"),
-            ("training.seed=2", "training.seed"),
-            ("data.bpe_dropout=0.1", "data.bpe_dropout was 0.0 and is 0.1"),
-            ("training.budget=512", "training.budget"),
-            ("validation.metric=ppl", "validation.metric"),
-        ] {
-            let message = resumed(&[setting], "a").unwrap_err();
-            assert!(message.contains(key), "{message}");
+        let was: Table = config(&[]).to_toml().parse().unwrap();
+        let refused = |key: &str, value: Value| {
+            let mut now = was.clone();
+            let (section, name) = key.split_once('.').unwrap();
+            let old = now[section].as_table_mut().unwrap().insert(name.into(), value.clone());
+            assert!(old.is_some_and(|old| old != value), "{key} is not another value");
+            let now: TrainConfig = now.try_into().unwrap();
+            let message = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+            assert!(message.starts_with(&format!("{key} was ")), "{message}");
+        };
+        let others: [(&str, Value); FIXED.len()] = [
+            ("model.d_model", 64.into()),
+            ("data.bpe_dropout", 0.1.into()),
+            ("training.from", "runs/a/best".into()),
+            ("training.freeze", vec!["encoder"].into()),
+            ("training.seed", 2.into()),
+            ("training.budget", 512.into()),
+            ("training.max_sentences", 3.into()),
+            ("training.multiple", 8.into()),
+            ("training.accumulate", 3.into()),
+            ("optimizer.algorithm", "muon".into()),
+            ("validation.metric", "ppl".into()),
+            ("validation.bleu", false.into()),
+            ("validation.max_sentences", 7.into()),
+            ("validation.beam", 3.into()),
+            ("validation.alpha", 0.3.into()),
+        ];
+        for ((key, value), fixed) in others.into_iter().zip(FIXED) {
+            assert!(key.starts_with(fixed), "{key} is tried in the place of {fixed}");
+            refused(key, value);
         }
     }
+
     #[test]
     fn label_smoothing_is_fixed_where_the_loss_decides_which_model_is_best() {
         assert_eq!(resumed(&["training.label_smoothing=0.2"], "a").unwrap().len(), 1);

@@ -90,10 +90,7 @@ impl Validator {
         model: &Model,
         device: &Device,
     ) -> Result<Validation, TrainError> {
-        // What is measured is what the saved model will be: it translates in float32.
-        let mut model = model.valid();
-        model.set_precision(Precision::Float32);
-        let device = device.clone().inner();
+        let (model, device) = (as_saved(model), device.clone().inner());
         let (loss, nll) = self.losses(&model, &device)?;
         let mut validation = Validation {
             loss,
@@ -107,6 +104,11 @@ impl Validator {
             self.decode(config, &model, &device, &mut validation)?;
         }
         Ok(validation)
+    }
+
+    /// The negative log-likelihood per token of the whole validation text, in nats.
+    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64, TrainError> {
+        Ok(self.losses(&as_saved(model), &device.clone().inner())?.1)
     }
 
     fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64), TrainError> {
@@ -174,6 +176,13 @@ impl Validator {
         let length_penalty = LengthPenalty::Gnmt(alpha);
         SearchSettings { beam_size, length_penalty, ..self.search.clone() }
     }
+}
+
+/// `model` as it will be when it is saved: it translates in float32.
+pub(crate) fn as_saved(model: &Model) -> Model {
+    let mut model = model.valid();
+    model.set_precision(Precision::Float32);
+    model
 }
 
 fn characters(texts: &[String]) -> f64 {

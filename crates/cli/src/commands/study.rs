@@ -131,6 +131,12 @@ pub fn run(args: Args) -> Result<()> {
 fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     let file = common.config.as_deref();
     let mut config = resolve(Some(&common.preset), file, &common.set, None)?;
+    let architecture = config.model.architecture.name();
+    ensure!(
+        architecture == "transformer",
+        "model.architecture is \"{architecture}\", but a study varies the parts of a Transformer; choose a preset of that \
+         architecture, such as --preset tiny"
+    );
     config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;

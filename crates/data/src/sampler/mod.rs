@@ -27,7 +27,6 @@ use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::random::generator;
 use crate::tokenizer::{BpeDropout, SpecialIds};
-pub use variation::WordDropout;
 use variation::{Lengths, Pair, Variation, ordinary};
 
 /// How large a batch may be.
@@ -140,14 +139,7 @@ impl BatchSampler {
     pub fn with_bpe_dropout(mut self, dropout: BpeDropout) -> Self {
         let SamplerSettings { budget, multiple, .. } = self.settings;
         let dropout = dropout.within((budget / multiple * multiple).saturating_sub(1));
-        self.variation = Arc::new(self.variation.with_bpe_dropout(dropout));
-        self
-    }
-
-    /// The sampler with other source tokens hidden in each epoch, drawn from the seed and the epoch.
-    #[must_use]
-    pub fn with_word_dropout(mut self, dropout: WordDropout) -> Self {
-        self.variation = Arc::new(self.variation.with_word_dropout(dropout));
+        self.variation = Arc::new(Variation::of(dropout));
         self
     }
 

@@ -1,13 +1,11 @@
-//! How the pairs of an epoch differ from those of the corpus: by the dropout of merges and of words.
+//! How the pairs of an epoch differ from those of the corpus: by the dropout of merges.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rand::RngExt;
 use rayon::prelude::*;
 
 use crate::cache::TokenizedCorpus;
 use crate::error::Result;
-use crate::random::generator;
 use crate::tokenizer::BpeDropout;
 
 /// The numbers of source and target tokens of a pair, without `</s>`.
@@ -15,33 +13,10 @@ pub(super) type Lengths = [usize; 2];
 /// The ids of source and target, without special tokens.
 pub(super) type Pair = (Vec<u32>, Vec<u32>);
 
-/// Word dropout (Gal and Ghahramani, 2016): source tokens are hidden at random. Here another token takes the place of a
-/// hidden one, where their paper sets its embedding to zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WordDropout {
-    /// The probability with which each source token is hidden, from 0 to 1.
-    pub probability: f64,
-    /// The id that stands for a hidden token.
-    pub unknown: u32,
-}
-
-impl WordDropout {
-    fn hide(&self, source: &mut [u32], seed: u64, epoch: u64, number: u32) {
-        let mut rng = generator("word dropout", seed, epoch);
-        rng.set_stream(number.into());
-        for token in source {
-            if rng.random_bool(self.probability) {
-                *token = self.unknown;
-            }
-        }
-    }
-}
-
 /// The variation of pairs, a pure function of the seed, the epoch and the number of the pair.
 #[derive(Default)]
 pub(super) struct Variation {
     bpe_dropout: Option<BpeDropout>,
-    word_dropout: Option<WordDropout>,
     /// The lengths that were computed last, by the seed and the epoch that decide them.
     last: Mutex<Option<EpochLengths>>,
 }
@@ -55,24 +30,17 @@ struct EpochLengths {
 }
 
 impl Variation {
-    pub(super) fn with_bpe_dropout(&self, dropout: BpeDropout) -> Self {
-        Self { bpe_dropout: Some(dropout), word_dropout: self.word_dropout, last: Mutex::default() }
-    }
-
-    pub(super) fn with_word_dropout(&self, dropout: WordDropout) -> Self {
-        let bpe_dropout = self.bpe_dropout.clone();
-        Self { bpe_dropout, word_dropout: Some(dropout), last: Mutex::default() }
+    /// The variation by the dropout of merges.
+    pub(super) fn of(dropout: BpeDropout) -> Self {
+        Self { bpe_dropout: Some(dropout), last: Mutex::default() }
     }
 
     /// `pair`, which is that of the corpus with this number, as an epoch has it.
-    pub(super) fn pair(&self, mut pair: Pair, seed: u64, epoch: u64, number: u32) -> Pair {
-        if let Some(dropout) = &self.bpe_dropout {
-            pair = dropout.pair(pair, seed, epoch, number);
+    pub(super) fn pair(&self, pair: Pair, seed: u64, epoch: u64, number: u32) -> Pair {
+        match &self.bpe_dropout {
+            None => pair,
+            Some(dropout) => dropout.pair(pair, seed, epoch, number),
         }
-        if let Some(dropout) = self.word_dropout {
-            dropout.hide(&mut pair.0, seed, epoch, number);
-        }
-        pair
     }
 
     /// The most tokens that pair `i` can have in any epoch.

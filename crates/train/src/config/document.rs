@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
-use toml::Table;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
+use toml::{Spanned, Table};
 
 use super::TrainConfig;
 use super::layers::{ConfigFileError, known_keys, nearest};
@@ -57,17 +57,17 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError
     };
     let mut parsed = DeTable::parse(text).map_err(syntax)?;
     let preset = preset(parsed.get_mut(), &at)?;
+    remove_retired(parsed.get_mut());
     if let Some((key, span)) = first_unknown(parsed.get_ref(), &known_keys()) {
         let known = known_keys();
         let nearest = nearest(&key, known.iter().map(String::as_str));
         return Err(ConfigFileError::UnknownKey { place: at(Some(span)), key, nearest });
     }
-    TrainConfig::deserialize(Deserializer::from(parsed)).map_err(|error| {
+    TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|error| {
         let place = at(error.span());
         ConfigFileError::Type { place, message: one_line(&error) }
     })?;
-    let mut table: Table = text.parse().map_err(syntax)?;
-    table.remove("preset");
+    let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
 }
 
@@ -85,6 +85,25 @@ fn preset(
             let message = "preset must be a name in quotes, such as preset = \"small\"".into();
             Err(ConfigFileError::Type { place: at(Some(value.span())), message })
         }
+    }
+}
+
+/// Takes the keys out of `table` that only earlier versions know, where they switch their option off. The file of a run
+/// names every key, and the run of an earlier version can go on.
+fn remove_retired(table: &mut DeTable) {
+    let is_off = |section: &DeTable, key: &str| match section.get(key).map(Spanned::get_ref) {
+        Some(DeValue::Integer(number)) => number.as_str() == "0",
+        Some(DeValue::Float(number)) => number.as_str().parse() == Ok(0.0),
+        _ => false,
+    };
+    let section = |value: &mut Spanned<DeValue>| matches!(value.get_ref(), DeValue::Table(own) if is_off(own, "models"));
+    if table.get_mut("diversification").is_some_and(section) {
+        table.remove("diversification");
+    }
+    if let Some(DeValue::Table(training)) = table.get_mut("training").map(Spanned::get_mut)
+        && is_off(training, "word_dropout")
+    {
+        training.remove("word_dropout");
     }
 }
 

@@ -208,19 +208,6 @@ pub(super) fn resolve(
     Ok(TrainConfig { model, ..config })
 }
 
-/// `config` with `settings`, each `key.path=value`, over it; not validated.
-pub(super) fn with(
-    config: &TrainConfig,
-    settings: &[String],
-) -> Result<TrainConfig, ConfigFileError> {
-    let mut table = Table::try_from(config).expect("a configuration is plain data");
-    for setting in settings {
-        merge(&mut table, setting_table(setting)?);
-        typed(&format!("--set {setting}"), &table)?;
-    }
-    typed("configuration", &table)
-}
-
 /// The section `[model]` of a run that starts from the model directory `dir`, where the user gives the keys `given`.
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
     let shape = model_dir::load_config::<ModelConfig>(dir);

@@ -1,7 +1,6 @@
 //! A training run as a TOML file: a preset, what the user's file changes, what `--set` changes.
 
 mod data;
-mod diversification;
 mod document;
 mod layers;
 mod model;
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use data::MIX;
 pub use data::{DataSettings, MixedText, corpus_paths};
-pub use diversification::{Direction, DiversificationSettings};
 pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_description, preset_names};
 pub use model::ModelSettings;
@@ -40,9 +38,6 @@ pub struct TrainConfig {
     /// lines are translations of each other, or one TSV file of `source<TAB>target` lines; each may be plain
     /// text, `.gz` or `.zst`.
     pub data: DataSettings,
-    /// Models that translate the training text before the run begins, so that it learns from more
-    /// (Nguyen et al., 2020).
-    pub diversification: DiversificationSettings,
     /// The tokeniser, which cuts text into subword tokens: trained on the corpus, or loaded from files.
     pub tokenizer: TokenizerSection,
     /// The model's architecture and its sizes (paper §3 and Table 3).
@@ -129,10 +124,6 @@ pub struct TrainingSettings {
     /// The number of updates before R-Drop begins. What is easy to learn is then learned in half the time; 0 begins with
     /// the first update.
     pub r_drop_after: u64,
-    /// The probability with which each token of a source sentence is hidden during training: `<unk>` takes its place
-    /// (word dropout; Gal and Ghahramani, 2016), other tokens in each epoch. From 0 (none) to below 1; the systems of
-    /// Sennrich et al. (2016) have 0.1 for little text. It costs nothing.
-    pub word_dropout: f64,
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
     /// most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
@@ -162,7 +153,6 @@ impl Default for TrainingSettings {
             label_smoothing: 0.1,
             r_drop: 0.0,
             r_drop_after: 0,
-            word_dropout: 0.0,
             log_every: 50,
             prefetch: 8,
             max_memory: 0.0,

@@ -68,6 +68,26 @@ fn a_resolved_configuration_reads_back_the_same() {
 }
 
 #[test]
+fn the_file_of_an_older_run_may_name_options_that_are_gone_if_they_were_switched_off() {
+    let was_off = "[diversification]\nmodels = 0\nsettings = []\n[training]\nword_dropout = 0.0\n";
+    assert_eq!(file(was_off).unwrap(), file("").unwrap());
+    for (text, key) in [
+        ("[diversification]\nmodels = 1\n", "diversification"),
+        ("[training]\nword_dropout = 0.1\n", "training.word_dropout"),
+    ] {
+        let message = file(text).unwrap_err().to_string();
+        assert!(message.contains(&format!("unknown key \"{key}\"")), "{message}");
+    }
+}
+
+#[test]
+fn an_attention_window_has_a_largest_width() {
+    let message = set(&["model.attention_window=4611686018427387904"]).unwrap_err().to_string();
+    assert!(message.contains("attention_window") && message.contains("at most"), "{message}");
+    assert!(set(&["model.attention_window=100000"]).is_ok());
+}
+
+#[test]
 fn an_unknown_key_names_the_nearest() {
     for (setting, nearest) in [
         ("model.d_modle=3", "model.d_model"),

@@ -3,7 +3,7 @@
 use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
 use burnformer_data::SpecialIds;
 
-use super::{ConfigFileError, MIX, TrainConfig, corpus_paths, layers};
+use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
 use crate::optimizer::OptimizerSettings;
 
 /// The largest number of padded tokens per side of a batch that a configuration may have.
@@ -14,8 +14,6 @@ const MOST_PADDING: usize = 512;
 const FURTHEST_AHEAD: usize = 4096;
 /// The largest number of hypotheses of a beam search.
 const WIDEST_BEAM: usize = 1000;
-/// The largest number of models in each direction that translate the training text.
-const MOST_DIVERSIFIERS: usize = 100;
 
 type Checked = Result<(), ConfigFileError>;
 
@@ -34,32 +32,13 @@ fn not_negative(value: f64) -> bool {
 
 impl TrainConfig {
     /// Checks every value's range, and those that must fit each other.
-    pub(super) fn validate(&self) -> Checked {
+    pub(crate) fn validate(&self) -> Checked {
         self.validate_data()?;
         self.validate_tokenizer()?;
         self.validate_model()?;
         self.validate_training()?;
         self.validate_optimizer()?;
-        self.validate_validation()?;
-        self.validate_diversification()
-    }
-
-    fn validate_diversification(&self) -> Checked {
-        let d = &self.diversification;
-        let from = !self.training.from.as_os_str().is_empty();
-        let remedy = "0 for a run that starts from a model directory (training.from), since its models for the other \
-                      direction cannot";
-        check(d.models == 0 || !from, "diversification.models", d.models, remedy)?;
-        let remedy = format!("at most {MOST_DIVERSIFIERS}");
-        check(d.models <= MOST_DIVERSIFIERS, "diversification.models", d.models, remedy)?;
-        let own = layers::with(self, &d.settings)?;
-        let good = own.diversification == *d
-            && own.data == self.data
-            && own.training.from == self.training.from;
-        let settings = format!("{:?}", d.settings);
-        let remedy =
-            "settings of other sections than data and diversification, and without training.from";
-        check(good, "diversification.settings", settings, remedy)
+        self.validate_validation()
     }
 
     fn validate_data(&self) -> Checked {
@@ -146,13 +125,6 @@ impl TrainConfig {
         let good = (0.0..1.0).contains(&t.label_smoothing);
         check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;
         check(not_negative(t.r_drop), "training.r_drop", t.r_drop, "0 or more, such as 5")?;
-        let good = (0.0..1.0).contains(&t.word_dropout);
-        check(
-            good,
-            "training.word_dropout",
-            t.word_dropout,
-            "at least 0 and below 1, such as 0.1",
-        )?;
         check(not_negative(t.max_minutes), "training.max_minutes", t.max_minutes, "0 or more")?;
         let memory = t.max_memory;
         check(not_negative(memory), "training.max_memory", memory, "0 or more, in GB")?;

@@ -1,8 +1,11 @@
 //! The training loop.
 
+mod first_look;
+mod rehearsal;
 mod restore;
 mod save;
 mod setup;
+mod soundness;
 mod start;
 mod updates;
 mod validation;
@@ -13,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
+use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_models::{Model, ModelConfig};
 
@@ -31,6 +34,7 @@ use crate::run_dir::RunDir;
 use crate::start_model::FirstModel;
 use crate::update::Updater;
 use crate::validate::Validator;
+pub use rehearsal::Rehearsal;
 use updates::Made;
 
 /// The reason why a run ended.
@@ -86,6 +90,8 @@ pub struct Learner {
     memory: Memory,
     /// The rows and the source and target columns of the batch that needs the most memory.
     worst: [usize; 3],
+    /// That batch, on which a model has to have a finite loss before it is kept.
+    probe: Batch,
     /// The model; `None` only during an update, which changes it in place.
     model: Option<Model>,
     updater: Updater,
@@ -101,6 +107,8 @@ pub struct Learner {
     last_rate: f64,
     /// The number of batches in the first epoch, for schedules that end with a number of epochs.
     batches_per_epoch: usize,
+    /// The number of seconds after which the first look is due; `None` if there is none to come.
+    look_after: Option<f64>,
     /// When this process began to train, minus the seconds of earlier processes.
     started: Instant,
     earlier_seconds: f64,
@@ -142,19 +150,49 @@ impl Learner {
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if loss or gradient stay infinite or NaN; errors of data, decoding and the file system.
-    pub fn train(mut self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
+    pub fn train(self, interrupted: &AtomicBool) -> Result<Outcome, TrainError> {
+        self.train_killable(interrupted, |_| ())
+    }
+
+    /// [`train`](Self::train) that calls `killable` with true when the checkpoint of the last update has been written:
+    /// from then on the process may be ended at any moment, and a resumed run makes the rest of the end with the same
+    /// outcome. It calls `killable` with false if updates follow after all.
+    ///
+    /// # Errors
+    /// Those of [`train`](Self::train).
+    pub fn train_killable(
+        mut self,
+        interrupted: &AtomicBool,
+        mut killable: impl FnMut(bool),
+    ) -> Result<Outcome, TrainError> {
         self.started = Instant::now();
-        let reason = match self.limit_reached() {
-            // Killed after the last update, before the end was written.
-            Some(reason) => reason,
-            None => self.make_updates(interrupted)?,
+        let reason = loop {
+            let reason = match self.limit_reached() {
+                // Killed after the last update, before the end was written.
+                Some(reason) => reason,
+                None => self.make_updates(interrupted)?,
+            };
+            if !self.is_sound() {
+                self.go_back(f64::NAN, f64::NAN)?;
+                continue;
+            }
+            let note = format!("stopped after update {}: {reason}", self.state.step);
+            self.reporter.note(&note)?;
+            self.save_checkpoint(match reason {
+                StopReason::Interrupted => CheckpointKind::Interrupted,
+                _ => CheckpointKind::Final,
+            })?;
+            killable(true);
+            // A request that came before is not followed by a signal that would end the process.
+            if reason == StopReason::Interrupted || interrupted.load(Ordering::SeqCst) {
+                break StopReason::Interrupted;
+            }
+            if self.finish(reason)? {
+                break reason;
+            }
+            killable(false);
+            self.go_back(f64::NAN, f64::NAN)?;
         };
-        let note = format!("stopped after update {}: {reason}", self.state.step);
-        self.reporter.note(&note)?;
-        match reason {
-            StopReason::Interrupted => self.save_checkpoint(CheckpointKind::Interrupted)?,
-            reason => self.finish(reason)?,
-        }
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
@@ -210,15 +248,23 @@ impl Learner {
             if every(self.config.validation.every) && !self.validate()? {
                 return Ok(Left::Diverged(f64::NAN, norm));
             }
-            if self.is_sound() && self.is_scheduled(step) {
+            if self.look_is_due() {
+                self.first_look()?;
+            }
+            // While updates are being skipped, it is not known whether the model is good.
+            let settled = self.state.recovery.skipped == 0;
+            let scheduled = settled && self.is_scheduled(step);
+            let asked = settled && interrupted.load(Ordering::Relaxed);
+            let stop = self.limit_reached().or(asked.then_some(StopReason::Interrupted));
+            if (scheduled || stop.is_some()) && !self.is_sound() {
+                return Ok(Left::Diverged(f64::NAN, norm));
+            }
+            if scheduled {
                 self.save_checkpoint(CheckpointKind::Scheduled)?;
             }
             self.check_memory()?;
-            if let Some(reason) = self.limit_reached() {
+            if let Some(reason) = stop {
                 return Ok(Left::Stop(reason));
-            }
-            if self.is_sound() && interrupted.load(Ordering::Relaxed) {
-                return Ok(Left::Stop(StopReason::Interrupted));
             }
         }
     }
@@ -235,15 +281,10 @@ impl Learner {
         Ok(self.reporter.train(&point)?)
     }
 
-    /// Whether the model may be saved. While updates are being skipped, it is not known whether it is good.
-    fn is_sound(&self) -> bool {
-        self.state.recovery.skipped == 0
-    }
-
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model may be saved.
     fn check_memory(&mut self) -> Result<(), TrainError> {
         let checked = self.memory.check_process(&self.shape, &self.config, self.worst);
-        if checked.is_err() && self.is_sound() {
+        if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
         }
         checked

@@ -1,8 +1,9 @@
 //! Where a run starts: at the beginning, at its newest complete checkpoint, or at the one to which it goes back.
 
-use std::io::ErrorKind;
+use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
 
 use burn::tensor::Device;
+use burnformer_core::model_dir::ModelDirError;
 use burnformer_core::{Precision, Seq2Seq};
 use burnformer_data::BatchSampler;
 use burnformer_models::Model;
@@ -90,12 +91,17 @@ pub(super) fn newest(
     Ok(start)
 }
 
-/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to something else, or may
-/// only not be read by this user.
+/// Whether an older checkpoint may be used instead: not if this one is undamaged but belongs to something else or to a
+/// newer version of the program, or cannot be read now by this process.
 fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint { .. } => true,
-        TrainError::ModelDir(_) => error.io_kind() != Some(ErrorKind::PermissionDenied),
+        TrainError::ModelDir(
+            ModelDirError::Version { .. } | ModelDirError::Architecture { .. },
+        ) => false,
+        TrainError::ModelDir(_) => error.io_kind().is_none_or(|kind| {
+            matches!(kind, NotFound | UnexpectedEof | InvalidData | NotADirectory | IsADirectory)
+        }),
         _ => false,
     }
 }
@@ -126,8 +132,9 @@ impl Learner {
         every > 0 && step.is_multiple_of(every)
     }
 
-    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left, with a lower
-    /// learning rate. The best model so far stays the best.
+    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left, and from which
+    /// something finite followed, with a lower learning rate. Newer ones are set aside. The best model so far stays the
+    /// best.
     ///
     /// # Errors
     /// [`TrainError::Diverged`] if the run went back often enough.
@@ -139,7 +146,10 @@ impl Learner {
             return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
         };
         let device = self.device().clone();
-        let wanted = |at: u64| at <= step && kind_of(&self.run, at) != CheckpointKind::Interrupted;
+        // A loss that is finite was computed with the weights before its update.
+        let last_finite = step - self.state.recovery.skipped.min(step);
+        let wanted =
+            |at: u64| at < last_finite && kind_of(&self.run, at) != CheckpointKind::Interrupted;
         let start = newest(
             &self.run,
             &self.config,
@@ -150,6 +160,7 @@ impl Learner {
             wanted,
         )?;
         start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        self.set_aside_after(start.state.step)?;
         self.state.recovery = recovery;
         self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
         let validation = self.state.validation.back_at(start.state.validation);
@@ -158,6 +169,19 @@ impl Learner {
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
         Ok(self.reporter.go_back(self.state.reported())?)
+    }
+
+    /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes there again.
+    fn set_aside_after(&mut self, step: u64) -> Result<(), TrainError> {
+        for newer in self.run.checkpoint_steps()?.into_iter().filter(|&at| at > step) {
+            let aside = self.run.set_aside(newer)?;
+            let note = format!(
+                "nothing good followed from the checkpoint of update {newer}; moved it to {} (remove it when you like)",
+                aside.display()
+            );
+            self.reporter.note(&note)?;
+        }
+        Ok(())
     }
 
     /// Reports divergence to log and metrics, once per record.
@@ -173,5 +197,25 @@ impl Learner {
         let step = self.state.step;
         let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
         Ok(self.reporter.divergence(&point)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Error;
+
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_cannot_be_read_now_or_is_of_a_newer_version_is_not_damaged() {
+        let path = std::path::PathBuf::from("step-000010/config.json");
+        let io = |source| TrainError::from(ModelDirError::Io { path: path.clone(), source });
+        // EACCES, EIO, ENFILE, EMFILE.
+        for number in [13, 5, 23, 24] {
+            assert!(!is_damage(&io(Error::from_raw_os_error(number))), "{number}");
+        }
+        assert!(is_damage(&io(Error::from(UnexpectedEof))));
+        assert!(is_damage(&ModelDirError::Missing { path: path.clone() }.into()));
+        assert!(!is_damage(&ModelDirError::Version { path, found: 2 }.into()));
     }
 }

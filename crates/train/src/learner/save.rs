@@ -1,6 +1,7 @@
 use burnformer_core::model_dir;
 use burnformer_infer::{LengthPenalty, SearchSettings, Translator};
 
+use super::soundness::has_finite_weights;
 use super::{Learner, StopReason};
 use crate::average::average_models;
 use crate::checkpoint::{self, CheckpointKind, Saved, TrainerState};
@@ -39,16 +40,14 @@ impl Learner {
         self.run.prune(self.config.checkpoints.kept(), |step| kind_of(&self.run, step))
     }
 
-    /// The end of a run: writes the last checkpoint, `last`, the average, and `best` if the average is better. If it is
-    /// killed, the end is made again from that checkpoint, with the same outcome.
-    pub(super) fn finish(&mut self, reason: StopReason) -> Result<(), TrainError> {
+    /// The end of a run after its last checkpoint: writes the average, and `best` if that or the last model is better. If
+    /// it is killed, the end is made again from that checkpoint, with the same outcome. Returns false if the output of
+    /// the last model is not finite.
+    pub(super) fn finish(&mut self, reason: StopReason) -> Result<bool, TrainError> {
         let step = self.state.step;
         if self.state.validation.validated != step && !self.validate()? {
-            let crate::Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
-            let (loss, norm) = (f64::NAN, f64::NAN);
-            return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
+            return Ok(false);
         }
-        self.save_checkpoint(CheckpointKind::Final)?;
         if self.config.checkpoints.average > 1 {
             self.average()?;
         }
@@ -58,13 +57,19 @@ impl Learner {
         self.choose_alpha()?;
         // The checkpoint knows nothing of the average: who goes on from it has to.
         let validation = Some(self.state.validation);
-        self.run.set_finished(&Finished { step, reason: reason.to_string(), validation })
+        self.run.set_finished(&Finished { step, reason: reason.to_string(), validation })?;
+        Ok(true)
     }
 
     fn average(&mut self) -> Result<(), TrainError> {
         let steps = self.whole_checkpoints()?;
         let dirs: Vec<_> = steps.iter().map(|&step| self.run.checkpoint(step)).collect();
         let (_, model) = average_models(&dirs, self.device())?;
+        if !has_finite_weights(&model) {
+            return Ok(self
+                .reporter
+                .note("the average is left out: its weights are not finite")?);
+        }
         self.model = Some(model);
         checkpoint::save_model(&self.run.model("average"), &self.saved())?;
         self.reporter.note(&format!("averaged the checkpoints of updates {steps:?}"))?;

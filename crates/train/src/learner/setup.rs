@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds, WordDropout,
+    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds,
 };
 use burnformer_kernels::is_fused_on;
 use burnformer_models::{Model, ModelConfig};
@@ -101,12 +101,7 @@ fn sampler(
         seed: config.training.seed,
         special,
     };
-    let mut sampler = BatchSampler::new(corpora.train.clone(), settings)?;
-    let probability = config.training.word_dropout;
-    if probability > 0.0 {
-        let unknown = corpora.tokenizers.source.special_ids().unk;
-        sampler = sampler.with_word_dropout(WordDropout { probability, unknown });
-    }
+    let sampler = BatchSampler::new(corpora.train.clone(), settings)?;
     let data = &config.data;
     if data.bpe_dropout == 0.0 {
         return Ok(sampler);

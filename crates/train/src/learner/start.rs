@@ -5,8 +5,10 @@ use burn::tensor::Device;
 use burnformer_core::{Precision, Seq2SeqConfig};
 use burnformer_data::Tokenizers;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
+use burnformer_models::Model;
 
 use super::Learner;
+use super::first_look::look_after;
 use super::restore::Start;
 use super::setup::Setup;
 use crate::advice::Adviser;
@@ -20,6 +22,8 @@ use crate::folder::write_file;
 use crate::optimizer::Optimizer;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
 use crate::run_dir::{RunDir, RunMode};
+use crate::start_model::special_ids;
+use crate::text_check;
 use crate::update::Updater;
 
 impl Learner {
@@ -64,6 +68,9 @@ impl Learner {
         notes.extend(faster_precision(precision, &devices[0]));
         notes.extend(kept_for_the_average(&config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
+        if mode == RunMode::New {
+            notes.extend(text_warnings(&config, corpora, &setup, &start.model));
+        }
         let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
         notes.extend(from_random_weights.then(|| comparison(&corpora.train)));
         let tokenizers = corpora.tokenizers.clone();
@@ -80,6 +87,7 @@ impl Learner {
         reporter: Reporter,
     ) -> Self {
         let Setup { first, replicas, sampler, validator, origin, run, memory, worst } = setup;
+        let look_after = look_after(&config, &run);
         let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
         let Start { model, optimizer, state, .. } = start;
         Self {
@@ -99,6 +107,8 @@ impl Learner {
             origin,
             memory,
             worst: worst.1,
+            probe: worst.0,
+            look_after,
             model: Some(model),
             last_rate: 0.0,
             batches_per_epoch,
@@ -164,6 +174,23 @@ impl Learner {
             state.seconds,
         )
     }
+}
+
+/// What looks wrong with the texts of a new run.
+fn text_warnings(
+    config: &TrainConfig,
+    corpora: &Corpora,
+    setup: &Setup,
+    model: &Model,
+) -> Vec<String> {
+    let (texts, utf8) = (&corpora.texts, config.data.utf8);
+    let mut found = text_check::warnings(texts, utf8);
+    if setup.first.start.is_some() {
+        let (special, device) = (special_ids(&setup.first.shape), setup.replicas.first());
+        let tokenizers = &corpora.tokenizers;
+        found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
+    }
+    found
 }
 
 fn updater(

@@ -62,6 +62,7 @@ impl Learner {
             || every(self.config.validation.every)
             || self.is_scheduled(ahead.step)
             || limit_reached(&self.config, &ahead).is_some()
+            || self.look_is_due()
             || interrupted.load(Ordering::Relaxed)
     }
 

@@ -19,23 +19,30 @@ enum Subject {
 }
 
 impl Learner {
-    /// Measures the model and keeps it as `best` if it is the best of all. Returns false if its output is NaN.
+    /// Measures the model and keeps it as `best` if it is the best of all. Returns false if its weights or its output are
+    /// not finite.
     pub(super) fn validate(&mut self) -> Result<bool, TrainError> {
         self.measure(Subject::Model)
     }
 
     /// Measures the average, which has taken the model's place, and keeps it as `best` if it is the best of all.
-    /// Returns false if its output is NaN. It does not count for early stopping.
+    /// Returns false if its output is not finite. It does not count for early stopping.
     pub(super) fn validate_average(&mut self) -> Result<bool, TrainError> {
         self.measure(Subject::Average)
     }
 
     fn measure(&mut self, subject: Subject) -> Result<bool, TrainError> {
         let Some(validator) = &self.validator else { return Ok(true) };
+        if !self.has_finite_weights() {
+            return Ok(false);
+        }
         let validation = match validator.validate(&self.shape, self.model(), self.device()) {
             Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
             validation => validation?,
         };
+        if !(validation.loss.is_finite() && validation.nll.is_finite()) {
+            return Ok(false);
+        }
         let (metric, step) = (self.config.validation.metric, self.state.step);
         let value = metric.value(&validation);
         let averaged = subject == Subject::Average;

@@ -8,8 +8,8 @@ use burnformer_core::data_now;
 use burnformer_kernels::{Moving, is_fused_on};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::Algorithm;
 use super::muon::Matrix;
+use super::{Algorithm, is_finite};
 use crate::gradients::FlatGradients;
 
 const EXPECTED: &str = "a gradient and moments for each trained parameter";
@@ -75,6 +75,14 @@ impl Moments {
             false => matrices.into_iter().map(step).collect(),
         };
         module.map(&mut MatrixMapper { moved: moved.into_iter(), moments: self.moments.iter_mut() })
+    }
+
+    /// Whether all of them are finite.
+    pub fn are_finite(&self) -> bool {
+        self.moments.iter().all(|moment| match moment.clone() {
+            Moment::Adam(both) => both.into_iter().all(is_finite),
+            Moment::Muon(momentum) => is_finite(momentum),
+        })
     }
 
     /// The moments by name, flat.

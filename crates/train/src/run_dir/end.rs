@@ -1,10 +1,11 @@
 //! The record of a run's end.
 
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FINISHED, RunDir};
+use super::{FINISHED, RunDir, TESTED};
 use crate::checkpoint::ValidationState;
 use crate::error::TrainError;
 use crate::folder::write_file;
@@ -45,15 +46,22 @@ impl RunDir {
     /// # Errors
     /// [`TrainError::Io`] if the file cannot be removed.
     pub(crate) fn forget_other_end(&self, step: u64) -> Result<(), TrainError> {
-        let path = self.path.join(FINISHED);
         if self.finished(step).is_some() {
             return Ok(());
         }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(TrainError::io(&path, error))
+        [FINISHED, TESTED].iter().try_for_each(|name| {
+            let path = self.path.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(TrainError::io(&path, error))
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
-        }
+        })
+    }
+
+    /// The file with the score of the test text in the folder `run`, once that has been scored after the run's end.
+    pub fn test_score_in(run: &Path) -> PathBuf {
+        run.join(TESTED)
     }
 }

@@ -19,6 +19,7 @@ const MODELS: [&str; 4] = ["best", "last", "average", START];
 /// The copy of the model that the run started from.
 const START: &str = "start";
 const FINISHED: &str = "finished.json";
+const TESTED: &str = "test-score.txt";
 
 /// The folder of a run, held by one process at a time.
 ///
@@ -29,10 +30,10 @@ const FINISHED: &str = "finished.json";
 /// | `checkpoints/step-000100/` | all that a run needs to go on |
 /// | `best/`, `last/`, `average/` | model directories |
 /// | `start/` | a copy of the model directory that the run started from, if it did (`training.from`) |
-/// | `diversification/` | the models that translated the training text before it began, if it asked for them, and their texts |
 /// | `metrics.jsonl`, `train.log`, `events.out.tfevents.*` | what happened |
 /// | `valid/step-000100.hyp` | decoded validation text; `…-average.hyp` is the average's |
 /// | `finished.json` | where and why the run ended, once it has |
+/// | `test-score.txt` | the score of the test text, once it has been translated after the end |
 /// | `run.lock` | locked by the process that trains here, which it names |
 #[derive(Debug)]
 pub struct RunDir {
@@ -118,7 +119,7 @@ impl RunDir {
         let models = MODELS.map(|name| self.model(name));
         let models =
             models.iter().flat_map(|path| [path.clone(), beside(path, PARTIAL), beside(path, OLD)]);
-        let files = [METRICS_FILE, LOG_FILE, FINISHED].map(|name| self.path.join(name));
+        let files = [METRICS_FILE, LOG_FILE, FINISHED, TESTED].map(|name| self.path.join(name));
         if let Some(found) = models.chain(files).find(|path| path.symlink_metadata().is_ok()) {
             return Ok(Some(found));
         }

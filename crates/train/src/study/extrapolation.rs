@@ -61,6 +61,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_that_cannot_be_trained_are_refused_before_any_is() {
+        let row = |longest| {
+            let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
+            extrapolation(&base, longest, 1).remove(1)
+        };
+        assert!(row(1000).check().is_ok());
+        // The preset learns 1,024 positions.
+        let refused = row(1200).check().unwrap_err().to_string();
+        let said = "row learned (learned positions): model.max_positions is 1024; it must be at least 1201";
+        assert!(refused.contains(said), "{refused}");
+        let rnn = TrainConfig::resolve(Some("rnn"), None, &[]).unwrap();
+        let refused = extrapolation(&rnn, 10, 1).remove(1).check().unwrap_err().to_string();
+        assert!(refused.contains("model.positions is"), "{refused}");
+    }
+
+    #[test]
     fn both_runs_see_short_sentences_and_differ_in_positions_alone() {
         let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
         let rows = extrapolation(&base, 10, 2);

@@ -52,11 +52,12 @@ impl Study {
         row.train(self, interrupted)
     }
 
-    /// The results of those `rows` that are finished.
+    /// The results of those `rows` that are finished. All rows are checked before any is trained.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// [`TrainError::Row`] for a row whose configuration cannot be trained; those of [`run`](Self::run).
     pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, TrainError> {
+        rows.iter().try_for_each(Row::check)?;
         let results = rows.iter().map(|row| row.result(&self.folder));
         Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }

@@ -65,6 +65,14 @@ impl Row {
         folder.join(format!("{}.json", self.name))
     }
 
+    /// Checks the configuration. A study varies parts of a Transformer, and another architecture has none of them.
+    pub(super) fn check(&self) -> Result<(), TrainError> {
+        self.config.validate().map_err(|source| {
+            let (name, change) = (self.name.clone(), self.change.clone());
+            TrainError::Row { name, change, source }
+        })
+    }
+
     /// The result in the row's file in `folder`; `None` if the row is not finished.
     ///
     /// # Errors

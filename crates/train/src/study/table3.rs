@@ -307,6 +307,7 @@ mod tests {
             let rows = table3(&base(preset), 3);
             for row in &rows {
                 row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
+                row.check().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
                 assert_eq!(same.count(), 1, "{preset} {}", row.name);
             }

@@ -38,6 +38,7 @@ impl Input {
                 None => (None, None),
             },
         };
+        let reference = reference.map(|reference| one_column(&reference));
         Ok(source.map(|source| Sentence { source: one_column(&source), reference }))
     }
 
@@ -57,6 +58,6 @@ impl Input {
 
 /// The text as a column of TSV: a tab, or a carriage return that a reader would take for a part of a line's end, is a
 /// space.
-pub(in crate::commands) fn one_column(text: &str) -> String {
+pub(super) fn one_column(text: &str) -> String {
     text.replace(['\t', '\r', '\n'], " ")
 }

@@ -1,7 +1,8 @@
 //! The pairs that are done: a file that grows, and from which a later process goes on.
 //!
 //! The first line says to which teacher and options the pairs belong. Each further line is that of one line of the
-//! source: the sentence, a tab, and its translation, which is empty where the pair is left out.
+//! source: the sentence, a tab, and its translation, which is empty where the pair is left out; if the translation was
+//! chosen by a reference, that follows after another tab.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, remove_file};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::input::{Input, one_column};
+use super::input::{Input, Sentence, one_column};
 
 pub(super) struct Journal {
     path: PathBuf,
@@ -75,11 +76,11 @@ impl Journal {
                 }
                 _ => {
                     let sentence = input.next_sentence()?;
-                    let done = text.split(|&byte| byte == b'\t').next();
-                    let same = sentence.is_some_and(|it| Some(it.source.as_bytes()) == done);
+                    let done = Done::of(text);
+                    let same = sentence.as_ref().is_some_and(|it| done.is_of(it));
                     self.check(same, &format!("of other text: line {} differs", self.lines + 1))?;
                     self.lines += 1;
-                    self.kept += u64::from(text.last() != Some(&b'\t'));
+                    self.kept += u64::from(!done.translation.is_empty());
                 }
             }
             whole += line.len() as u64;
@@ -108,12 +109,13 @@ impl Journal {
     /// If they cannot be written.
     pub(super) fn add<'a>(
         &mut self,
-        pairs: impl Iterator<Item = (&'a str, Option<String>)>,
+        pairs: impl Iterator<Item = (&'a Sentence, Option<String>)>,
     ) -> Result<()> {
-        for (source, translation) in pairs {
+        for (Sentence { source, reference }, translation) in pairs {
             self.kept += u64::from(translation.is_some());
             let translation = one_column(&translation.unwrap_or_default());
-            writeln!(self.file, "{source}\t{translation}")
+            let reference = reference.as_ref().map(|text| format!("\t{text}")).unwrap_or_default();
+            writeln!(self.file, "{source}\t{translation}{reference}")
                 .with_context(|| unwritable(&self.path))?;
             self.lines += 1;
         }
@@ -135,9 +137,9 @@ impl Journal {
             let mut file = BufWriter::new(file);
             for line in done {
                 let line = line?;
-                if line.last() != Some(&b'\t') {
-                    file.write_all(&line)?;
-                    file.write_all(b"\n")?;
+                let Done { source, translation, .. } = Done::of(&line);
+                if !translation.is_empty() {
+                    file.write_all(&[source, b"\t", translation, b"\n"].concat())?;
                 }
             }
             file.flush()
@@ -146,6 +148,32 @@ impl Journal {
         drop(self.file);
         remove_file(&self.path).with_context(|| unwritable(&self.path))?;
         Ok(self.kept)
+    }
+}
+
+/// A line of the journal.
+struct Done<'a> {
+    source: &'a [u8],
+    translation: &'a [u8],
+    /// The reference by which the translation was chosen.
+    reference: Option<&'a [u8]>,
+}
+
+impl<'a> Done<'a> {
+    fn of(line: &'a [u8]) -> Self {
+        let mut columns = line.split(|&byte| byte == b'\t');
+        let mut next = || columns.next();
+        Self {
+            source: next().unwrap_or_default(),
+            translation: next().unwrap_or_default(),
+            reference: next(),
+        }
+    }
+
+    /// Whether it is the line of `sentence`.
+    fn is_of(&self, sentence: &Sentence) -> bool {
+        self.source == sentence.source.as_bytes()
+            && self.reference == sentence.reference.as_deref().map(str::as_bytes)
     }
 }
 

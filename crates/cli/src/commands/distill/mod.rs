@@ -17,7 +17,6 @@ use rayon::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-pub(super) use self::input::one_column;
 use self::input::{Input, Sentence};
 use self::journal::Journal;
 use super::{Computing, at_least, between, languages, model, text};
@@ -25,7 +24,7 @@ use crate::output::{note, note_terminal, wrong_usage};
 use crate::progress::Progress;
 
 /// The number of lines that are translated and written together unless another is given.
-pub(super) const CHUNK: usize = 2048;
+const CHUNK: usize = 2048;
 
 /// Arguments of `distill`.
 #[derive(clap::Args)]
@@ -87,67 +86,37 @@ pub fn run(args: Args) -> Result<()> {
     note_terminal(texts);
     let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator)?;
-    let identity = identity(&args, &options)?;
-    let Args { source, reference, out, chunk, .. } = args;
-    Distillation { translator, options, source, reference, out, chunk }.run(&identity, || Ok(()))
-}
-
-/// Text that is to be translated into a file of pairs.
-pub(super) struct Distillation {
-    pub(super) translator: Translator,
-    pub(super) options: TranslateOptions,
-    pub(super) source: PathBuf,
-    pub(super) reference: Option<PathBuf>,
-    pub(super) out: PathBuf,
-    /// The number of lines that are translated and written together.
-    pub(super) chunk: usize,
-}
-
-impl Distillation {
-    /// Writes a pair for each sentence that has a whole translation, or goes on with that. `identity` says whose work it
-    /// is. An error of `go_on` after a chunk ends it.
-    ///
-    /// # Errors
-    /// If text cannot be read or written; if the work that is there has another identity; those of `go_on`.
-    pub(super) fn run(&self, identity: &str, go_on: impl Fn() -> Result<()>) -> Result<()> {
-        let Self { translator, options, out, .. } = self;
-        let mut input = Input::open(&self.source, self.reference.as_deref())?;
-        let mut journal = Journal::open(out, identity, &mut input)?;
-        if journal.lines() > 0 {
-            note(format_args!("going on after the {} lines that {journal} has", journal.lines()));
-        }
-        let _progress = Progress::of(&options.tally, journal.lines(), None);
-        loop {
-            let (sentences, failure) = input.next_chunk(self.chunk);
-            let translations = translations(translator, &sentences, options)?;
-            journal.add(sentences.iter().map(|sentence| &*sentence.source).zip(translations))?;
-            match failure {
-                Some(failure) => return Err(failure),
-                None if sentences.is_empty() => break,
-                None => go_on()?,
-            }
-        }
-        let (lines, kept) = (journal.lines(), journal.finish(out)?);
-        note(format_args!(
-            "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
-             translation is empty or was cut",
-            out.display(),
-            lines - kept,
-            options.longest
-        ));
-        Ok(())
+    let mut input = Input::open(&args.source, args.reference.as_deref())?;
+    let mut journal = Journal::open(&args.out, &identity(&args, &options)?, &mut input)?;
+    if journal.lines() > 0 {
+        note(format_args!("going on after the {} lines that {journal} has", journal.lines()));
     }
+    let _progress = Progress::of(&options.tally, journal.lines(), None);
+    loop {
+        let (sentences, failure) = input.next_chunk(args.chunk);
+        let translations = translations(&translator, &sentences, &options)?;
+        journal.add(sentences.iter().zip(translations))?;
+        match failure {
+            Some(failure) => return Err(failure),
+            None if sentences.is_empty() => break,
+            None => {}
+        }
+    }
+    let (lines, kept) = (journal.lines(), journal.finish(&args.out)?);
+    note(format_args!(
+        "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
+         translation is empty or was cut",
+        args.out.display(),
+        lines - kept,
+        options.longest
+    ));
+    Ok(())
 }
 
-/// The options of `translator`'s model under which no sentence is cut.
-pub(super) fn whole_sentences(translator: &Translator) -> TranslateOptions {
+/// The options of the search, under which no sentence is cut.
+fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     let mut options = translator.options();
     options.long_sources = LongSources::Refuse;
-    options
-}
-
-fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    let mut options = whole_sentences(translator);
     let search = &mut options.search;
     search.n_best = args.nbest.unwrap_or(1);
     search.beam_size = args.beam.unwrap_or(search.beam_size.max(search.n_best));

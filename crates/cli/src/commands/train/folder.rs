@@ -8,8 +8,6 @@ use anyhow::{Context, Result};
 use burnformer_train::RunMode;
 use burnformer_train::config::DEFAULT_PRESET;
 
-use super::diversify::unfinished;
-
 /// For a new run `runs/NAME`, with a number if that folder exists. For a resumed run, the run under `runs` that was
 /// written last; if a `name` is given, the last one of that name.
 ///
@@ -51,7 +49,7 @@ fn is_number(rest: &str) -> bool {
 /// When the run in `folder` was last written; `None` if there is no run. Its lock file does not count, because looking
 /// at a run writes it.
 fn last_write(folder: &Path) -> Option<SystemTime> {
-    (folder.join("config.toml").exists() || unfinished(folder).is_some()).then_some(())?;
+    folder.join("config.toml").exists().then_some(())?;
     let entries = fs::read_dir(folder).ok()?.flatten();
     let written = entries.filter(|entry| entry.file_name() != "run.lock");
     written.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()

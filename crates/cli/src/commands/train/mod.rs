@@ -1,29 +1,25 @@
-mod diversify;
+mod dry_run;
 mod folder;
+mod test;
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 use burn::tensor::Device;
-use burnformer_core::Seq2SeqConfig;
-use burnformer_data::{ParallelReader, Progress, SpecialIds, Stage, TokenizerKind};
-use burnformer_infer::{LengthPenalty, LongSources, Translator};
-use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
-use burnformer_train::config::{MixedText, corpus_paths};
+use burnformer_data::{Progress, Stage};
+use burnformer_train::config::MixedText;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
     Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
-    r_drop_bytes, worst_batch_bytes,
 };
 
-use self::diversify::Diversification;
 use super::{model, resolve};
 use crate::device::{DeviceNames, guarded};
 use crate::embedded;
 use crate::output::{self, note, note_terminal, say, wrong_usage};
 use crate::signals::Signals;
-use crate::texts::{ReadTexts, Unnamed};
+use crate::texts::Unnamed;
 
 /// Arguments of `train`.
 #[derive(clap::Args)]
@@ -71,33 +67,26 @@ pub struct Args {
     /// Largest amount of memory to use, in GB; the same as --set training.max_memory
     #[arg(long, value_name = "GB")]
     max_memory: Option<f64>,
-    /// Print the configuration, the number of parameters and the memory of the batch that needs the most, and stop
+    /// Open the texts, make some updates that are not kept, print the configuration, the number of parameters, the memory,
+    /// the time of the run and when its first score comes, and stop
     #[arg(long)]
     dry_run: bool,
 }
 
 impl Args {
-    /// A run is resumed that has begun: one that was stopped while the models for its diversification were at work
-    /// has not.
-    fn mode(&self, folder: &Path) -> RunMode {
-        match self.resume && diversify::unfinished(folder).is_none() {
-            true => RunMode::Resume,
-            false => RunMode::New,
-        }
+    fn mode(&self) -> RunMode {
+        if self.resume { RunMode::Resume } else { RunMode::New }
     }
 
     /// The folder of the run that is resumed.
     fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
-        (self.mode(folder) == RunMode::Resume).then_some(folder)
+        self.resume.then_some(folder)
     }
 
     fn verbosity(&self) -> Verbosity {
         if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
     }
 }
-
-/// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
-const TYPICAL: usize = 12;
 
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
@@ -108,10 +97,10 @@ pub fn run(args: Args) -> Result<()> {
     let unnamed = Unnamed::take(&mut config.data)?;
     let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
     if args.dry_run {
-        return dry_run(&config, start.as_ref());
+        return dry_run::run(&args, &config, start, unnamed, &folder, file.as_deref());
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
-    let (mode, verbosity) = (args.mode(&folder), args.verbosity());
+    let (mode, verbosity) = (args.mode(), args.verbosity());
     RunDir::check(&folder, mode)?;
     let devices = args.device.open()?;
     let cache = cache_folder(&config);
@@ -120,21 +109,19 @@ pub fn run(args: Args) -> Result<()> {
     );
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
-    let mut texts = read.locate(&config.data, beside, &cache)?;
+    let texts = read.locate(&config.data, beside, &cache)?;
     texts.check(&folder, mode)?;
+    let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
     let trainer = Trainer { devices: &devices, verbosity, signals: &signals };
-    let diversified =
-        Diversification { folder: &folder, trainer: &trainer }.run(&mut config, &mut texts);
-    diversified.map_err(|error| read.explain(error))?;
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     // The run has its own copy of what was read once it has started.
-    trainer.learn(&config, &corpora, &folder, mode, || drop(read))?;
-    if !config.data.test.is_empty() {
-        let texts = ReadTexts::default().locate(&config.data, &folder, &cache)?;
-        test(&config, &texts.test, &folder.join("best"), &devices[0])?;
+    let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
+    if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
+        return learned;
     }
-    Ok(())
+    signals.end_at_once("stopped before the test text was scored; --resume does that");
+    test::score(&config, &test, &folder, &devices[0])
 }
 
 /// What all runs of a command have in common.
@@ -158,7 +145,8 @@ impl Trainer<'_> {
         started: impl FnOnce(),
     ) -> Result<()> {
         if self.verbosity == Verbosity::Normal {
-            announce(corpora, folder);
+            announce_text(corpora);
+            note(format_args!("run: {}", folder.display()));
         }
         let outcome = self.signals.patiently(|interrupted| {
             guarded(&advice(config, folder), || {
@@ -166,7 +154,12 @@ impl Trainer<'_> {
                 let Self { verbosity, devices, .. } = *self;
                 let learner = Learner::new(config, corpora, folder, mode, verbosity, devices)?;
                 started();
-                Ok(learner.train(interrupted)?)
+                Ok(learner.train_killable(interrupted, |killable| match killable {
+                    true => self
+                        .signals
+                        .end_at_once("stopped; --resume makes the rest of the run's end"),
+                    false => self.signals.be_patient(),
+                })?)
             })
         });
         let outcome = outcome.map_err(|error| naming(folder, error))?;
@@ -180,11 +173,10 @@ impl Trainer<'_> {
     }
 }
 
-/// Prints what cleaning dropped of the training text, and the run's folder.
-fn announce(corpora: &Corpora, folder: &Path) {
+/// Prints what cleaning dropped of the training text.
+fn announce_text(corpora: &Corpora) {
     let cached = if corpora.reused { " (from the cache)" } else { "" };
     note(format_args!("{}{cached}", corpora.report));
-    note(format_args!("run: {}", folder.display()));
 }
 
 /// The options with which the run in `folder` goes on.
@@ -216,15 +208,13 @@ fn run_folder(args: &Args) -> Result<PathBuf> {
         return Ok(out.clone());
     }
     let stem = args.config.as_ref().and_then(|path| path.file_stem()?.to_str());
-    let mode = if args.resume { RunMode::Resume } else { RunMode::New };
-    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), mode)
+    folder::choose(Path::new("runs"), args.preset.as_deref().or(stem), args.mode())
 }
 
 /// The configuration file: that of `--config`, otherwise the one of the run that is resumed.
 fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
     let own = || Some(folder.join("config.toml")).filter(|path| path.exists());
-    let kept = || if args.resume { own().or_else(|| diversify::unfinished(folder)) } else { None };
-    args.config.clone().or_else(kept)
+    args.config.clone().or_else(|| args.run_to_go_on(folder).and_then(|_| own()))
 }
 
 /// The settings of the command line over those of `file`, and the embedded corpus if neither names a text.
@@ -272,38 +262,6 @@ fn weight_in(value: &Path) -> Option<f64> {
     weight.filter(|weight: &f64| weight.is_finite() && *weight > 0.0)
 }
 
-fn dry_run(config: &TrainConfig, start: Option<&StartModel>) -> Result<()> {
-    let vocab = config.tokenizer.train.vocab_size;
-    let shape = match start {
-        Some(start) => start.shape(&config.model),
-        None => config.model.over([vocab; 2], SpecialIds::OURS),
-    };
-    shape.validate()?;
-    let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
-    let training = &config.training;
-    let (precision, budget) = (training.precision.number_type(), training.budget);
-    let bytes = match training.r_drop == 0.0 {
-        true => worst_batch_bytes(&shape, budget, longest, precision),
-        false => {
-            worst_batch_bytes(&shape, 2 * budget, longest, precision) + r_drop_bytes(&shape, budget)
-        }
-    };
-    output::print(config.to_toml())?;
-    output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
-    let gigabytes = bytes as f64 / 1e9;
-    output::print(format_args!("# memory of the worst batch (estimate): {gigabytes:.2} GB"))?;
-    let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
-    let flops = flops as f64 / 1e9;
-    output::print(format_args!(
-        "# arithmetic of an update of sentences of {TYPICAL} tokens: {flops:.1} GFLOP"
-    ))?;
-    if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
-        let decides = "tokenizer.files decides the real one";
-        output::print(format_args!("# with a vocabulary of {vocab}; {decides}"))?;
-    }
-    Ok(())
-}
-
 /// Prints a line to standard error at each stage, and the progress if standard error is a terminal.
 fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
     let terminal = io::stderr().is_terminal();
@@ -325,32 +283,4 @@ fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
             let _ = write!(io::stderr(), "\r{label}: {} lines\r", now.lines);
         }
     }
-}
-
-/// Prints the BLEU of the test text, then a dozen translations with their references.
-fn test(config: &TrainConfig, text: &[PathBuf], model: &Path, device: &Device) -> Result<()> {
-    let corpus = corpus_paths("data.test", text)?;
-    let pairs = ParallelReader::open(&corpus, config.data.utf8)?;
-    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-    let (source, references): (Vec<_>, Vec<_>) =
-        pairs.into_iter().map(|pair| (pair.source, pair.target)).unzip();
-    let translator = Translator::load(model, device)?;
-    let mut options = translator.options();
-    options.long_sources = LongSources::Truncate;
-    if config.validation.test_alphas.is_empty() {
-        options.search.beam_size = config.validation.test_beam;
-        options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
-    }
-    let translations = translator.translate(&source, &options)?;
-    let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
-    let streams = [as_strs(&references)];
-    let score = Bleu::default().evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
-    let step = source.len().div_ceil(12).max(1);
-    for i in (0..source.len()).step_by(step) {
-        output::print(format_args!(
-            "source      {}\ntranslation {}\nreference   {}\n",
-            source[i], hypotheses[i], references[i]
-        ))?;
-    }
-    output::print(format_args!("{score}\nmodel: {}", model.display()))
 }

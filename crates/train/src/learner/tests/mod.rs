@@ -1,7 +1,9 @@
 //! Runs of a small model on a small corpus.
 
 mod best;
+mod broken;
 mod devices;
+mod first_look;
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -136,7 +138,12 @@ impl Toy {
 
     /// The parameters of `best/`.
     fn best(&self, run: &str) -> Vec<u8> {
-        fs::read(self.folder.path().join(run).join("best/model.safetensors")).unwrap()
+        self.model(run, "best")
+    }
+
+    /// The parameters of a model directory of a run.
+    fn model(&self, run: &str, name: &str) -> Vec<u8> {
+        fs::read(self.folder.path().join(run).join(name).join("model.safetensors")).unwrap()
     }
 
     /// The parameters and moments of a checkpoint.

@@ -1,0 +1,143 @@
+//! `train --dry-run`: what a run would be, without one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use burnformer_core::Seq2SeqConfig;
+use burnformer_data::{SpecialIds, TokenizerKind};
+use burnformer_models::ModelConfig;
+use burnformer_train::{
+    Corpora, Learner, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
+    r_drop_bytes, worst_batch_bytes,
+};
+
+use super::{Args, announce_text, progress, test};
+use crate::device::guarded;
+use crate::output::{self, say};
+use crate::texts::Unnamed;
+
+/// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
+const TYPICAL: usize = 12;
+/// How long updates are measured.
+const MEASURED: Duration = Duration::from_secs(5);
+
+/// Prints the configuration, the size of the model, and what some updates on the texts tell of the run: its time, its
+/// memory, and when the first score comes. Texts that come through a pipe are not read, and then nothing is measured.
+///
+/// # Errors
+/// Those with which the run would not start.
+pub(super) fn run(
+    args: &Args,
+    config: &TrainConfig,
+    start: Option<StartModel>,
+    unnamed: Unnamed,
+    folder: &Path,
+    file: Option<&Path>,
+) -> Result<()> {
+    let vocab = config.tokenizer.train.vocab_size;
+    let shape = match &start {
+        Some(start) => start.shape(&config.model),
+        None => config.model.over([vocab; 2], SpecialIds::OURS),
+    };
+    shape.validate()?;
+    let rehearsal = match unnamed.has_pipe() {
+        true => {
+            say("dry run: text that comes through a pipe is not read, so nothing is measured");
+            None
+        }
+        false => Some(rehearsal(args, config, start, unnamed, folder, file)?),
+    };
+    output::print(config.to_toml())?;
+    match rehearsal {
+        Some(rehearsal) => print_measured(config, &rehearsal),
+        None => print_estimates(config, &shape),
+    }
+}
+
+/// Prepares the texts as the run would, and makes some updates in a folder that is removed again.
+fn rehearsal(
+    args: &Args,
+    config: &TrainConfig,
+    start: Option<StartModel>,
+    unnamed: Unnamed,
+    folder: &Path,
+    file: Option<&Path>,
+) -> Result<Rehearsal> {
+    RunDir::check(folder, args.mode())?;
+    let devices = args.device.open()?;
+    let cache = cache_folder(config);
+    let read = unnamed.read(&cache)?;
+    let beside = file.and_then(Path::parent).unwrap_or(folder);
+    let texts = read.locate(&config.data, beside, &cache)?;
+    test::read(config, &texts.test)?;
+    let corpora = Corpora::prepare_for(config, start, texts, &mut progress(args.verbosity()))?;
+    let place = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
+    announce_text(&corpora);
+    guarded("choose a smaller training.budget", || {
+        let (config, verbosity) = (config.clone(), args.verbosity());
+        let learner =
+            Learner::new(config, &corpora, place.path(), RunMode::New, verbosity, &devices)?;
+        Ok(learner.rehearse(MEASURED)?)
+    })
+}
+
+fn print_measured(config: &TrainConfig, rehearsal: &Rehearsal) -> Result<()> {
+    let &Rehearsal { parameters, memory, measured, seconds, updates } = rehearsal;
+    output::print(format_args!("# parameters: {parameters}"))?;
+    if let Some(bytes) = memory {
+        let gigabytes = bytes as f64 / 1e9;
+        output::print(format_args!("# memory, with the worst batch: {gigabytes:.2} GB"))?;
+    }
+    output::print(format_args!(
+        "# time: {}, the mean of {measured} updates being {seconds:.3} s; validations come on top",
+        match updates.is_finite() {
+            true => format!("about {} for {updates} updates", duration(updates * seconds)),
+            false => "without end, since no limit is set".into(),
+        }
+    ))?;
+    let every = config.validation.every as f64;
+    let first = if every > 0.0 { every.min(updates) } else { updates };
+    match !config.data.valid.is_empty() && first.is_finite() {
+        true => output::print(format_args!(
+            "# first score: after update {first}, about {}",
+            duration(first * seconds)
+        )),
+        false => output::print("# first score: none, without a validation text (--valid)"),
+    }
+}
+
+fn print_estimates(config: &TrainConfig, shape: &ModelConfig) -> Result<()> {
+    let vocab = config.tokenizer.train.vocab_size;
+    let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
+    let training = &config.training;
+    let (precision, budget) = (training.precision.number_type(), training.budget);
+    let bytes = match training.r_drop == 0.0 {
+        true => worst_batch_bytes(&shape, budget, longest, precision),
+        false => {
+            worst_batch_bytes(&shape, 2 * budget, longest, precision) + r_drop_bytes(&shape, budget)
+        }
+    };
+    output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
+    let gigabytes = bytes as f64 / 1e9;
+    output::print(format_args!("# memory of the worst batch (estimate): {gigabytes:.2} GB"))?;
+    let flops = shape.update_flops(config.training.budget / TYPICAL, TYPICAL, TYPICAL);
+    let flops = flops as f64 / 1e9;
+    output::print(format_args!(
+        "# arithmetic of an update of sentences of {TYPICAL} tokens: {flops:.1} GFLOP"
+    ))?;
+    if config.tokenizer.train.kind == TokenizerKind::Bpe && !config.tokenizer.files.is_empty() {
+        let decides = "tokenizer.files decides the real one";
+        output::print(format_args!("# with a vocabulary of {vocab}; {decides}"))?;
+    }
+    Ok(())
+}
+
+/// `seconds` in the unit that fits.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} seconds"),
+        ..5400.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
+}

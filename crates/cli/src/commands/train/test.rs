@@ -1,0 +1,74 @@
+//! The test text, which is scored after training.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use burn::tensor::Device;
+use burnformer_data::ParallelReader;
+use burnformer_infer::{LengthPenalty, LongSources, Translator};
+use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
+use burnformer_train::config::corpus_paths;
+use burnformer_train::{RunDir, TrainConfig, TrainError};
+
+use crate::output;
+
+/// A sentence and its translation.
+type Pair = (String, String);
+
+/// The pairs of the test text, without those that `data.utf8` skips. It is read before training, so that no mistake in it
+/// is found after hours.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn read(config: &TrainConfig, text: &[PathBuf]) -> Result<Vec<Pair>> {
+    if text.is_empty() {
+        return Ok(vec![]);
+    }
+    let corpus = corpus_paths("data.test", text)?;
+    let pairs = ParallelReader::open(&corpus, config.data.utf8)?;
+    let whole = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
+    Ok(whole.map(|pair| pair.map(|pair| (pair.source, pair.target))).collect::<Result<_, _>>()?)
+}
+
+/// Whether only the score of the test text is missing of the run in `folder`, which has come to its end before.
+pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
+    let error = learned.as_ref().err().and_then(|error| error.downcast_ref::<TrainError>());
+    matches!(error, Some(TrainError::NothingToDo { .. })) && !RunDir::test_score_in(folder).exists()
+}
+
+/// Prints a dozen translations of `text` with their references, then its BLEU, which it also writes into the run's folder.
+///
+/// # Errors
+/// Those of translating, and if the score cannot be written.
+pub(super) fn score(
+    config: &TrainConfig,
+    text: &[Pair],
+    folder: &Path,
+    device: &Device,
+) -> Result<()> {
+    let (source, references): (Vec<_>, Vec<_>) = text.iter().cloned().unzip();
+    let model = folder.join("best");
+    let translator = Translator::load(&model, device)?;
+    let mut options = translator.options();
+    options.long_sources = LongSources::Truncate;
+    // Without a validation text no length penalty was chosen.
+    if config.validation.test_alphas.is_empty() || config.data.valid.is_empty() {
+        options.search.beam_size = config.validation.test_beam;
+        options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
+    }
+    let translations = translator.translate(&source, &options)?;
+    let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
+    let streams = [as_strs(&references)];
+    let score = Bleu::default().evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
+    let step = source.len().div_ceil(12).max(1);
+    for i in (0..source.len()).step_by(step) {
+        output::print(format_args!(
+            "source      {}\ntranslation {}\nreference   {}\n",
+            source[i], hypotheses[i], references[i]
+        ))?;
+    }
+    output::print(format_args!("{score}\nmodel: {}", model.display()))?;
+    let path = RunDir::test_score_in(folder);
+    burnformer_files::write(&path, format!("{score}\n").as_bytes())
+        .with_context(|| format!("{}: cannot be written", path.display()))
+}
