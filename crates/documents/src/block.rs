@@ -43,8 +43,9 @@ pub(crate) struct Node {
 pub(crate) enum Kind {
     /// Stands around text. If its text changes, `close_if_changed` closes it.
     Element { open: String, close: String, close_if_changed: Option<String> },
-    /// Stands between characters. `space_after` says that white space followed that the text does not have.
-    Point { raw: String, space_after: bool },
+    /// Stands between characters. `space_after` says that white space followed that the text does not have; `is_space` that the space
+    /// behind it in the text stands for it.
+    Point { raw: String, space_after: bool, is_space: bool },
     /// Stands for text that must stay as it is, an [`Atom`].
     Atom { raw: String },
 }

@@ -6,6 +6,8 @@ use std::mem::take;
 use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
 use crate::escape::Escape;
 
+const SOFT_HYPHEN: char = '\u{ad}';
+
 /// What happens to runs of white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
@@ -44,13 +46,16 @@ impl Builder {
     }
 
     pub(crate) fn text(&mut self, text: &str) {
+        // Where words of the source may be divided says nothing about others.
+        let text = text.replace(SOFT_HYPHEN, "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
-            self.text.push_str(text);
+            self.text.push_str(&text);
             return;
         }
         for c in text.chars() {
             match c.is_ascii_whitespace() {
+                true if self.is_behind_break() => self.extend_break(c),
                 true => self.pending.push(c),
                 false => {
                     self.flush_space();
@@ -68,6 +73,29 @@ impl Builder {
         self.text.len() - 1
     }
 
+    /// A line break `raw` within a sentence, with the white space around it: one space for the model.
+    pub(crate) fn break_point(&mut self, raw: &str) {
+        if !self.begun || self.text.ends_with(|c: char| c.is_ascii_whitespace()) {
+            return self.point(raw);
+        }
+        let raw = take(&mut self.pending) + raw;
+        self.node(Kind::Point { raw, space_after: false, is_space: true });
+        self.text.push(' ');
+    }
+
+    /// Whether a line break is the last that was added.
+    fn is_behind_break(&self) -> bool {
+        let end = self.text.len();
+        self.pending.is_empty()
+            && matches!(self.nodes.last(), Some(Node { range, kind: Kind::Point { is_space: true, .. }, .. }) if range.end + 1 == end)
+    }
+
+    fn extend_break(&mut self, c: char) {
+        if let Some(Node { kind: Kind::Point { raw, .. }, .. }) = self.nodes.last_mut() {
+            raw.push(c);
+        }
+    }
+
     /// Text that must stay as it is and that stands in the document as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
         if text.trim().is_empty() {
@@ -83,7 +111,7 @@ impl Builder {
     }
 
     pub(crate) fn point(&mut self, raw: &str) {
-        self.node(Kind::Point { raw: raw.into(), space_after: false });
+        self.node(Kind::Point { raw: raw.into(), space_after: false, is_space: false });
     }
 
     pub(crate) fn open(&mut self, name: &str, raw: &str) {
@@ -128,7 +156,7 @@ impl Builder {
         let node = &mut self.nodes[index];
         node.range.end = node.range.start;
         if let Kind::Element { open, .. } = &mut node.kind {
-            node.kind = Kind::Point { raw: take(open), space_after: false };
+            node.kind = Kind::Point { raw: take(open), space_after: false, is_space: false };
         }
     }
 
@@ -235,6 +263,9 @@ mod tests {
         builder.text(" b");
         let block = builder.finish(Escape::Plain);
         assert_eq!(block.text, "a b");
-        assert_eq!(block.nodes[0].kind, Kind::Point { raw: "<img>".into(), space_after: true });
+        assert_eq!(
+            block.nodes[0].kind,
+            Kind::Point { raw: "<img>".into(), space_after: true, is_space: false }
+        );
     }
 }

@@ -11,13 +11,17 @@ use crate::protect::{find_atoms, places};
 use crate::render::Layout;
 use crate::restore::Reduced;
 use crate::split::split;
-use crate::words::{has_letters, is_unspaced};
+use crate::words::{Mark, has_letters, is_unspaced, mark};
 use crate::{Link, Sentence, Translated};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A document with the translations that it has so far.
 #[derive(Clone)]
 pub struct Document {
+    /// Without its byte-order mark.
     source: String,
+    byte_order_mark: bool,
     pieces: Vec<Piece>,
 }
 
@@ -43,6 +47,10 @@ impl Document {
         language: Option<&str>,
         fits: &dyn Fn(&str) -> bool,
     ) -> Self {
+        let (byte_order_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
         let mut pieces = format.parse(text);
         for piece in &mut pieces {
             if let Piece::Block(block) = piece {
@@ -51,7 +59,7 @@ impl Document {
                 split(block, language, fits);
             }
         }
-        Self { source: text.into(), pieces }
+        Self { source: text.into(), byte_order_mark, pieces }
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
@@ -82,10 +90,10 @@ impl Document {
                     continue;
                 }
                 used += 1;
-                let next = translations.next().map(clean);
-                let Some(next) = next else {
+                let Some(next) = translations.next() else {
                     continue;
                 };
+                let next = with_stop_of(&block.text[range.clone()], clean(next));
                 block.segments[index].state = match whole {
                     true => accept_whole(block, range, next),
                     false => State::Done(Reduced::new(block, range).restore(block, range, &next)),
@@ -98,6 +106,7 @@ impl Document {
     /// The translated document. Sentences that are still pending stay as they are.
     pub fn finish(self) -> String {
         let mut out = String::with_capacity(self.source.len());
+        out.extend(self.byte_order_mark.then_some(BYTE_ORDER_MARK));
         for piece in &self.pieces {
             match piece {
                 Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
@@ -162,6 +171,37 @@ fn clean(translated: Translated) -> Translated {
         link.target = from.saturating_sub(start)..end.saturating_sub(start);
     }
     Translated { text: text.trim().into(), links }
+}
+
+/// A cell, a title or a clause that does not end with a full stop gets none: models end whatever they translate with one. If it ends
+/// with a comma or a colon, so does its translation. Thai and Lao have no full stop.
+fn with_stop_of(source: &str, translated: Translated) -> Translated {
+    let closes = |c: char| matches!(mark(c), Mark::Close | Mark::Quote);
+    let Translated { mut text, mut links } = translated;
+    let body = text.trim_end_matches(closes);
+    let stop = body.chars().next_back().filter(|c| matches!(c, '.' | '。' | '।'));
+    let last = source.trim_end_matches(closes).chars().next_back();
+    let ends_open = |&c: &char| {
+        mark(c) == Mark::Separator || c.is_alphanumeric() && !('\u{e00}'..'\u{f00}').contains(&c)
+    };
+    let (Some(stop), Some(last)) = (stop, last.filter(ends_open)) else {
+        return Translated { text, links };
+    };
+    let at = body.len() - stop.len_utf8();
+    let word = body[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+    // An ellipsis, or an abbreviation: "e.g.".
+    if word.is_empty() || word.contains(stop) {
+        return Translated { text, links };
+    }
+    let instead = Some(last).filter(|&c| mark(c) == Mark::Separator);
+    let instead = instead.map(String::from).unwrap_or_default();
+    let (old, new) = (at + stop.len_utf8(), at + instead.len());
+    text.replace_range(at..old, &instead);
+    let moved = |place: usize| if place < old { place.min(new) } else { place - old + new };
+    for Link { target, .. } in &mut links {
+        *target = moved(target.start)..moved(target.end);
+    }
+    Translated { text, links }
 }
 
 /// Everything in its place.

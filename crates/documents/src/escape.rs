@@ -45,6 +45,11 @@ pub(crate) enum Place {
 }
 
 impl Escape {
+    /// Whether `c` stands in an atom as it is.
+    pub(crate) fn keeps_atoms(&self, c: char) -> bool {
+        matches!(self, Self::Markdown(Markdown { level: Level::Light, .. })) && c != '|'
+    }
+
     /// Writes `c`, between `before` and `after`.
     pub(crate) fn write(
         &self,

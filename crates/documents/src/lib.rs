@@ -11,7 +11,7 @@
 //! because the sentence is then complete. If the translation does not have it unchanged, the sentence is translated a second time
 //! without it, and it is put back by alignment.
 //!
-//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: time grows linearly with the text, nothing
+//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows with the length of the text, nothing
 //! recurses by the depth of the markup, and attributes (`alt`, `title`) are not translated.
 //!
 //! ```

@@ -4,34 +4,43 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use crate::block::{Atom, AtomKind, Block};
+use crate::words::floor;
 
-/// Alternatives in the order of their precedence. A group says what is checked beyond the pattern.
+/// Alternatives in the order of their precedence. A group says what is checked beyond the pattern, words
+/// of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let alternatives = [
         // Web addresses; their closing punctuation is removed below.
-        r#"(?P<url>(?i:\b(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|\bwww\.[^\s<>"'`{}|\\^]+))"#,
+        r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
         r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
         r"`[^`\n]+`",
         // Placeholders of template languages, shells, and printf in C and Python.
         r"\{\{[^{}\n]{0,80}\}\}|\$\{[^{}\n]{1,80}\}|\{[\w.:,\-!\[\]$@#]{0,60}\}",
+        // Tags of template languages: Jinja, Liquid, ERB.
+        r"\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>",
         r"%\([\w.]+\)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]|%\d+\$[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]",
-        r"%[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufxXeEgGcp@]\b|%[A-Z][A-Z0-9_]+%",
+        r"(?P<format>%[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdiufxXeEgGcp@](?-u:\b))|%[A-Z][A-Z0-9_]+%",
         r"\$[A-Za-z_]\w*",
         r"(?P<outside>:[a-z][a-z0-9_+-]+:)",
         // Files: absolute, from home, relative with an extension, Windows.
-        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}\b|\b[A-Za-z]:\\[^\s<>]+)",
-        r"(?P<number>\d{1,3}(?: \d{3})+\b|\d+(?:[.,'’\u{a0}\u{202f}]\d+)*)",
+        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
+        // Symbols and emoji, which many models drop.
+        r"[\p{So}[\p{Sm}&&[^\x00-\x7f]]][\p{So}\p{Sk}\p{M}\u{200d}]*",
+        r"(?P<number>\d{1,3}(?: \d{3})+(?-u:\b)|\d+(?:[.,'’\u{a0}\u{202f}]\d+)*)",
     ];
-    Regex::new(&alternatives.join("|")).expect("a valid pattern")
+    let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();
+    pattern.expect("a valid pattern")
 });
 
 /// Adds to `atoms`, which are sorted, what else of `text` must stay as it is, unless a border of markup is within it.
 pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     let known = atoms.len();
-    for found in PATTERN.captures_iter(text) {
+    let mut at = 0;
+    while let Some(found) = next_part(text, at) {
+        at = found.get(0).map_or(text.len(), |part| part.end());
         let Some((range, kind)) = candidate(text, &found) else {
             continue;
         };
@@ -46,6 +55,27 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     atoms.sort_by_key(|atom| atom.range.start);
 }
 
+/// How many bytes before its place, at least, a search that finds nothing there has read.
+const REACH: usize = 1024;
+
+/// The first part from `at` on. Reading ends soon behind it: otherwise each `1-` of a text of such would be the beginning of an
+/// address whose `@` is looked for up to the end of the text.
+fn next_part(text: &str, mut at: usize) -> Option<regex::Captures<'_>> {
+    let mut reach = REACH;
+    loop {
+        let limit = floor(text, at + reach);
+        let found = PATTERN.captures_at(&text[..limit], at);
+        let range = found.as_ref().and_then(|found| Some(found.get(0)?.range()));
+        match range {
+            _ if limit == text.len() => return found,
+            Some(range) if range.end + REACH / 8 <= limit => return found,
+            Some(range) if range.start == at => reach *= 2,
+            Some(range) => (at, reach) = (range.start, REACH),
+            None => (at, reach) = (floor(text, limit - REACH / 8), REACH),
+        }
+    }
+}
+
 fn candidate(text: &str, found: &regex::Captures<'_>) -> Option<(Range<usize>, AtomKind)> {
     let range = found.get(0)?.range();
     let before = text[..range.start].chars().next_back();
@@ -55,9 +85,9 @@ fn candidate(text: &str, found: &regex::Captures<'_>) -> Option<(Range<usize>, A
         let spelled = !in_word(before) && !in_word(after);
         return (spelled && is_long(&text[range.clone()])).then_some((range, AtomKind::Number));
     }
-    if found.name("outside").is_some() && (in_word(before) || in_word(after))
-        || found.name("path").is_some() && in_word(before)
-    {
+    let starts = ["outside", "path", "url"].iter().any(|&name| found.name(name).is_some());
+    let ends = ["outside", "path", "format"].iter().any(|&name| found.name(name).is_some());
+    if starts && in_word(before) || ends && in_word(after) {
         return None;
     }
     let closes = found.name("url").is_some() || found.name("path").is_some();
@@ -72,13 +102,16 @@ fn is_long(number: &str) -> bool {
 
 /// Bytes of an address without the punctuation that belongs to the sentence around it.
 fn without_closing(address: &str) -> usize {
+    let opening = address.matches('(').count();
+    let mut closing = address.matches(')').count();
+    let square = address.contains('[');
     let mut rest = address;
     loop {
         let shorter =
             rest.trim_end_matches(['.', ',', ';', ':', '!', '?', '…', '。', '，', '”', '»']);
-        let unopened = shorter.ends_with(')')
-            && shorter.matches(')').count() > shorter.matches('(').count()
-            || shorter.ends_with(']') && !shorter.contains('[');
+        let round = shorter.ends_with(')') && closing > opening;
+        let unopened = round || shorter.ends_with(']') && !square;
+        closing -= usize::from(round);
         let shorter = if unopened { &shorter[..shorter.len() - 1] } else { shorter };
         if shorter.len() == rest.len() {
             return rest.len();

@@ -21,7 +21,17 @@ pub(crate) struct Layout {
 /// line break.
 pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> String {
     let out = String::new();
-    let mut writer = Writer { block, layout, escape, breaks, out, last: None, owes_space: false };
+    let mut writer = Writer {
+        block,
+        layout,
+        escape,
+        breaks,
+        out,
+        last: None,
+        owes_space: false,
+        has_space: false,
+        is_verbatim: false,
+    };
     let order = |all: &mut Vec<usize>| {
         all.sort_by_key(|&node| (layout.places[node].start, layout.places[node].end, node));
     };
@@ -99,6 +109,10 @@ struct Writer<'a> {
     last: Option<char>,
     /// Whether white space must follow the last point.
     owes_space: bool,
+    /// Whether the last point stands for the space that follows.
+    has_space: bool,
+    /// Whether an atom is written.
+    is_verbatim: bool,
 }
 
 impl Writer<'_> {
@@ -111,8 +125,9 @@ impl Writer<'_> {
                 self.out.push_str(open);
                 true
             }
-            Kind::Point { raw, space_after } => {
+            Kind::Point { raw, space_after, is_space } => {
                 self.point(raw, at, *space_after);
+                self.has_space |= *is_space;
                 false
             }
             Kind::Atom { raw } if self.layout.places[node].is_empty() => {
@@ -132,7 +147,7 @@ impl Writer<'_> {
     /// Writes `raw`, which stood at `at` in the source, with the white space that it had around it.
     fn point(&mut self, raw: &str, at: usize, space_after: bool) {
         self.pay_space(None);
-        let space_before = self.block.text[..at].ends_with(char::is_whitespace);
+        let space_before = !self.has_space && self.block.text[..at].ends_with(char::is_whitespace);
         if space_before && self.last.is_some_and(|c| !c.is_whitespace()) {
             self.push(' ');
         }
@@ -162,13 +177,15 @@ impl Writer<'_> {
             if place.end > range.end {
                 break;
             }
-            if self.block.atoms[*atom].node.is_some() {
-                self.characters(at..place.start);
-                at = place.end;
-                if self.last.is_none_or(char::is_whitespace) {
-                    let rest = &self.layout.alignment.target[at..range.end];
-                    at = range.end - rest.trim_start().len();
-                }
+            self.characters(at..place.start);
+            at = place.end;
+            if self.block.atoms[*atom].node.is_none() {
+                self.is_verbatim = true;
+                self.characters(place.clone());
+                self.is_verbatim = false;
+            } else if self.last.is_none_or(char::is_whitespace) {
+                let rest = &self.layout.alignment.target[at..range.end];
+                at = range.end - rest.trim_start().len();
             }
         }
         self.characters(at..range.end);
@@ -188,13 +205,16 @@ impl Writer<'_> {
                 at_start_of_line = true;
             }
             // A line does not begin with a space: behind one, a `#` would not be recognised as the first character.
-            if at_start_of_line && c == ' ' {
+            if (at_start_of_line || std::mem::take(&mut self.has_space)) && c == ' ' {
                 continue;
             }
             at_start_of_line = false;
             self.pay_space(Some(c));
             let after = target[at + c.len_utf8()..].chars().next();
-            self.escape.write(&mut self.out, self.last, c, after);
+            match self.is_verbatim && self.escape.keeps_atoms(c) {
+                true => self.out.push(c),
+                false => self.escape.write(&mut self.out, self.last, c, after),
+            }
             self.last = Some(c);
         }
     }

@@ -9,7 +9,10 @@ use crate::block::{Block, Segment, State};
 use crate::words::{has_letters, is_unspaced, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
-const PART_BYTES: usize = 8 << 10;
+const PART_BYTES: usize = 4 << 10;
+
+/// Longer sentences are cut, whatever the model says: invisible characters may be no tokens.
+const LONGEST_SENTENCE: usize = 4 << 10;
 
 /// Longer ones are no part of what the model gets.
 const LONGEST_ATOM: usize = 120;
@@ -137,6 +140,7 @@ fn clauses(
     atoms: &[Range<usize>],
     fits: &dyn Fn(&str) -> bool,
 ) -> Vec<Range<usize>> {
+    let fits = |part: &str| part.len() <= LONGEST_SENTENCE && fits(part);
     let mut done = Vec::new();
     let mut todo = vec![sentence];
     while let Some(range) = todo.pop() {

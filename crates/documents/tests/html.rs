@@ -206,6 +206,25 @@ fn text_of_forms_stays_and_titles_are_translated() {
 }
 
 #[test]
+fn a_line_break_divides_no_sentence_and_two_divide_paragraphs() {
+    let page = "<p>This is a<br>\n long sentence. <br>Here is <b>one <br/></b>more. And<br> <br/>this.<br></p>";
+    assert_eq!(html(page, &identity), page);
+    let document = Document::parse(page, Format::Html, None, &|_| true);
+    let texts: Vec<String> = document.pending().into_iter().map(|sentence| sentence.text).collect();
+    assert_eq!(texts, ["This is a long sentence.", "Here is one more.", "And", "this."]);
+    let links = [("eine", "one"), ("lange", "long"), ("Zeile", "line")];
+    assert_eq!(
+        by_table("eine lange<br>Zeile", &[("eine lange Zeile", "one long line", &links)]),
+        "one long<br>line"
+    );
+}
+
+#[test]
+fn soft_hyphens_are_kept_from_the_model() {
+    assert_eq!(html("<p>Donau&shy;dampf\u{ad}schiff</p>", &upper), "<p>DONAUDAMPFSCHIFF</p>");
+}
+
+#[test]
 fn without_links_a_second_round_still_knows_the_order_of_words() {
     let model = |sentence: &Sentence| unlinked(upper(sentence));
     assert_eq!(

@@ -74,6 +74,37 @@ fn emphasis_where_its_marks_are_none_becomes_html() {
 }
 
 #[test]
+fn a_byte_order_mark_stays_and_hides_nothing() {
+    let text = "\u{feff}# Title\n\n- a\n";
+    assert_eq!(markdown(text, &upper), "\u{feff}# TITLE\n\n- A\n");
+    assert_eq!(markdown("\u{feff}---\nt: a\n---\nb", &upper), "\u{feff}---\nt: a\n---\nB");
+}
+
+#[test]
+fn tags_of_templates_stay() {
+    for tag in [
+        "{% include \"x_y*.md\" %}",
+        "{%- if a == '%' -%}",
+        "{# a b #}",
+        "<%= a_b %>",
+        "{{< x \"y\" >}}",
+    ] {
+        let text = format!("One {tag} two.");
+        assert_eq!(markdown(&text, &upper), format!("ONE {tag} TWO."));
+        assert_eq!(markdown(tag, &upper), tag);
+    }
+}
+
+#[test]
+fn a_line_break_in_a_cell_is_a_space_for_the_model() {
+    let model = |sentence: &Sentence| {
+        assert_eq!(sentence.text, "One two");
+        upper(sentence)
+    };
+    assert_eq!(markdown("|One<br>two|\n|---|\n", &model), "|ONE<br>TWO|\n|---|\n");
+}
+
+#[test]
 fn lines_of_a_quotation_keep_their_marks() {
     assert_eq!(markdown("> one two\n> three four\n", &reverse), "> four\n> three two one\n");
 }

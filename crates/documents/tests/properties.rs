@@ -93,6 +93,7 @@ fn tree() -> impl Strategy<Value = String> {
         "[a-z]{1,5}( [a-z]{1,5}){0,4}[.,!]?",
         Just(" ".to_string()),
         Just("<img src=x>".to_string()),
+        Just("one<br>two".to_string()),
         Just("&eacute;&amp;".to_string()),
         Just(". ".to_string()),
         Just("{x}".to_string()),

@@ -63,6 +63,33 @@ fn protected_parts_follow_the_words_beside_them() {
 }
 
 #[test]
+fn symbols_survive_a_model_that_drops_them() {
+    let model = |sentence: &Sentence| {
+        let keep = |c: char| c.is_ascii();
+        Translated { text: sentence.text.chars().filter(|&c| keep(c)).collect(), links: Vec::new() }
+    };
+    for text in ["Copyright © 2024 by Ann.", "♪ la la ♪", "Well done 👩🏽‍🚀🇩🇪!", "Open File → New ☺"]
+    {
+        assert_eq!(translate(text, Format::Text, &model), text);
+    }
+}
+
+#[test]
+fn what_does_not_end_with_a_full_stop_gains_none() {
+    let model = |text: &'static str| {
+        move |_: &Sentence| Translated { text: text.into(), links: Vec::new() }
+    };
+    let translated = |source, target| translate(source, Format::Text, &model(target));
+    assert_eq!(translated("Haus", "house."), "house");
+    assert_eq!(translated("\"Haus\"", "\"house.\""), "\"house\"");
+    assert_eq!(translated("Name:", "name."), "name:");
+    assert_eq!(translated("Ein Haus.", "A house."), "A house.");
+    assert_eq!(translated("Haus", "house..."), "house...");
+    assert_eq!(translated("zum Beispiel", "e.g."), "e.g.");
+    assert_eq!(translated("บ้านหลังใหญ่", "The house is big."), "The house is big.");
+}
+
+#[test]
 fn sentences_that_do_not_fit_are_cut_and_nothing_is_lost() {
     let text = format!("He said, {} and left.", "that she came, and ".repeat(100));
     let mut document = Document::parse(&text, Format::Text, Some("en"), &|part| part.len() <= 60);

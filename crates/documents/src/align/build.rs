@@ -1,10 +1,11 @@
 //! The alignment of one sentence after the other.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{Alignment, Pair, Piece, Unit};
 use crate::Link;
-use crate::words::{Token, tokens};
+use crate::words::{Mark, Token, mark, tokens};
 
 impl Alignment {
     /// Appends text that stands between sentences.
@@ -33,6 +34,9 @@ impl Alignment {
         let mut number = self.pieces.last().map_or(0, |piece| piece.word + 1);
         for token in tokens(pair.source, pair.range.clone(), pair.whole.0) {
             if !token.is_word {
+                let kind =
+                    pair.source[token.range.clone()].chars().next().map_or(Mark::Other, mark);
+                self.marks.push((token.range, kind));
                 continue;
             }
             let mut start = token.range.start;
@@ -63,10 +67,7 @@ impl Alignment {
                 else {
                     break;
                 };
-                match votes.iter_mut().find(|(known, _)| *known == piece) {
-                    Some((_, sum)) => *sum += weight,
-                    None => votes.push((piece, weight)),
-                }
+                votes.push((piece, weight));
             }
         }
         all
@@ -125,14 +126,15 @@ impl Alignment {
 
     /// The piece with most votes, of the word with most votes.
     fn best(&self, votes: &[(usize, usize)]) -> Option<usize> {
-        let of_word = |piece: usize| {
-            let word = self.pieces[piece].word;
-            let same = votes.iter().filter(|(other, _)| self.pieces[*other].word == word);
-            same.map(|(_, weight)| weight).sum::<usize>()
-        };
+        let (mut of_piece, mut of_word) = (BTreeMap::new(), BTreeMap::new());
+        for &(piece, weight) in votes {
+            *of_piece.entry(piece).or_insert(0) += weight;
+            *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
+        }
         // Of equals, the first.
-        let best = votes.iter().rev().max_by_key(|(piece, weight)| (of_word(*piece), *weight));
-        best.map(|&(piece, _)| piece)
+        let sums =
+            |&&(piece, _): &&(usize, usize)| (of_word[&self.pieces[piece].word], of_piece[&piece]);
+        votes.iter().rev().max_by_key(sums).map(|&(piece, _)| piece)
     }
 }
 

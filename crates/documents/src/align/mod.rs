@@ -2,6 +2,7 @@
 
 mod build;
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::Link;
@@ -14,10 +15,23 @@ pub(crate) struct Alignment {
     pub(crate) target: String,
     /// Words of the source, cut at borders of markup; sorted.
     pub(crate) pieces: Vec<Piece>,
+    /// Marks of the source with their kinds; sorted.
+    marks: Vec<(Range<usize>, Mark)>,
     /// Words and marks of the translation; sorted.
     pub(crate) units: Vec<Unit>,
     /// Each sentence in the source and in the translation.
     pub(crate) sentences: Vec<(Range<usize>, Range<usize>)>,
+    /// The last run of marks that was compared.
+    run: RefCell<Run>,
+}
+
+/// Marks of the source that the translation has too. Many points can stand in one run, which is then compared once.
+#[derive(Debug, Default)]
+struct Run {
+    /// The first mark of the source, and the first unit of the translation.
+    starts: (usize, usize),
+    /// The ends of the units that are of the same kinds, one after the other.
+    ends: Vec<usize>,
 }
 
 /// A word of the source, or a part of one.
@@ -120,7 +134,7 @@ impl Alignment {
         let opens = matches!(next_char.map(mark), Some(Mark::Open | Mark::Quote));
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
         let sentence = &self.sentences[next];
-        let last = || self.after_piece(source, at, pieces.start..behind, sentence);
+        let last = || self.after_piece(at, pieces.start..behind, sentence);
         let next = || self.before_piece(behind..pieces.end);
         match before {
             true => last().or_else(next),
@@ -151,21 +165,39 @@ impl Alignment {
     /// marks at the beginning of the sentence.
     fn after_piece(
         &self,
-        source: &str,
         at: usize,
         pieces: Range<usize>,
         sentence: &(Range<usize>, Range<usize>),
     ) -> Option<usize> {
-        let all = &self.pieces[pieces.clone()];
-        let aligned = all.iter().rev().find_map(|piece| Some((piece.range.end, piece.units?.1)));
-        let (source_sentence, target) = sentence;
-        if let Some((end, unit)) = aligned {
-            let marks = marks_between(source, end..at);
-            return Some(self.past(unit + 1, self.units[unit].range.end, &marks, target.end));
+        let (source, target) = sentence;
+        let aligned =
+            pieces.clone().rev().find_map(|piece| Some((piece, self.pieces[piece].units?.1)));
+        let (start, unit, end) = match aligned {
+            Some((piece, unit)) => {
+                (self.pieces[piece].range.end, unit + 1, self.units[unit].range.end)
+            }
+            None if pieces.is_empty() => (source.start, self.units_in(target).start, target.start),
+            None => return None,
+        };
+        let behind = aligned.map_or(pieces.start, |(piece, _)| piece + 1);
+        let word = self.pieces.get(behind).map_or(usize::MAX, |piece| piece.range.start);
+        let first = self.marks.partition_point(|(mark, _)| mark.start < start);
+        let count = self.marks[first..].partition_point(|(mark, _)| mark.end <= at.min(word));
+        Some(self.past_run((first, unit), count, target.end).unwrap_or(end))
+    }
+
+    /// The end of the units from `starts.1` on that are of the kinds of the first of `count` marks from `starts.0` on; none if the
+    /// first is not.
+    fn past_run(&self, starts: (usize, usize), count: usize, limit: usize) -> Option<usize> {
+        let mut run = self.run.borrow_mut();
+        if run.starts != starts || run.ends.is_empty() {
+            let pairs = self.marks[starts.0..].iter().zip(&self.units[starts.1..]);
+            let same = pairs.take_while(|((_, kind), unit)| {
+                !unit.is_word && unit.range.end <= limit && self.kind(unit) == *kind
+            });
+            *run = Run { starts, ends: same.map(|(_, unit)| unit.range.end).collect() };
         }
-        let marks = marks_between(source, source_sentence.start..at);
-        let first = self.units.partition_point(|unit| unit.range.start < target.start);
-        pieces.is_empty().then(|| self.past(first, target.start, &marks, target.end))
+        run.ends[..count.min(run.ends.len())].last().copied()
     }
 
     fn before_piece(&self, pieces: Range<usize>) -> Option<usize> {

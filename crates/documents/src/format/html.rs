@@ -45,6 +45,7 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     match lexed.tokens.as_slice() {
         [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
             match *self_closing || role(name) == Role::Void {
+                true if name == "br" => builder.break_point(raw),
                 true => builder.point(raw),
                 false => builder.open(name, raw),
             }
@@ -126,12 +127,26 @@ impl Parser<'_> {
         }
         match role {
             Role::Block | Role::Preformatted => self.finish_block(range.start),
+            _ if name == "br" && self.is_repeated(index) => self.finish_block(range.start),
+            _ if name == "br" => self.builder(range.start).break_point(&text[range.clone()]),
             _ if role == Role::Void || *self_closing && partner.is_none() => {
                 self.builder(range.start).point(&text[range.clone()]);
             }
             _ => self.builder(range.start).open(name, &text[range.clone()]),
         }
         index + 1
+    }
+
+    /// Whether another line break stands beside `index`, so that both divide paragraphs.
+    fn is_repeated(&self, index: usize) -> bool {
+        let tokens = &self.lexed.tokens;
+        let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. }, .. }) if name == "br");
+        let is_space = |token: &&Token| {
+            matches!(token.kind, TokenKind::Text)
+                && self.text[token.range.clone()].trim().is_empty()
+        };
+        is_break(tokens[index + 1..].iter().find(|token| !is_space(token)))
+            || is_break(tokens[..index].iter().rev().find(|token| !is_space(token)))
     }
 
     /// The last token of the element that begins at `index` and stays as it is. Elements within a line that are not closed do not count.
@@ -182,6 +197,9 @@ impl Parser<'_> {
         for Token { range, kind } in &self.lexed.tokens[index..=end] {
             if matches!(kind, TokenKind::Text) {
                 all.push_str(&lexer::decode(&self.text[range.clone()]));
+            }
+            if matches!(kind, TokenKind::Start { name, .. } if name == "br") {
+                all.push(' ');
             }
             if all.len() > LONGEST_CODE {
                 break;

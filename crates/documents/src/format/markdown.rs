@@ -175,14 +175,14 @@ impl Parser<'_> {
     /// Adds `range` of the text to the block by `add`.
     fn inline(&mut self, range: Range<usize>, add: impl FnOnce(&mut Builder, &str)) {
         let raw = &self.text[range.clone()];
-        let before = &self.text[self.written..range.start];
-        let escaped = before.len() - before.trim_end_matches('\\').len();
+        let unread = &self.text[self.end.max(self.written).min(range.start)..range.start];
+        let escaped = unread.len() - unread.trim_end_matches('\\').len();
         let start = range.start - escaped % 2;
         let is_first = self.block.is_none();
         let (_, builder) = self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse)));
         // Between two events stand only backslashes and the marks of quotations. Anything else is kept.
         let marks = |c: char| c.is_whitespace() || matches!(c, '\\' | '>');
-        let unread = self.text.get(self.end..range.start).unwrap_or_default().trim_matches(marks);
+        let unread = unread.trim_matches(marks);
         if !is_first && !unread.is_empty() {
             builder.point(unread);
         }

@@ -25,15 +25,18 @@ pub(super) fn role(name: &str) -> Role {
         | "video" => Role::Hidden,
         "pre" | "listing" => Role::Preformatted,
         "code" | "kbd" | "samp" | "var" | "tt" => Role::Code,
-        "img" | "input" | "wbr" | "area" | "embed" | "param" | "source" | "track" => Role::Void,
-        "address" | "article" | "aside" | "base" | "blockquote" | "body" | "br" | "button"
-        | "caption" | "center" | "col" | "colgroup" | "dd" | "details" | "dialog" | "dir"
-        | "div" | "dl" | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form"
-        | "frame" | "frameset" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "head" | "header"
-        | "hgroup" | "hr" | "html" | "label" | "legend" | "li" | "link" | "main" | "menu"
-        | "meta" | "nav" | "ol" | "optgroup" | "option" | "p" | "search" | "section" | "select"
-        | "summary" | "table" | "tbody" | "td" | "tfoot" | "th" | "thead" | "title" | "tr"
-        | "ul" => Role::Block,
+        "br" | "img" | "input" | "wbr" | "area" | "embed" | "param" | "source" | "track" => {
+            Role::Void
+        }
+        "address" | "article" | "aside" | "base" | "blockquote" | "body" | "button" | "caption"
+        | "center" | "col" | "colgroup" | "dd" | "details" | "dialog" | "dir" | "div" | "dl"
+        | "dt" | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "frame"
+        | "frameset" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "head" | "header" | "hgroup"
+        | "hr" | "html" | "label" | "legend" | "li" | "link" | "main" | "menu" | "meta" | "nav"
+        | "ol" | "optgroup" | "option" | "p" | "search" | "section" | "select" | "summary"
+        | "table" | "tbody" | "td" | "tfoot" | "th" | "thead" | "title" | "tr" | "ul" => {
+            Role::Block
+        }
         _ => Role::Inline,
     }
 }
@@ -45,6 +48,5 @@ pub(super) fn closes_itself(name: &str) -> bool {
 
 /// Whether the element is one tag only.
 pub(super) fn is_empty(name: &str) -> bool {
-    role(name) == Role::Void
-        || matches!(name, "base" | "br" | "col" | "frame" | "hr" | "link" | "meta")
+    role(name) == Role::Void || matches!(name, "base" | "col" | "frame" | "hr" | "link" | "meta")
 }

@@ -1,0 +1,402 @@
+//! Work grows with the length of a document, not with its square, whatever the document is.
+//!
+//! An ordinary run measures processor time, with a wide margin. Where the compiler counts branches, in this crate and in all that it
+//! uses, the number is the same in each run, and the margin is narrow:
+//!
+//! ```sh
+//! RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-trace-pc-guard" \
+//!     cargo test --release --target x86_64-unknown-linux-gnu --target-dir target/growth \
+//!     -p burnformer-documents --test growth -- --test-threads 1 --include-ignored
+//! ```
+
+#![cfg(unix)]
+
+mod common;
+
+use burnformer_documents::{Document, Format, Sentence, Translated};
+use common::{Model, reverse};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+/// What the compiler calls at each branch, and once before. In Rust, such a function would call itself at its own branches.
+#[cfg(target_arch = "x86_64")]
+mod branches {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    pub static ARE_COUNTED: AtomicBool = AtomicBool::new(false);
+    pub static COUNT: AtomicU64 = AtomicU64::new(0);
+
+    std::arch::global_asm!(
+        ".globl __sanitizer_cov_trace_pc_guard",
+        "__sanitizer_cov_trace_pc_guard:",
+        "inc qword ptr [rip + {count}]",
+        "ret",
+        ".globl __sanitizer_cov_trace_pc_guard_init",
+        "__sanitizer_cov_trace_pc_guard_init:",
+        "mov byte ptr [rip + {counted}], 1",
+        "ret",
+        count = sym COUNT,
+        counted = sym ARE_COUNTED,
+    );
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod branches {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    pub static ARE_COUNTED: AtomicBool = AtomicBool::new(false);
+    pub static COUNT: AtomicU64 = AtomicU64::new(0);
+}
+
+fn are_counted() -> bool {
+    branches::ARE_COUNTED.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Steps up to now: branches, or nanoseconds of processor time of this thread.
+fn steps() -> u64 {
+    if are_counted() {
+        return branches::COUNT.load(std::sync::atomic::Ordering::Relaxed);
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists, and `time` is written.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Translates `text`, word by word and into nothing. Sentences of 200 letters fit.
+fn translate(text: &str, format: Format) {
+    let fits = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count() <= 200;
+    let models: [Model<'_>; 2] = [&reverse, &|_: &Sentence| Translated::default()];
+    for model in models.into_iter().take(1 + usize::from(are_counted())) {
+        let mut document = Document::parse(text, format, Some("en"), &fits);
+        loop {
+            let pending = document.pending();
+            if pending.is_empty() {
+                break;
+            }
+            document.accept(pending.iter().map(model).collect());
+        }
+        document.finish();
+    }
+}
+
+/// How long documents are compared: the bytes of the short one, how many times as long the other is, and the most that its steps may
+/// be a multiple of those of the first. Text without sentences is read in parts of 4 KB, within which work may grow faster.
+fn lengths() -> (usize, usize, f64) {
+    if are_counted() { (16_000, 2, 2.5) } else { (5_000, 8, 20.0) }
+}
+
+/// How many times as many steps the longer document takes.
+fn growth(start: &str, piece: &str, format: Format) -> f64 {
+    let (bytes, times, _) = lengths();
+    let [short, long] = [1, times].map(|times| {
+        let text = start.to_string() + &piece.repeat(times * bytes / piece.len().max(1));
+        let before = steps();
+        translate(&text, format);
+        steps() - before
+    });
+    long as f64 / short.max(1) as f64
+}
+
+/// Fails if the work of `piece` over and over behind `start` grows faster than its length; time is measured three times.
+fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), TestCaseError> {
+    let (_, _, limit) = lengths();
+    let all: Vec<f64> =
+        (0..3).map(|_| growth(start, piece, format)).take_while(|&growth| growth > limit).collect();
+    prop_assert!(all.len() < 3, "{format} {start:?} {piece:?}: {all:.1?} times the work");
+    Ok(())
+}
+
+/// What is hard to read, written over and over.
+const PIECES: &[&str] = &[
+    "1",
+    "1-",
+    "1.",
+    "1,",
+    "1 000 ",
+    "1:",
+    "@",
+    "a@",
+    "@a",
+    "a@b",
+    "a@b.",
+    "a.",
+    ".",
+    ". ",
+    "a. B ",
+    "a. ",
+    "A. ",
+    "-",
+    "--",
+    "- ",
+    "*",
+    "**",
+    "* ",
+    "**1* ",
+    "*a ",
+    "**a",
+    "*a*",
+    "a*",
+    "_",
+    "__a",
+    "_a ",
+    "a_",
+    "~",
+    "~~a",
+    "`",
+    "`a",
+    "``` ",
+    "a` ",
+    "\\",
+    "\\\\a",
+    "\\*",
+    "\\`",
+    "[",
+    "]",
+    "[a",
+    "[a]",
+    "[a][b",
+    "[a](",
+    "[a](b",
+    "![",
+    "![a",
+    "[^a]",
+    "[a]: b\n",
+    "[^a]: b\n",
+    "(",
+    ")",
+    "((a",
+    "a)",
+    "{",
+    "}",
+    "{a",
+    "{{",
+    "{{a ",
+    "{a}",
+    "{a} ",
+    "${",
+    "${a",
+    "{\\a",
+    "{\\a}",
+    "{% ",
+    "{% a %}",
+    "%",
+    "%(",
+    "%(a",
+    "%1",
+    "%A",
+    "%a%",
+    "$",
+    "$a",
+    "$$a",
+    "$a$",
+    ":",
+    ":a",
+    ":a:",
+    "::",
+    "/",
+    "/a",
+    "a/b",
+    "a/",
+    "./",
+    "~/a",
+    "a:\\",
+    "a\\",
+    "|",
+    "| a ",
+    "|a|b|\n",
+    "\n|-|-|\n|a|b|\n",
+    "<",
+    "<a",
+    "<a ",
+    "<a b",
+    "<a>",
+    "</a",
+    "</a>",
+    "<a b=",
+    "<a b=\"",
+    "<b>",
+    "<b>a ",
+    "a</b> ",
+    "<b>a</b> ",
+    "<b><i></b></i>",
+    "<i>a",
+    "<code>",
+    "<code>x</code> ",
+    "<sup>1",
+    "<sup>1</sup>x ",
+    "<sup>",
+    "<br>",
+    "<br>a",
+    "<p>",
+    "<p>a",
+    "<div>x ",
+    "<li>a",
+    "<td>a",
+    "<img>",
+    "a<img>",
+    "(<img>",
+    "<img> ",
+    "<wbr>",
+    "<pre>",
+    "<script>",
+    "<svg>",
+    "<svg><![CDATA[",
+    "<![CDATA[",
+    "]]>",
+    "<!--",
+    "-->",
+    "<!-- a",
+    "<!",
+    "<?",
+    "<? a",
+    "?>",
+    "</",
+    "</>",
+    "<!x>",
+    "<span translate=no>",
+    "<span translate=no>a",
+    "<span translate=yes>a",
+    "<p translate=no>x",
+    "<title>",
+    "<textarea>",
+    "<http://a",
+    "<http://a>",
+    "&",
+    "&a",
+    "&a;",
+    "&amp;",
+    "&amp",
+    "&#",
+    "&#1",
+    "&#x41;",
+    "&shy;",
+    "a&shy;",
+    "&copy;",
+    "a",
+    "aB",
+    "a ",
+    "日",
+    "日本。",
+    "。",
+    "é",
+    "e\u{301}",
+    "\u{301}",
+    "\u{ad}",
+    "a\u{ad}",
+    "\u{200b}",
+    "\u{200d}",
+    "👩\u{200d}",
+    "🇩",
+    "☺",
+    "©",
+    "♪ a\n",
+    "\0",
+    "\r",
+    "\n",
+    "\r\n",
+    "\n\n",
+    "a\n",
+    "a\n\n",
+    " \n",
+    "\t",
+    "a\t",
+    "  ",
+    " a",
+    "    a\n",
+    "> ",
+    "> a\n",
+    ">",
+    "> > a\n",
+    "- a\n",
+    "-\n  ",
+    "1. a\n",
+    "# a\n",
+    "#",
+    "# ",
+    "===\n",
+    "---\n",
+    "a\n---\n",
+    "+++\n",
+    "```\n",
+    "```a\n",
+    "~~~\n",
+    "\"",
+    "\"a. ",
+    "« a. ",
+    "'",
+    "a'",
+    "“a",
+    "http://a",
+    "http://a/",
+    "http://)",
+    "http://a)",
+    "http://a.",
+    "www.a",
+    "www.",
+    "x http://a.b/c ",
+    "mailto:",
+    "a!",
+    "!",
+    "? ",
+    "…",
+    "a… ",
+    "and ",
+    "; a",
+    ", a",
+    "00:00:00,000 --> 00:00:01,000\n",
+    "00:00:00,000 --> 00:00:01,000\na\n\n",
+    "0",
+    "0:",
+    "00:00:00,000 -->",
+    "- a\n- b\n\n",
+    "<i>- a</i>\n",
+    "<i>-",
+    "{\\a}- a\n",
+    "12345 ",
+    "1998, ",
+    "a1",
+    "a-1 ",
+    "1'",
+    "1\u{a0}000",
+    "1\u{202f}",
+    "II. ",
+    "z. B. ",
+    "Dr. ",
+    "U.S. ",
+];
+
+/// What documents begin with.
+const STARTS: &[&str] = &["", "a ", "<p>a ", "# a ", "|a|\n|-|\n|", "> ", "[a](", "*a "];
+const SUBTITLE: &str = "1\n00:00:00,000 --> 00:00:01,000\n";
+
+#[test]
+fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
+    println!(
+        "{}",
+        if are_counted() { "branches are counted" } else { "processor time is measured" }
+    );
+    for format in Format::ALL {
+        translate("a {b} 12,345 <b>c</b>. d", format);
+        for piece in PIECES {
+            let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
+            for start in starts.iter().chain((format == Format::Srt).then_some(&SUBTITLE)) {
+                grows_in_proportion(start, piece, format).unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "a search: FUZZ_CASES of them, 2,000 unless told otherwise"]
+fn no_pieces_together_take_more_than_in_proportion() {
+    let cases = std::env::var("FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
+    let pieces = prop::collection::vec(select(PIECES), 1..5);
+    let starts = select([STARTS, &[SUBTITLE]].concat());
+    let all = (starts, pieces, select(Format::ALL.to_vec()));
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let run = TestRunner::new(config)
+        .run(&all, |(start, pieces, format)| grows_in_proportion(start, &pieces.concat(), format));
+    run.unwrap_or_else(|error| panic!("{error}"));
+}
