@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Trained, assert_refused, refused, run_with, stdout};
+use common::{Trained, assert_refused, refused, run_with, stderr, stdout};
 use serde_json::Value;
 
 const TERMS: &str = "# numbers\nvier\tquartet\nacht\toctave|octaves\n\nnull\tnil\n";
@@ -59,6 +59,26 @@ fn documents_have_them() {
     let page = "<p>eins <b>vier</b></p><p>null</p>";
     let text = stdout(&run_with(&arguments, page.as_bytes()));
     assert!(text.contains("quartet") && text.contains("nil") && text.contains("<b>"), "{text}");
+}
+
+#[test]
+fn a_line_with_too_many_terms_is_translated_with_the_longest_and_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first two are the shortest.
+    let word =
+        |number: usize| if number < 2 { format!("{number}") } else { format!("z{}", number + 10) };
+    let terms: String =
+        (0..66).map(|number| format!("{}\t{}\n", word(number), number + 100)).collect();
+    let (model, file) = (Trained::get().model(), glossary(folder.path(), &terms));
+    let all: Vec<String> = (0..66).map(word).collect();
+    let input = format!("{}\neins zwei\n", all.join(" "));
+    let arguments = ["translate", "--model", &model, "--glossary", &file, "--beam", "1"];
+    let output = run_with(&arguments, input.as_bytes());
+    let text = stdout(&output);
+    assert_eq!(text.lines().count(), 2, "{text}");
+    let first = text.lines().next().unwrap();
+    assert!(has(first, "165") && has(first, "102") && !has(first, "101"), "{first}");
+    assert!(stderr(&output).contains("64 terms"), "{}", stderr(&output));
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn letters(seed: u64) -> String {
 
 fn long_sentences(seed: u64) -> Value {
     let sentences: Vec<String> = (0..190).map(|number| letters(seed * 1000 + number)).collect();
-    json!({"sentences": sentences, "source": "de", "target": "en", "beam": 10, "alternatives": 10})
+    json!({"sentences": sentences, "source": "de", "target": "en", "beam": 10, "alternatives": 10, "links": true})
 }
 
 /// 499 terms that begin alike, and a text of their first word.

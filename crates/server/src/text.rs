@@ -42,15 +42,15 @@ impl Path {
         format: Format,
         language: String,
     ) -> Result<Vec<Translations>, ApiError> {
-        let ranks = self.choice.n_best.max(1);
+        let (ranks, most) = (self.choice.n_best.max(1), self.service.limits.characters);
         let size = texts.iter().map(String::len).sum();
         let (engine, glossaries) = (self.queue.engine().clone(), self.glossaries.clone());
         let parse = move || {
             let fits = |sentence: &str| engine.fits(sentence);
             let parse = |text: &String| Document::parse(text, format, Some(&language), &fits);
-            round(texts.iter().map(parse).collect(), &glossaries)
+            round(texts.iter().map(parse).collect(), &glossaries, most)
         };
-        let (documents, work) = compute(size, parse).await?;
+        let (documents, work) = compute(size, parse).await??;
         // What a document asks for in its second round depends on its translations of the first.
         let found = self.rounds(&work).await?;
         let glossaries = self.glossaries.clone();
@@ -63,9 +63,9 @@ impl Path {
                     all.push(document);
                 }
             }
-            round(all, &glossaries)
+            round(all, &glossaries, most * ranks)
         };
-        let (mut documents, mut work) = compute(size * ranks, take).await?;
+        let (mut documents, mut work) = compute(size * ranks, take).await??;
         while work.iter().any(|work| !work.is_empty()) {
             let found = self.rounds(&work).await?;
             let glossaries = self.glossaries.clone();
@@ -73,9 +73,9 @@ impl Path {
                 for (place, (document, found)) in documents.iter_mut().zip(found).enumerate() {
                     document.accept(ranked(&found, place % ranks));
                 }
-                round(documents, &glossaries)
+                round(documents, &glossaries, most * ranks)
             };
-            (documents, work) = compute(size * ranks, take).await?;
+            (documents, work) = compute(size * ranks, take).await??;
         }
         Ok(compute(size * ranks, move || finished(documents, ranks)).await?)
     }
@@ -107,23 +107,40 @@ impl Path {
     }
 }
 
-/// `documents` with what is pending of each.
-fn round(documents: Vec<Document>, glossaries: &[Arc<Glossary>]) -> Round {
-    let work = |Sentence { text, links }: Sentence| Work {
-        prefix: String::new(),
-        terms: terms(glossaries, &text),
-        links,
-        text,
+/// `documents` with what is pending of each, whose terms may have `most` characters together.
+fn round(
+    documents: Vec<Document>,
+    glossaries: &[Arc<Glossary>],
+    most: usize,
+) -> Result<Round, ApiError> {
+    let mut left = most;
+    let mut work = |Sentence { text, links }: Sentence| {
+        with_terms(Work { text, links, ..Work::default() }, glossaries, &mut left)
     };
-    let pending = |document: &Document| document.pending().into_iter().map(work).collect();
-    let all = documents.iter().map(pending).collect();
-    (documents, all)
+    let pending = documents.iter().map(Document::pending);
+    let all = pending.map(|sentences| sentences.into_iter().map(&mut work).collect());
+    let all = all.collect::<Result<_, _>>()?;
+    Ok((documents, all))
 }
 
-/// What the translation of `sentence` has to contain by `glossaries`.
-pub(crate) fn terms(glossaries: &[Arc<Glossary>], sentence: &str) -> Vec<Vec<String>> {
+/// `work` with what its translation has to contain by `glossaries`. A term of few characters may prescribe many, in each
+/// sentence again; `left` is how many characters there may be still.
+///
+/// # Errors
+/// If there are more.
+pub(crate) fn with_terms(
+    work: Work,
+    glossaries: &[Arc<Glossary>],
+    left: &mut usize,
+) -> Result<Work, ApiError> {
     let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
-    wanted(&glossaries, sentence)
+    let terms = wanted(&glossaries, &work.text);
+    let needed = terms.iter().flatten().map(String::len).sum();
+    *left = left.checked_sub(needed).ok_or_else(|| {
+        let message = "the terms in all sentences together are too long".into();
+        ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time".into())
+    })?;
+    Ok(Work { terms, ..work })
 }
 
 /// The texts of `documents`, of which each text has `ranks`, without those that are alike.

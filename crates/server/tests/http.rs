@@ -153,6 +153,27 @@ fn glossaries_of_requests_go_before_that_of_the_server() {
 }
 
 #[test]
+fn terms_that_come_again_in_every_sentence_are_bounded() {
+    let server = server();
+    let long = vec!["x".repeat(200); 20].join("|");
+    let glossary = json!([["a", long]]);
+    let ask = |count: usize| {
+        let (lines, pair) = (vec!["a"; count], json!({"source": "de", "target": "en"}));
+        let fields = [json!({"sentences": lines}), json!({"texts": lines.join("\n\n")})];
+        let paths = ["/v1/sentences", "/v1/translate"];
+        std::array::from_fn::<_, 2, _>(|place| {
+            let mut body = pair.clone();
+            body["glossary"] = glossary.clone();
+            body.as_object_mut().unwrap().extend(fields[place].as_object().unwrap().clone());
+            let (status, answer) = server.post(paths[place], body);
+            (status, answer["field"].clone())
+        })
+    };
+    assert_eq!(ask(50), [200, 200].map(|status| (status, json!(null))));
+    assert_eq!(ask(51), [400, 400].map(|status| (status, json!("glossary"))));
+}
+
+#[test]
 fn glossaries_with_faults_are_refused() {
     let server = server();
     let many: Vec<[String; 2]> = (0..501).map(|n| [format!("a{n}"), "b".into()]).collect();

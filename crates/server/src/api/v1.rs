@@ -12,7 +12,7 @@ use super::libretranslate::{Detected, alternatives, source};
 use super::{AUTO, Shared, format, glossary};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
-use crate::text::terms;
+use crate::text::with_terms;
 
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -189,12 +189,13 @@ pub(crate) async fn sentences(
     let size = sentences.iter().flat_map(SentenceRequest::parts).map(str::len).sum();
     let scored = async {
         let path = service.path(&pair, choice, glossary).await?;
-        let glossaries = path.glossaries.clone();
+        let (glossaries, mut left) = (path.glossaries.clone(), service.limits.characters);
         let work = move |sentence: &SentenceRequest| {
             let [text, prefix] = sentence.parts().map(String::from);
-            Work { terms: terms(&glossaries, &text), text, prefix, links }
+            with_terms(Work { text, prefix, links, ..Work::default() }, &glossaries, &mut left)
         };
-        let work: Vec<Work> = compute(size, move || sentences.iter().map(work).collect()).await?;
+        let work = move || sentences.iter().map(work).collect::<Result<Vec<Work>, _>>();
+        let work = compute(size, work).await??;
         let all = path.sentences(work.clone()).await?;
         Ok(compute(size, move || work.iter().zip(all).map(scored).collect()).await?)
     };

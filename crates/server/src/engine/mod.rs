@@ -36,6 +36,14 @@ pub struct Work {
     pub links: bool,
 }
 
+impl Work {
+    /// The bytes of its texts.
+    pub(crate) fn size(&self) -> usize {
+        let terms: usize = self.terms.iter().flatten().map(String::len).sum();
+        self.text.len() + self.prefix.len() + terms
+    }
+}
+
 /// One translation of a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {

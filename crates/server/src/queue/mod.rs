@@ -153,7 +153,7 @@ impl Queue {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
-        let size = work.iter().map(|work| work.text.len() + work.prefix.len()).sum();
+        let size = work.iter().map(Work::size).sum();
         let items = compute(size, move || priced(&*engine, work, choice)).await??;
         let leaving = Leaving::default();
         let answer = self.put(items, choice, leaving.0.clone())?;
