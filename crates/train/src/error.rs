@@ -79,7 +79,7 @@ pub enum TrainError {
         /// The difference from the first row.
         change: String,
         /// What is wrong.
-        source: ConfigFileError,
+        source: Box<ConfigFileError>,
     },
     /// Another process trains in the run directory.
     #[error(

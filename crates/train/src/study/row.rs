@@ -69,7 +69,7 @@ impl Row {
     pub(super) fn check(&self) -> Result<(), TrainError> {
         self.config.validate().map_err(|source| {
             let (name, change) = (self.name.clone(), self.change.clone());
-            TrainError::Row { name, change, source }
+            TrainError::Row { name, change, source: Box::new(source) }
         })
     }
 

@@ -113,9 +113,9 @@ fn print_estimates(config: &TrainConfig, shape: &ModelConfig) -> Result<()> {
     let training = &config.training;
     let (precision, budget) = (training.precision.number_type(), training.budget);
     let bytes = match training.r_drop == 0.0 {
-        true => worst_batch_bytes(&shape, budget, longest, precision),
+        true => worst_batch_bytes(shape, budget, longest, precision),
         false => {
-            worst_batch_bytes(&shape, 2 * budget, longest, precision) + r_drop_bytes(&shape, budget)
+            worst_batch_bytes(shape, 2 * budget, longest, precision) + r_drop_bytes(shape, budget)
         }
     };
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
