@@ -55,10 +55,16 @@ mod tests {
             let expected = TrainConfig::resolve(Some(preset), None, &[]).unwrap();
             let text = commented(preset).unwrap();
             assert_eq!(read(&text), expected, "{preset}");
-            // A key is a `#` without a space, below a section that is none.
-            let sections = text.split("\n\n#[").next().unwrap_or_default().to_owned();
-            let bare = |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' '));
-            let open: Vec<&str> = sections.lines().map(|line| bare(line).unwrap_or(line)).collect();
+            let mut is_left_out = false;
+            let open = |line| {
+                is_left_out =
+                    !str::starts_with(line, "[") && (is_left_out || line.starts_with("#["));
+                match line.strip_prefix('#') {
+                    Some(key) if !key.starts_with(' ') && !is_left_out => key,
+                    _ => line,
+                }
+            };
+            let open: Vec<&str> = text.lines().map(open).collect();
             assert_eq!(read(&open.join("\n")), expected, "{preset}, without comments");
             assert!(
                 text.lines().all(|line| line.chars().count() <= WIDTH || !line.starts_with("# "))
