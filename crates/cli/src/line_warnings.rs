@@ -35,7 +35,7 @@ impl LineWarnings {
             long: kind("were too long to be translated whole"),
             long_prefix: kind("were longer than their translations may be"),
             tab: kind("had a tab"),
-            terms: kind("had too many terms of the glossary"),
+            terms: kind("have more terms of the glossary than can be asked for"),
         }
     }
 
@@ -73,6 +73,17 @@ impl LineWarnings {
         }
     }
 
+    /// Counts the terms of line `number` if some are `left_out`.
+    pub fn terms(&mut self, number: u64, left_out: usize) {
+        if left_out > 0 {
+            let remedy = format!(
+                "only the {MOST_TERMS} longest of {} terms are asked for; split the sentence",
+                MOST_TERMS + left_out
+            );
+            self.terms.count(&self.input, number, &remedy);
+        }
+    }
+
     /// Counts the forced prefix on line `number` if it has more `tokens` than the `limit` of its translation.
     pub fn prefix(&mut self, number: u64, tokens: usize, limit: usize) {
         if tokens > limit {
@@ -82,17 +93,6 @@ impl LineWarnings {
                  max_length_extra in the model's generation.json)"
             );
             self.long_prefix.count(&self.input, number, &remedy);
-        }
-    }
-
-    /// Counts the source on line `number` if it has as many `terms` of the glossary as are kept.
-    pub fn terms(&mut self, number: u64, terms: usize) {
-        if terms >= MOST_TERMS {
-            let remedy = format!(
-                "the line has {MOST_TERMS} terms of the glossary or more, of which the {MOST_TERMS} longest are \
-                 prescribed; split the sentence"
-            );
-            self.terms.count(&self.input, number, &remedy);
         }
     }
 

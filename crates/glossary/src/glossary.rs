@@ -1,9 +1,11 @@
 //! Entries, and how they are found in a sentence.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::error::{GlossaryError, Place};
-use crate::words::{Word, normalized, words};
+use crate::finder::Finder;
+use crate::words::{Word, joined, normalized, words};
 
 /// The largest number of characters of a term.
 pub const MOST_CHARACTERS: usize = 200;
@@ -59,8 +61,16 @@ impl Entry {
         &self.targets
     }
 
+    pub(crate) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    pub(crate) fn any_case(&self) -> bool {
+        self.any_case
+    }
+
     /// The better of two entries that begin at the same word has the larger rank.
-    fn rank(&self) -> (usize, bool) {
+    pub(crate) fn rank(&self) -> (usize, bool) {
         (self.words.len(), !self.any_case)
     }
 }
@@ -85,53 +95,22 @@ fn checked(
 }
 
 /// Terms and their translations.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Glossary {
     entries: Vec<Entry>,
     /// The entries by their term.
     by_source: HashMap<String, usize>,
-    /// The words of the terms that are found as they are written.
-    as_written: Trie,
-    /// The words of the terms that are found in any case, in lower case.
-    any_case: Trie,
+    /// Made when it is first needed.
+    finder: OnceLock<Finder>,
 }
 
-/// The words of many terms as a tree, in which a sentence is followed word by word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Trie {
-    /// What follows: words that stand directly after the one before, and those after a space.
-    next: [HashMap<String, Trie>; 2],
-    /// The number of the entry whose term ends here.
-    entry: Option<usize>,
-}
-
-/// The text of a word by which a [`Trie`] knows it.
-type Text = fn(&Word) -> &String;
-const WRITTEN: Text = |word| &word.text;
-const FOLDED: Text = |word| &word.folded;
-
-impl Trie {
-    fn add(&mut self, words: &[Word], text: Text, entry: usize) {
-        let mut trie = self;
-        for (place, word) in words.iter().enumerate() {
-            let next = &mut trie.next[usize::from(place > 0 && word.spaced)];
-            trie = next.entry(text(word).clone()).or_default();
-        }
-        trie.entry = Some(entry);
-    }
-
-    /// The entry with the most words with which `sentence` begins.
-    fn longest(&self, sentence: &[Word], text: Text) -> Option<usize> {
-        let (mut trie, mut found) = (self, None);
-        for (place, word) in sentence.iter().enumerate() {
-            let next = &trie.next[usize::from(place > 0 && word.spaced)];
-            let Some(next) = next.get(text(word)) else { break };
-            trie = next;
-            found = trie.entry.or(found);
-        }
-        found
+impl PartialEq for Glossary {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
     }
 }
+
+impl Eq for Glossary {}
 
 impl Glossary {
     /// A glossary of pairs: a source term and its translation, or several separated by `|`.
@@ -160,10 +139,7 @@ impl Glossary {
         }
         let number = self.entries.len();
         self.by_source.insert(entry.source.clone(), number);
-        match entry.any_case {
-            true => self.any_case.add(&entry.words, FOLDED, number),
-            false => self.as_written.add(&entry.words, WRITTEN, number),
-        }
+        self.finder.take();
         self.entries.push(entry);
         Ok(())
     }
@@ -183,52 +159,72 @@ impl Glossary {
         self.entries.is_empty()
     }
 
-    /// The best entry with which `sentence` begins.
-    fn entry_at(&self, sentence: &[Word]) -> Option<&Entry> {
-        let written = self.as_written.longest(sentence, WRITTEN);
-        let found = [written, self.any_case.longest(sentence, FOLDED)].into_iter().flatten();
-        found.map(|number| &self.entries[number]).max_by_key(|entry| entry.rank())
+    /// For each word of `sentence` the best entry that begins with it.
+    fn entries_at(&self, sentence: &[Word]) -> Vec<Option<&Entry>> {
+        let finder = self.finder.get_or_init(|| Finder::new(&self.entries));
+        let numbers = finder.entries_at(&self.entries, sentence).into_iter();
+        numbers.map(|number| number.map(|number| &self.entries[number])).collect()
     }
 }
 
-/// What a translation of `sentence` has to contain by `glossaries`: for each term in it the translations of which any
-/// one will do, each list once.
+/// A term of a sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// The term as it stands in the sentence, in normal form C, with single spaces.
+    pub source: String,
+    /// The translations, of which any one will do.
+    pub targets: Vec<String>,
+}
+
+impl Wanted {
+    /// The bytes of its texts.
+    pub fn size(&self) -> usize {
+        self.source.len() + self.targets.iter().map(String::len).sum::<usize>()
+    }
+}
+
+/// What a translation of `sentence` has to contain by `glossaries`: each term in it with its translations. Of several terms
+/// with the same translations it has the first.
 ///
 /// Terms are found as whole words, from left to right; of those that begin at the same word the longest is taken, and
 /// terms do not overlap. A term in lower case is found in any case, another as it is written. Of glossaries with the
-/// same term the first counts. Of more than [`MOST_TERMS`] those with the longest source terms are wanted.
-///
-/// The time grows with the words of the sentence, and with the words of the longest term, of which there are at most
-/// [`MOST_CHARACTERS`]; the number of entries does not count.
-pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Vec<String>> {
+/// same term the first counts. The time is linear in the sentence and in the terms.
+pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return Vec::new();
     }
     let words = words(sentence);
-    let (mut found, mut seen) = (Vec::new(), HashSet::new());
-    let mut rest = &words[..];
-    while !rest.is_empty() {
-        let entries = glossaries.iter().rev().filter_map(|glossary| glossary.entry_at(rest));
+    let found: Vec<_> = glossaries.iter().map(|glossary| glossary.entries_at(&words)).collect();
+    let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
+    let mut place = 0;
+    while place < words.len() {
         // Of equals, the last one is taken: that of the first glossary.
-        let Some(entry) = entries.max_by_key(|entry| entry.rank()) else {
-            rest = &rest[1..];
+        let best = found.iter().rev().filter_map(|own| own[place]).max_by_key(|entry| entry.rank());
+        let Some(entry) = best else {
+            place += 1;
             continue;
         };
-        if seen.insert(&entry.targets) {
-            found.push(entry);
+        let term = &words[place..place + entry.words.len()];
+        place += term.len();
+        // The translations of an entry are compared once, however often it occurs.
+        if seen.insert(std::ptr::from_ref(entry)) && targets.insert(&entry.targets) {
+            wanted.push(Wanted { source: joined(term), targets: entry.targets.clone() });
         }
-        rest = &rest[entry.words.len()..];
     }
-    longest(found).into_iter().map(|entry| entry.targets.clone()).collect()
+    wanted
 }
 
-/// At most [`MOST_TERMS`] of `entries`, those with the longest terms, in their order.
-fn longest(entries: Vec<&Entry>) -> Vec<&Entry> {
-    let mut places: Vec<usize> = (0..entries.len()).collect();
-    places.sort_by_key(|&place| std::cmp::Reverse(entries[place].source.len()));
-    places.truncate(MOST_TERMS);
-    places.sort_unstable();
-    places.into_iter().map(|place| entries[place]).collect()
+/// At most [`MOST_TERMS`] of `wanted`, those with the longest terms, in their order.
+pub fn longest(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
+    if wanted.len() > MOST_TERMS {
+        let mut lengths: Vec<_> = wanted.iter().map(|term| term.source.chars().count()).collect();
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
+        order.sort_by_key(|&place| std::cmp::Reverse(lengths[place]));
+        order[MOST_TERMS..].iter().for_each(|&place| lengths[place] = 0);
+        let mut lengths = lengths.into_iter();
+        wanted.retain(|_| lengths.next() != Some(0));
+    }
+    wanted
 }
 
 #[cfg(test)]
@@ -240,8 +236,8 @@ mod tests {
     }
 
     fn found(pairs: &[(&str, &str)], sentence: &str) -> String {
-        let lists = wanted(&[&glossary(pairs)], sentence);
-        lists.into_iter().map(|list| list.join("|")).collect::<Vec<_>>().join(" ")
+        let terms = wanted(&[&glossary(pairs)], sentence);
+        terms.into_iter().map(|term| term.targets.join("|")).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -276,6 +272,83 @@ mod tests {
     }
 
     #[test]
+    fn a_term_is_given_as_it_stands_in_the_sentence() {
+        let source = |pairs, sentence| wanted(&[&glossary(pairs)], sentence).remove(0).source;
+        assert_eq!(source(&[("e-mail an", "mail to")], "Eine E-Mail   an alle"), "E-Mail an");
+        assert_eq!(source(&[("größe", "size")], "Die GRO\u{308}ßE."), "GRÖßE");
+    }
+
+    /// The best entry at each word, found by trying every entry at every word.
+    fn by_trying(glossary: &Glossary, sentence: &str) -> Vec<Vec<String>> {
+        let words = words(sentence);
+        let begins = |entry: &Entry, at: usize| {
+            let own = entry.words.iter().zip(&words[at..]).enumerate();
+            entry.words.len() <= words.len() - at
+                && own.into_iter().all(|(place, (own, word))| {
+                    let same = if entry.any_case {
+                        own.folded == word.folded
+                    } else {
+                        own.text == word.text
+                    };
+                    same && (place == 0 || own.spaced == word.spaced)
+                })
+        };
+        let (mut at, mut found) = (0, Vec::new());
+        while at < words.len() {
+            let fitting = glossary.entries().filter(|entry| begins(entry, at));
+            let best = fitting.max_by_key(|entry| entry.rank());
+            at += best.map_or(1, |entry| entry.words.len());
+            let new = best.filter(|entry| !found.contains(&entry.targets));
+            found.extend(new.map(|entry| entry.targets.clone()));
+        }
+        found
+    }
+
+    #[test]
+    fn the_automaton_finds_what_trying_every_term_finds() {
+        // Numbers from a linear congruential generator, of which the higher bits are used.
+        let mut state = 1u32;
+        let mut next = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        let mut matches = 0;
+        for _ in 0..2000 {
+            let mut text = |words: u32| -> String {
+                let length = 1 + next(words);
+                let word = |_| ["a", "A", "b", " ", " ", "-", "ab", "ß"][next(8) as usize];
+                (0..length).map(word).collect()
+            };
+            let pairs: Vec<(String, String)> =
+                (0..8).map(|number| (text(6), format!("t{number}"))).collect();
+            let mut glossary = Glossary::default();
+            for (source, target) in &pairs {
+                let place = Place::Pair { number: 1 };
+                let entry = Entry::new(place, source, target);
+                entry.and_then(|entry| glossary.add(entry)).ok();
+            }
+            let sentence = text(30);
+            let found: Vec<_> =
+                wanted(&[&glossary], &sentence).into_iter().map(|term| term.targets).collect();
+            assert_eq!(found, by_trying(&glossary, &sentence), "{pairs:?} {sentence:?}");
+            matches += found.len();
+        }
+        assert!(matches > 2000, "{matches}");
+    }
+
+    /// To compare every word with every term takes 1.9 billion comparisons of words.
+    #[test]
+    fn terms_that_all_begin_alike_are_found_in_one_pass() {
+        let term = |number: usize| format!("{}{number}", "a ".repeat(96));
+        let pairs: Vec<(String, &str)> = (0..499).map(|number| (term(number), "b")).collect();
+        let glossary = Glossary::from_pairs(pairs).unwrap();
+        let start = std::time::Instant::now();
+        assert!(wanted(&[&glossary], &"a ".repeat(40_000)).is_empty());
+        assert_eq!(wanted(&[&glossary], &format!("{}7", "a ".repeat(40_000))).len(), 1);
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    }
+
+    #[test]
     fn a_term_that_occurs_twice_is_wanted_once() {
         let pairs = [("Haus", "house|houses"), ("Bau", "house|houses"), ("Hund", "dog")];
         assert_eq!(found(&pairs, "Haus, Haus, Bau und Hund"), "house|houses dog");
@@ -287,9 +360,12 @@ mod tests {
             glossary(&[("Haus", "home")]),
             glossary(&[("Haus", "house"), ("Haus am See", "lodge")]),
         );
-        assert_eq!(wanted(&[&own, &base], "Haus"), [["home"]]);
-        assert_eq!(wanted(&[&base, &own], "Haus"), [["house"]]);
-        assert_eq!(wanted(&[&own, &base], "Haus am See"), [["lodge"]]);
+        let found = |glossaries: &[&Glossary], sentence| {
+            wanted(glossaries, sentence).into_iter().map(|term| term.targets).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&[&own, &base], "Haus"), [["home"]]);
+        assert_eq!(found(&[&base, &own], "Haus"), [["house"]]);
+        assert_eq!(found(&[&own, &base], "Haus am See"), [["lodge"]]);
         assert!(wanted(&[], "Haus").is_empty());
     }
 
@@ -299,27 +375,10 @@ mod tests {
         let pairs: Vec<_> = (0..100).map(|number| (term(number), number.to_string())).collect();
         let sentence: Vec<_> = (0..100).map(term).collect();
         let glossary = Glossary::from_pairs(pairs).unwrap();
-        let found = wanted(&[&glossary], &sentence.join(" ")).concat();
-        let longest = (0..100).filter(|&number| term(number).len() > 100 - MOST_TERMS);
-        assert_eq!(found, longest.map(|number| number.to_string()).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_sentence_is_searched_once_however_many_terms_begin_like_it() {
-        // The terms differ in their last word alone, and none of them is in the sentence.
-        let term = |number| format!("{}x{number}", "a ".repeat(90));
-        let many: Vec<_> = (0..5_000).map(|number| (term(number), "b")).collect();
-        let few = Glossary::from_pairs(many[..50].iter().map(|(s, t)| (s, t))).unwrap();
-        let many = Glossary::from_pairs(many).unwrap();
-        let sentence = "a ".repeat(20_000);
-        let time = |glossary: &Glossary| {
-            let begun = std::time::Instant::now();
-            assert!(wanted(&[glossary], &sentence).is_empty());
-            begun.elapsed()
-        };
-        // To compare each word with each term took a hundred times as long for a hundred times as many.
-        let (few, many) = (time(&few), time(&many));
-        assert!(many < 10 * few, "{many:?} for 5,000 terms, {few:?} for 50");
+        let found = longest(wanted(&[&glossary], &sentence.join(" ")));
+        let found: Vec<_> = found.into_iter().flat_map(|term| term.targets).collect();
+        let expected = (0..100).filter(|&number| term(number).len() > 100 - MOST_TERMS);
+        assert_eq!(found, expected.map(|number| number.to_string()).collect::<Vec<_>>());
     }
 
     #[test]

@@ -12,8 +12,8 @@
 //!
 //! let file = "# source<TAB>target\nHaus\thouse|houses\nrotes Haus\tRed House\n";
 //! let glossary = Glossary::parse("terms.tsv".as_ref(), file.as_bytes())?;
-//! assert_eq!(wanted(&[&glossary], "Ein Haus am See"), [["house", "houses"]]);
-//! assert_eq!(wanted(&[&glossary], "Ein rotes Haus"), [["Red House"]]);
+//! assert_eq!(wanted(&[&glossary], "Ein Haus am See")[0].targets, ["house", "houses"]);
+//! assert_eq!(wanted(&[&glossary], "Ein rotes Haus")[0].targets, ["Red House"]);
 //! # Ok::<(), burnformer_glossary::GlossaryError>(())
 //! ```
 
@@ -21,11 +21,14 @@
 
 mod error;
 mod file;
+mod finder;
 mod glossary;
 mod words;
 
 pub use error::{GlossaryError, Place};
-pub use glossary::{Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_TERMS, wanted};
+pub use glossary::{
+    Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_TERMS, Wanted, longest, wanted,
+};
 pub use words::is_in_word;
 
 /// The program in the README, which the tests compile and run.

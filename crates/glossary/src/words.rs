@@ -33,6 +33,16 @@ pub(crate) fn normalized(text: &str) -> String {
     composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The text of `words`, with single spaces between those that are spaced.
+pub(crate) fn joined(words: &[Word]) -> String {
+    let mut text = String::new();
+    for word in words {
+        text.push_str(if word.spaced && !text.is_empty() { " " } else { "" });
+        text.push_str(&word.text);
+    }
+    text
+}
+
 /// The words of `text`, which is normalised.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();

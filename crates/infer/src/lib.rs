@@ -77,7 +77,7 @@ pub use attention::{
     word_alignment,
 };
 pub use batching::Batching;
-pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS};
+pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use burnformer_infer::{
-    Glossary, InferError, Request, Sampling, SearchSettings, TranslateOptions, Translator,
+    Glossary, InferError, Request, Sampling, SearchSettings, TranslateOptions, Translator, Wanted,
 };
 use proptest::prelude::*;
 use toy::Toy;
@@ -125,18 +125,19 @@ proptest! {
         beam in 1usize..4,
     ) {
         let translator = translator(7);
-        let terms: Vec<Vec<String>> = terms
+        let terms: Vec<Wanted> = terms
             .iter()
             .map(|term| vec![term.split_whitespace().collect::<Vec<_>>().join(" ")])
+            .map(|targets| Wanted { source: "house".into(), targets })
             .collect();
         let mut request = Request::new(translator.tokenizers().source.encode("the house"));
         request.prefix = translator.tokenizers().target.encode(&prefix);
         request.prefix.truncate(max);
-        request.terms = translator.terms(&terms).unwrap();
+        request.terms = translator.terms(&terms, &request.source).unwrap();
         let search = SearchSettings { max_length: Some(max), ..SearchSettings::beam(beam, 0.6) };
         let options = TranslateOptions { search, ..translator.options() };
         for alternative in &translator.translate_requests(vec![request], &options).unwrap()[0].n_best {
-            for term in terms.iter().flatten() {
+            for term in terms.iter().flat_map(|term| &term.targets) {
                 // The letters of 猫 are words of their own.
                 let text = alternative.text.replace('猫', "·");
                 prop_assert!(has(&text, &term.replace('猫', "·")), "{:?} in {:?}", term, alternative.text);

@@ -89,7 +89,7 @@ pub use r_drop::{RDropLoss, r_drop_loss};
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
-pub use top_k::{Placed, top_k};
+pub use top_k::{Placed, top_k, top_k_above};
 
 /// Every operation in plain tensor arithmetic. The tests compare the fused versions with it, and it runs on every
 /// backend and element type for which there is no fused version.

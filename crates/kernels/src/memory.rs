@@ -7,16 +7,21 @@
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        const GIGABYTE: libc::c_int = 1 << 30;
         const MEGABYTE: libc::c_int = 1 << 20;
         // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts,
         // and a value it refuses changes nothing.
-        unsafe {
-            libc::mallopt(libc::M_MMAP_THRESHOLD, GIGABYTE);
-            libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
-            libc::mallopt(libc::M_TOP_PAD, 64 * MEGABYTE);
-        }
+        let set = |parameter, value| unsafe { libc::mallopt(parameter, value) == 1 };
+        largest(|size| set(libc::M_MMAP_THRESHOLD, size));
+        set(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        set(libc::M_TOP_PAD, 64 * MEGABYTE);
     }
+}
+
+/// Sets the size from which on memory is mapped for each request of its own to the largest that the library accepts: 1 GiB,
+/// or 32 MiB, the most that some versions take. (What they refuse leaves 128 KiB, and no mapped memory is kept.)
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
+    [1 << 30, 32 << 20].into_iter().any(accepts)
 }
 
 /// Tells the C library of Linux (glibc) to take the memory of all threads from one place, that which [`keep_freed_memory`]
@@ -31,5 +36,26 @@ pub fn share_freed_memory() {
     // SAFETY: mallopt only sets a parameter of the allocator, for places that threads have not got yet.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allocator_that_refuses_a_gigabyte_gets_what_it_takes() {
+        let tried = std::cell::RefCell::new(Vec::new());
+        let upto = |most: i32| {
+            tried.borrow_mut().clear();
+            let set = largest(|size| {
+                tried.borrow_mut().push(size);
+                size <= most
+            });
+            (set, tried.borrow().clone())
+        };
+        assert_eq!(upto(i32::MAX), (true, vec![1 << 30]));
+        assert_eq!(upto(32 << 20), (true, vec![1 << 30, 32 << 20]));
+        assert_eq!(upto(0), (false, vec![1 << 30, 32 << 20]));
     }
 }

@@ -20,16 +20,24 @@ pub type Placed = (f32, u32);
 /// −∞ and NaN are never chosen. The values are not sorted: where `count` is small, the maxima of a few parts of them
 /// give a threshold that few values exceed, and whole chunks are skipped by one comparison of all their values.
 pub fn top_k(values: &[f32], count: usize, best: &mut Vec<Placed>) {
+    top_k_above(values, f32::NEG_INFINITY, count, best);
+}
+
+/// Like [`top_k`], of the values above `floor` alone. With a floor that few values exceed, one pass is enough.
+pub fn top_k_above(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
     best.clear();
     match count {
         0 => {}
-        1..=INSERTION_LIMIT => insert_top(values, count, best),
-        _ => partition_top(values, count, best),
+        1..=INSERTION_LIMIT => insert_top(values, floor, count, best),
+        _ => partition_top(values, floor, count, best),
     }
 }
 
-fn insert_top(values: &[f32], count: usize, best: &mut Vec<Placed>) {
-    let mut threshold = lower_bound(values, count).next_down();
+fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
+    let mut threshold = match floor > f32::NEG_INFINITY {
+        true => floor,
+        false => lower_bound(values, count).next_down(),
+    };
     let mut start = 0;
     while let Some(place) = first_above(&values[start..], threshold) {
         let place = start + place;
@@ -88,9 +96,9 @@ fn insert(best: &mut Vec<Placed>, count: usize, new: Placed) -> Option<f32> {
     (best.len() == count).then(|| best[count - 1].0)
 }
 
-fn partition_top(values: &[f32], count: usize, best: &mut Vec<Placed>) {
-    let finite = (0..).zip(values).filter(|&(_, &value)| value > f32::NEG_INFINITY);
-    best.extend(finite.map(|(place, &value)| (value, place)));
+fn partition_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Placed>) {
+    let above = (0..).zip(values).filter(|&(_, &value)| value > floor);
+    best.extend(above.map(|(place, &value)| (value, place)));
     if count < best.len() {
         best.select_nth_unstable_by(count - 1, descending);
         best.truncate(count);
@@ -139,6 +147,12 @@ mod tests {
             for count in [1, 2, 8, 31, 32, 33, 63, 64, 65, 500, 3001, 4000] {
                 let expected = &sorted[..count.min(values.len())];
                 assert_eq!(top(&values, count), expected, "{count} of {len}");
+                for floor in [-1.0, 0.0, 500.0, 1022.0, 1023.0] {
+                    let above = expected.partition_point(|&(value, _)| value > floor);
+                    let mut best = Vec::new();
+                    top_k_above(&values, floor, count, &mut best);
+                    assert_eq!(best, expected[..above], "{count} of {len} above {floor}");
+                }
             }
         }
     }

@@ -140,3 +140,37 @@ fn numbers_that_are_none_stay_so() {
         values(packed.linear(&x, None, Epilogue::Relu).expect("plain")).iter().all(|x| x.is_nan())
     );
 }
+
+/// The same numbers at the same address, read as other rows.
+#[test]
+fn a_packed_weight_is_not_taken_for_another_shape_of_its_memory() {
+    let weight = normal(1, [16, 32]);
+    let Some(packed) = PackedWeight::new(&weight, ComputeType::Float32) else { return };
+    assert!(!packed.is_of(&weight.clone().reshape([32, 16])));
+    assert!(packed.is_of(&weight));
+}
+
+/// The input has as many numbers as rows that fit would have.
+#[test]
+#[should_panic(expected = "the last axis of x does not fit a weight [16, 6]")]
+fn a_packed_weight_refuses_rows_of_another_length() {
+    let packed = PackedWeight::new(&normal(1, [16, 6]), ComputeType::Int8).expect("flex");
+    packed.linear(&normal::<2>(2, [6, 4]), None, Epilogue::None);
+}
+
+/// Two threads ask for a weight that neither has yet, each while it waits for a part of other work.
+#[test]
+fn a_weight_packed_in_place_is_unpacked_by_many_threads_at_once() {
+    let (done, waiting) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for round in 0..200 {
+            let Ok(packed) = PackedWeight::in_place(normal(round, [480, 64])) else { break };
+            rayon::scope(|scope| {
+                (0..32).for_each(|_| scope.spawn(|_| drop(packed.weight())));
+            });
+        }
+        done.send(()).expect("the test waits");
+    });
+    let limit = std::time::Duration::from_secs(60);
+    assert!(waiting.recv_timeout(limit).is_ok(), "threads wait for one another");
+}

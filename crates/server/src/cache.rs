@@ -65,7 +65,12 @@ fn bytes(work: &Work, candidates: &[Candidate]) -> usize {
     let of = |candidate: &Candidate| {
         candidate.text.len() + candidate.links.len() * size_of::<burnformer_documents::Link>() + 64
     };
-    let terms: usize = work.terms.iter().flatten().map(|term| term.len() + 32).sum();
+    let terms: usize = work
+        .terms
+        .iter()
+        .flat_map(|term| term.targets.iter().chain([&term.source]))
+        .map(|text| text.len() + 32)
+        .sum();
     let candidates: usize = candidates.iter().map(of).sum();
     ENTRY_BYTES + work.text.len() + work.prefix.len() + terms + candidates
 }
@@ -91,7 +96,8 @@ mod tests {
         assert_eq!(cache.get("de-en", &work("a"), Choice::default()), None);
         assert_eq!(cache.get("en-de", &work("a"), choice), None);
         assert_eq!(cache.get("de-en", &Work { links: true, ..work("a") }, choice), None);
-        let terms = vec![vec!["b".to_owned()]];
+        let targets = vec!["b".to_owned()];
+        let terms = vec![burnformer_glossary::Wanted { source: "a".into(), targets }];
         assert_eq!(cache.get("de-en", &Work { terms, ..work("a") }, choice), None);
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use burnformer_documents::{Document, Format, Sentence, Translated};
-use burnformer_glossary::{Glossary, wanted};
+use burnformer_glossary::{Glossary, Wanted, longest, wanted};
 
 use crate::api::Shared;
 use crate::api::error::ApiError;
@@ -134,8 +134,8 @@ pub(crate) fn with_terms(
     left: &mut usize,
 ) -> Result<Work, ApiError> {
     let glossaries: Vec<&Glossary> = glossaries.iter().map(|glossary| &**glossary).collect();
-    let terms = wanted(&glossaries, &work.text);
-    let needed = terms.iter().flatten().map(String::len).sum();
+    let terms = longest(wanted(&glossaries, &work.text));
+    let needed = terms.iter().map(Wanted::size).sum();
     *left = left.checked_sub(needed).ok_or_else(|| {
         let message = "the terms in all sentences together are too long".into();
         ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time".into())

@@ -52,8 +52,8 @@ impl StepModel for Ensemble {
         self.members.iter().filter_map(|member| member.max_positions()).min()
     }
 
-    fn parallelism(&self) -> usize {
-        self.members.iter().map(|member| member.parallelism()).min().unwrap_or(1)
+    fn parallelism(&self) -> Option<usize> {
+        self.members.iter().map(|member| member.parallelism()).min().flatten()
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {

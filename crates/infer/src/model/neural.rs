@@ -92,8 +92,8 @@ impl StepModel for NeuralModel {
         self.model.max_positions()
     }
 
-    fn parallelism(&self) -> usize {
-        if is_fused_on(&self.device) { rayon::current_num_threads() } else { 1 }
+    fn parallelism(&self) -> Option<usize> {
+        is_fused_on(&self.device).then(rayon::current_num_threads)
     }
 
     fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {

@@ -26,9 +26,9 @@ pub trait StepModel: Send + Sync {
     }
 
     /// Into how many parts a batch is best divided, each of which is decoded by a thread of its own: the number of
-    /// processor cores if they compute, 1 if another device does.
-    fn parallelism(&self) -> usize {
-        1
+    /// threads of rayon's pool if they compute; `None` if another device does, to which the caller's thread gives its work.
+    fn parallelism(&self) -> Option<usize> {
+        None
     }
 
     /// Encodes `sources` (ids, each ending with `</s>`, none empty) and begins one target for each, with one row per

@@ -69,7 +69,7 @@ mod tests {
         let phrase = Phrase { tokens: vec![8, 5], begin: Edge::Anywhere, end: Edge::Anywhere };
         let request = Request {
             prefix: vec![7],
-            terms: Terms { phrases: vec![vec![phrase]], edges: None },
+            terms: Terms { phrases: vec![vec![phrase]], ..Terms::default() },
             shortlist: Some(vec![5, 3]),
             ..Request::new(vec![4])
         };

@@ -1,5 +1,6 @@
 use super::choices::Choices;
 use super::request::Request;
+use super::terms::WordEdges;
 use crate::model::SpecialIds;
 use crate::settings::SearchSettings;
 
@@ -27,6 +28,16 @@ pub(crate) fn constrain(
         ban(special.eos);
     }
     repeats(tokens, settings.no_repeat_ngram).for_each(ban);
+}
+
+/// Sets the logits of the tokens that would go on with a word to −∞.
+pub(crate) fn end_word(logits: &mut [f32], edges: &WordEdges, choices: &Choices, eos: u32) {
+    for (place, logit) in (0..).zip(logits) {
+        let id = choices.id(place);
+        if id != eos && edges.continues(id) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
 }
 
 /// The tokens that would complete an n-gram for the second time.

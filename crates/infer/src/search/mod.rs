@@ -21,7 +21,10 @@ use crate::model::{Decoding, StepModel};
 use crate::settings::SearchSettings;
 use choices::Choices;
 use sentence::Sentence;
-use terms::{behind, is_complete, without_terms};
+use terms::{Placed, behind, is_complete, placed, without_terms};
+
+/// The most terms of a sentence that are put in their places one after the other: each takes a search.
+const MOST_ROUNDS: usize = 8;
 
 /// Translates `requests`: the best hypotheses of each, in the order of the requests.
 ///
@@ -34,8 +37,10 @@ use terms::{behind, is_complete, without_terms};
 /// translated by its prefix alone. Without a prefix that is the empty translation, and the model is not called.
 ///
 /// The hypotheses of a request with [terms](Request::terms) contain all of them, also those that the limit cuts. If they
-/// do not by themselves, there is a second search, whose beam is wider: at least twice `beam_size`, and wide enough for
-/// each token of the terms. Its length limit is raised by the tokens that the terms need.
+/// do not by themselves, a term is put in the place of the word that attends to its source tokens most, and the search goes
+/// on after it; it may find fewer than `n_best`. If the source tokens are not known, or the model has no attention, there is
+/// another search, whose beam is wider: at least twice `beam_size`, and wide enough for each token of the terms. Its length
+/// limit is raised by the tokens that the terms need.
 ///
 /// A request that is [cancelled](Request::cancel) leaves its batch before the next step and gets the empty translation.
 ///
@@ -86,6 +91,7 @@ fn search_for_terms(
     batching: &Batching,
     results: &mut [Vec<Hypothesis>],
 ) -> Result<(), InferError> {
+    put_terms_in_place(model, requests, settings, batching, results)?;
     let complete = |place: usize, count| {
         results[place].iter().take(count).all(|own| is_complete(&requests[place], own))
     };
@@ -99,6 +105,37 @@ fn search_for_terms(
     for (place, best) in missing.into_iter().zip(first) {
         if let Some(best) = best {
             results[place] = behind(best, std::mem::take(&mut results[place]), settings.n_best);
+        }
+    }
+    Ok(())
+}
+
+/// Searches again for the requests whose best hypothesis lacks terms, with each term in the place of the word that it
+/// replaces, one after the other. What cannot be done so stays without terms.
+fn put_terms_in_place(
+    model: &dyn StepModel,
+    requests: &[Request],
+    settings: &SearchSettings,
+    batching: &Batching,
+    results: &mut [Vec<Hypothesis>],
+) -> Result<(), InferError> {
+    let mut fixed = vec![0; requests.len()];
+    for _ in 0..MOST_ROUNDS {
+        let next = |place: usize| {
+            let (request, found) = (&requests[place], &results[place][0]);
+            Some((place, placed(model, request, found, fixed[place], settings)?))
+        };
+        let placed: Vec<(usize, Placed)> = (0..requests.len()).filter_map(next).collect();
+        let own: Vec<Request> = placed.iter().map(|(_, placed)| placed.request.clone()).collect();
+        let mut found = vec![Vec::new(); own.len()];
+        decode(model, &own, (0..own.len()).collect(), settings, batching, &|_| (), &mut found)?;
+        for ((place, placed), found) in placed.into_iter().zip(found) {
+            fixed[place] = placed.request.prefix.len();
+            let mut found = placed.with_old_rest(model, found, settings);
+            if is_complete(&requests[place], &found[0]) {
+                found.retain(|own| is_complete(&requests[place], own));
+            }
+            results[place] = found;
         }
     }
     Ok(())
@@ -119,7 +156,7 @@ fn decode(
     let lengths: Vec<usize> = sources.iter().map(|source| source.len()).collect();
     let threads = model.parallelism();
     let batches = batches(requests, places, &lengths, settings, batching);
-    let parts = parallel::divide(batches, threads);
+    let parts = parallel::divide(batches, threads.unwrap_or(1));
     let work = |part: &[usize]| {
         let found = search_batch(model, requests, &sources, part, settings);
         found.inspect(|_| done(part.len()))
@@ -131,8 +168,12 @@ fn decode(
     })
 }
 
+/// The widest search, in hypotheses per sentence, whose batches are as large as the settings allow. Each hypothesis takes a
+/// row of logits and a cache, so that the memory of wider searches is that of this one.
+const FULL_ROWS: usize = 16;
+
 /// Divides `places` into batches of requests whose searches are equally wide, so that a wide one does not make others
-/// compute rows that they do not need. Batches of wider searches have fewer sentences.
+/// compute rows that they do not need. Batches of searches wider than [`FULL_ROWS`] have fewer sentences.
 fn batches(
     requests: &[Request],
     places: Vec<usize>,
@@ -145,7 +186,7 @@ fn batches(
         by_rows.entry(requests[place].rows(settings)).or_default().push(place);
     }
     let group = |(rows, places): (usize, Vec<usize>)| {
-        let share = |most: usize| (most / rows.div_ceil(settings.width())).max(1);
+        let share = |most: usize| (most.saturating_mul(FULL_ROWS) / rows.max(FULL_ROWS)).max(1);
         let Batching { max_sentences, max_tokens } = *batching;
         let batching =
             Batching { max_sentences: share(max_sentences), max_tokens: share(max_tokens) };

@@ -24,22 +24,25 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
 }
 
 /// Runs `work` on every part and passes each result to `take`. Several parts run on `threads` threads that use no
-/// others. A single part runs as a task of rayon's pool: from a thread outside of the pool, each matrix product would
-/// be handed to the pool separately, and the caller put to sleep and woken again for each.
+/// others. A single part, and all parts of a single thread, run as a task of rayon's pool: from a thread outside of the
+/// pool, each matrix product would be handed to the pool separately, and the caller put to sleep and woken again for each.
+/// Without `threads` (another device computes) the caller's own thread does everything.
 ///
 /// # Errors
 /// The error of the first part that fails.
 pub(super) fn run<T: Send>(
     parts: &[Vec<usize>],
-    threads: usize,
+    threads: Option<usize>,
     work: impl Fn(&[usize]) -> Result<T, InferError> + Sync,
     mut take: impl FnMut(T),
 ) -> Result<(), InferError> {
-    if threads < 2 {
+    let Some(threads) = threads else {
         return parts.iter().try_for_each(|part| work(part).map(&mut take));
-    }
-    if let [part] = parts {
-        return rayon::scope(|_| work(part)).map(take);
+    };
+    if threads < 2 || parts.len() < 2 {
+        let results =
+            rayon::scope(|_| parts.iter().map(|part| work(part)).collect::<Result<Vec<_>, _>>());
+        return results.map(|results| results.into_iter().for_each(take));
     }
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(parts.len()));
     let results = Mutex::new(Vec::with_capacity(parts.len()));
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn results_arrive_in_order_whatever_the_number_of_threads() {
         let parts: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
-        for threads in [1, 2, 3, 50] {
+        for threads in [None, Some(1), Some(2), Some(3), Some(50)] {
             let mut taken = Vec::new();
             run(&parts, threads, |part| Ok(part[0]), |place| taken.push(place)).unwrap();
             assert_eq!(taken, (0..20).collect::<Vec<_>>());
@@ -100,14 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn a_single_part_runs_inside_the_pool_unless_another_device_computes() {
-        let inside = |threads| {
-            let mut inside = None;
+    fn what_one_thread_does_runs_inside_the_pool_unless_another_device_computes() {
+        let inside = |threads, parts: &[Vec<usize>]| {
+            let mut inside = Vec::new();
             let thread = |_: &[usize]| Ok(rayon::current_thread_index().is_some());
-            run(&[vec![0]], threads, thread, |found| inside = Some(found)).unwrap();
-            inside.unwrap()
+            run(parts, threads, thread, |found| inside.push(found)).unwrap();
+            inside
         };
-        assert_eq!([inside(1), inside(2)], [false, true]);
+        assert_eq!(inside(Some(2), &[vec![0]]), [true]);
+        assert_eq!(inside(Some(1), &[vec![0], vec![1]]), [true, true], "one core computes, too");
+        assert_eq!(inside(None, &[vec![0], vec![1]]), [false, false]);
     }
 
     #[test]
@@ -117,7 +122,7 @@ mod tests {
             place @ (7 | 8 | 15) => Err(InferError::NotFinite { sentence: place, step: 0 }),
             place => Ok(place),
         };
-        let error = run(&parts, 3, work, |_| ()).unwrap_err();
+        let error = run(&parts, Some(3), work, |_| ()).unwrap_err();
         assert!(matches!(error, InferError::NotFinite { sentence: 7, .. }), "{error}");
     }
 }

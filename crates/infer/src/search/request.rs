@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
 
-use super::terms::{self, Terms, Tracker};
+use super::terms::{self, Terms, Tracker, WordEdges};
 use crate::error::InferError;
 use crate::ids::{check_ids, check_source, closed, closed_len};
 use crate::model::StepModel;
@@ -50,6 +50,8 @@ pub struct Request {
     /// under [`BeamRule::Transformers`](crate::BeamRule::Transformers), which takes forced tokens for certain. Constraints apply only to the
     /// tokens after them. An empty source is translated by its prefix and `</s>`.
     pub prefix: Vec<u32>,
+    /// Which tokens go on with words, where the prefix has to end with a whole word: no such token follows it then.
+    pub prefix_edges: Option<Arc<WordEdges>>,
     /// Distinguishes the samples of this sentence from those of others. `None` uses the ids of the source, so that
     /// equal sources have equal samples wherever they are in the list.
     pub key: Option<u64>,

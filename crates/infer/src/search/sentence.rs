@@ -1,10 +1,10 @@
 mod towards_terms;
 
 use burnformer_core::RandomKey;
-use burnformer_kernels::{Placed, log_sum_exp, top_k};
+use burnformer_kernels::{Placed, log_sum_exp, top_k_above};
 
 use super::choices::Choices;
-use super::constraint::{constrain, forced};
+use super::constraint::{constrain, end_word, forced};
 use super::request::Request;
 use super::sample::draw;
 use super::terms::{Progress, Tracker};
@@ -12,6 +12,9 @@ use crate::error::InferError;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::SpecialIds;
 use crate::settings::{AtLimit, BeamRule, Sampling, SearchSettings};
+
+/// More than the rounding of a sum of a few logarithms in 64 bits.
+const ROUNDING: f64 = 1e-9;
 
 /// A hypothesis that may still grow.
 #[derive(Clone, Debug, Default)]
@@ -161,19 +164,26 @@ impl<'a> Sentence<'a> {
             let before = self.extensions.len();
             self.extend_one(parent, logits, normaliser);
             self.measure(before);
-            if self.extensions.len() == before {
+            let possible = || logits.iter().any(|&logit| logit > f32::NEG_INFINITY);
+            if self.extensions.len() == before && (self.tracker.is_some() || !possible()) {
                 self.stuck.push(parent);
             }
+            self.keep_the_best();
         }
         if self.tracker.is_some() {
             self.choose_by_bank();
-        } else if self.settings.sampling.is_none() {
+        }
+        Ok(())
+    }
+
+    /// Leaves of the extensions so far those that can be among the best in the end.
+    fn keep_the_best(&mut self) {
+        if self.tracker.is_none() && self.settings.sampling.is_none() {
             let count = self.candidates();
             // Stable: of equals, the better parent's and then the lower id's comes first.
             self.extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
             self.extensions.truncate(count);
         }
-        Ok(())
     }
 
     fn normaliser(&self, logits: &[f32]) -> Result<f64, InferError> {
@@ -207,6 +217,11 @@ impl<'a> Sentence<'a> {
             return self.extend_towards_terms(parent, logits, extension);
         }
         constrain(logits, &self.live[parent].tokens, self.settings, self.special, &self.choices);
+        if let Some(edges) = &self.request.prefix_edges
+            && self.step == self.request.prefix.len()
+        {
+            end_word(logits, edges, &self.choices, self.special.eos);
+        }
         match &self.settings.sampling {
             Some(sampling) => {
                 let drawn = self.draw(logits, sampling, parent);
@@ -214,7 +229,12 @@ impl<'a> Sentence<'a> {
                 self.extensions.extend(drawn.map(|place| extension(scored(place))));
             }
             None => {
-                self.select(logits, self.candidates());
+                let count = self.candidates();
+                // What an extension of an earlier parent leaves behind is not looked at.
+                let last = self.extensions.get(count - 1);
+                let floor = last.map_or(f64::NEG_INFINITY, |last| last.total - total + normaliser);
+                let floor = ((floor - ROUNDING) as f32).next_down();
+                self.select(logits, floor, count);
                 self.extensions.extend(self.best.drain(..).map(extension));
             }
         }
@@ -226,9 +246,9 @@ impl<'a> Sentence<'a> {
         logits[place.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
     }
 
-    /// Writes the `count` tokens with the highest of `logits` to `best`.
-    fn select(&mut self, logits: &[f32], count: usize) {
-        top_k(logits, count, &mut self.best);
+    /// Writes the `count` tokens with the highest of `logits` to `best`, of those above `floor`.
+    fn select(&mut self, logits: &[f32], floor: f32, count: usize) {
+        top_k_above(logits, floor, count, &mut self.best);
         self.best.iter_mut().for_each(|(_, place)| *place = self.choices.id(*place));
     }
 
@@ -337,16 +357,16 @@ impl<'a> Sentence<'a> {
         Hypothesis { tokens: live.tokens, log_probs: live.log_probs, score, finish }
     }
 
-    /// Whether no live hypothesis can displace a finished one, even if all its further tokens have probability 1.
+    /// Whether the search can stop. By GNMT's rule: no live hypothesis can displace one of the finished ones that are
+    /// asked for, even if all its further tokens have probability 1.
     fn is_settled(&self) -> bool {
-        let full = self.finished.len() >= self.settings.width();
-        let worst = self.finished.last().map_or(f64::NEG_INFINITY, |worst| worst.score);
-        let length = match self.rule() {
-            BeamRule::Gnmt => self.limit,
-            BeamRule::Transformers => self.step,
+        let (needed, length) = match self.rule() {
+            BeamRule::Gnmt => (self.settings.n_best, self.limit),
+            BeamRule::Transformers => (self.settings.width(), self.step),
         };
         let best = self.live[0].total / self.settings.length_penalty.divisor(length);
-        self.settings.sampling.is_none() && full && worst >= best
+        let worst = self.finished.get(needed - 1);
+        self.settings.sampling.is_none() && worst.is_some_and(|worst| worst.score >= best)
     }
 
     /// The translations. A beam search returns first those that the model ended, then those that the limit cut, then

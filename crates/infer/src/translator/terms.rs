@@ -1,9 +1,10 @@
 //! Terms as the tokens with which a translation writes them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use burnformer_data::Tokenizer;
-use burnformer_glossary::{Glossary, is_in_word, wanted};
+use burnformer_glossary::{Glossary, Wanted, is_in_word, longest, wanted};
 use rayon::prelude::*;
 
 use super::load::Translator;
@@ -13,35 +14,47 @@ use crate::search::{Edge, Phrase, Terms, WordEdges};
 
 /// Signs after which a word stands without a space, as in `(word)` and `half-word`.
 const SIGNS: [&str; 6] = ["(", "\"", "-", "/", "“", "„"];
+/// Signs that end a sentence.
+const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '।', '؟', '።'];
 /// A word that others can follow.
 const WORD: &str = "a";
 
 impl Translator {
-    /// What a translation needs to contain one of each list of `wanted`, as whole words.
+    /// What a translation of `source` (its ids, without those of [languages](TranslateOptions::languages)) needs in order to
+    /// contain one of the translations of each of `wanted`, as whole words. Of more than [`MOST_TERMS`](crate::MOST_TERMS) the longest
+    /// count.
     ///
     /// # Errors
     /// [`InferError::TermText`] if the model's vocabulary cannot write a term.
-    pub fn terms(&self, wanted: &[Vec<String>]) -> Result<Terms, InferError> {
+    pub fn terms(&self, wanted: &[Wanted], source: &[u32]) -> Result<Terms, InferError> {
         if wanted.is_empty() {
             return Ok(Terms::default());
         }
+        let all = wanted.len();
+        let wanted = longest(wanted.to_vec());
         let target = &self.tokenizers.target;
-        let phrases = |texts: &Vec<String>| {
-            let each = texts.iter().map(|text| phrases(target, text));
+        let phrases = |term: &Wanted| {
+            let each = term.targets.iter().map(|text| phrases(target, text));
             each.collect::<Result<Vec<_>, _>>().map(|phrases| phrases.concat())
         };
         let edges = self.edges.get_or_init(|| Arc::new(edges(target)));
         let phrases = wanted.iter().map(phrases).collect::<Result<_, _>>()?;
-        Ok(Terms { phrases, edges: Some(edges.clone()) })
+        let places = places(&self.tokenizers.source, source, &wanted);
+        Ok(Terms { phrases, places, edges: Some(edges.clone()), left_out: all - wanted.len() })
     }
 
-    /// What a translation of `source` needs to contain by the glossary of `options`.
+    /// What a translation of `source`, whose ids are `ids`, needs to contain by the glossary of `options`.
     ///
     /// # Errors
     /// Those of [`terms`](Self::terms).
-    pub fn terms_for(&self, source: &str, options: &TranslateOptions) -> Result<Terms, InferError> {
+    pub fn terms_for(
+        &self,
+        source: &str,
+        ids: &[u32],
+        options: &TranslateOptions,
+    ) -> Result<Terms, InferError> {
         match &options.glossary {
-            Some(glossary) => self.terms(&wanted(&[glossary], source)),
+            Some(glossary) => self.terms(&wanted(&[glossary], source), ids),
             None => Ok(Terms::default()),
         }
     }
@@ -59,11 +72,39 @@ impl Translator {
                 }
                 error => error,
             };
-            self.terms(&[entry.targets().to_vec()]).map_err(named)
+            let wanted = Wanted { source: String::new(), targets: entry.targets().to_vec() };
+            self.terms(&[wanted], &[]).map_err(named)
         });
         let checked: Vec<_> = checks.map(|check| check.map(drop)).collect();
         checked.into_iter().collect()
     }
+}
+
+/// For each of `wanted` the tokens of `source` that write its first occurrence as a word; empty if there is none.
+fn places(tokenizer: &Tokenizer, source: &[u32], wanted: &[Wanted]) -> Vec<Range<usize>> {
+    let (mut text, mut ends) = (String::new(), Vec::with_capacity(source.len()));
+    for &id in source {
+        text.push_str(&text_of(tokenizer, id));
+        ends.push(text.len());
+    }
+    let tokens = |at: usize, term: &str| {
+        let last = ends.partition_point(|&end| end < at + term.len());
+        ends.partition_point(|&end| end <= at)..last + 1
+    };
+    let place =
+        |term: &Wanted| find(&text, &term.source).map_or(0..0, |at| tokens(at, &term.source));
+    wanted.iter().map(place).collect()
+}
+
+/// Where `text` first has `term` as a word of its own.
+fn find(text: &str, term: &str) -> Option<usize> {
+    let in_word = |c: Option<char>| c.is_some_and(is_in_word);
+    let is_whole = |&(at, _): &(usize, &str)| {
+        let [before, after] = [&text[..at], &text[at + term.len()..]];
+        let goes_on = in_word(term.chars().next_back()) && in_word(after.chars().next());
+        !goes_on && !(in_word(before.chars().next_back()) && in_word(term.chars().next()))
+    };
+    text.match_indices(term).filter(|_| !term.is_empty()).find(is_whole).map(|(at, _)| at)
 }
 
 /// The sequences of tokens that write `text`: after a space or at the beginning, and directly after a sign.
@@ -121,6 +162,11 @@ fn edges(tokenizer: &Tokenizer) -> WordEdges {
     WordEdges {
         continues: texts.iter().map(|text| within(text.chars().next())).collect(),
         is_open: texts.iter().map(|text| within(text.chars().next_back())).collect(),
+        closing: (0..)
+            .zip(&texts)
+            .filter(|(_, text)| text.ends_with(ENDS))
+            .map(|(id, _)| id)
+            .collect(),
     }
 }
 

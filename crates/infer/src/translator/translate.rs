@@ -61,8 +61,9 @@ impl Translator {
     ) -> Result<Vec<Request>, InferError> {
         let request = |source: &S| {
             let source = source.as_ref();
-            let terms = self.terms_for(source, options)?;
-            Ok(Request { terms, ..Request::new(self.tokenizers.source.encode(source)) })
+            let ids = self.tokenizers.source.encode(source);
+            let terms = self.terms_for(source, &ids, options)?;
+            Ok(Request { terms, ..Request::new(ids) })
         };
         sources.par_iter().map(request).collect()
     }

@@ -22,6 +22,8 @@ pub(crate) mod packed;
 mod product;
 pub(crate) mod quantize;
 pub(crate) mod reference;
+#[cfg(feature = "cpu")]
+mod unrolled;
 
 use burn::tensor::{Device, Tensor};
 

@@ -128,7 +128,10 @@ vectorised! {
     /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used up.
     fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
         let count = seen.values.len();
-        scores.chunks_exact_mut(count).for_each(softmax_row);
+        // A loop, since a function that is passed on is compiled without the instructions of this one.
+        for scores in scores.chunks_exact_mut(count) {
+            softmax_row(scores);
+        }
         let heads = context.chunks_exact_mut(d_v).zip(scores.chunks_exact(count)).enumerate();
         for (head, (context, weights)) in heads {
             let (blocks, rest) = context.as_chunks_mut::<BLOCK>();

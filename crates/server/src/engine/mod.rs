@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
+use burnformer_glossary::Wanted;
 use burnformer_view::Sentence;
 
 /// How the sentences of a request are searched. Sentences with the same choice can share a batch.
@@ -30,8 +31,8 @@ pub struct Work {
     pub text: String,
     /// What its translation has to begin with; nothing where it is empty.
     pub prefix: String,
-    /// What its translation has to contain as whole words: for each term the translations of which any one will do.
-    pub terms: Vec<Vec<String>>,
+    /// What its translation has to contain as whole words: terms with translations of which any one will do.
+    pub terms: Vec<Wanted>,
     /// Whether the translations are to be linked to the sentence.
     pub links: bool,
 }
@@ -39,8 +40,7 @@ pub struct Work {
 impl Work {
     /// The bytes of its texts.
     pub(crate) fn size(&self) -> usize {
-        let terms: usize = self.terms.iter().flatten().map(String::len).sum();
-        self.text.len() + self.prefix.len() + terms
+        self.text.len() + self.prefix.len() + self.terms.iter().map(Wanted::size).sum::<usize>()
     }
 }
 

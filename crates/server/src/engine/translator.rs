@@ -68,10 +68,11 @@ impl TranslatorEngine {
 
     fn request(&self, work: &Work) -> Result<Request, InferError> {
         let tokenizers = self.translator.tokenizers();
+        let source = tokenizers.source.encode(&work.text);
         Ok(Request {
             prefix: tokenizers.target.encode(&work.prefix),
-            terms: self.translator.terms(&work.terms)?,
-            ..Request::new(tokenizers.source.encode(&work.text))
+            terms: self.translator.terms(&work.terms, &source)?,
+            ..Request::new(source)
         })
     }
 

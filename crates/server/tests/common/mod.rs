@@ -74,7 +74,7 @@ impl Engine for Shouting {
 }
 
 fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
-    let terms: String = work.terms.iter().map(|any| format!(" [{}]", any[0])).collect();
+    let terms: String = work.terms.iter().map(|any| format!(" [{}]", any.targets[0])).collect();
     let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
     let links = match work.links && shouted.len() == work.text.len() {
         true => vec![Link { source: 0..work.text.len(), target: 0..shouted.len() }],

@@ -40,7 +40,6 @@ pub(super) fn requests(
     }
     for (number, request) in (first..).zip(&mut requests) {
         fit(request, number, translator, input, options);
-        input.warnings.terms(number, request.terms.phrases.len());
     }
     (requests, failure)
 }
@@ -54,7 +53,7 @@ fn add_terms(
     options: &TranslateOptions,
 ) -> Option<Error> {
     for place in 0..requests.len() {
-        match translator.terms_for(&lines[place], options) {
+        match translator.terms_for(&lines[place], &requests[place].source, options) {
             Ok(terms) => requests[place].terms = terms,
             Err(error) => {
                 requests.truncate(place);
@@ -87,7 +86,7 @@ fn ordinary(
 }
 
 /// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix or the source is too
-/// long.
+/// long, or the line has too many terms.
 fn fit(
     request: &mut Request,
     number: u64,
@@ -96,6 +95,7 @@ fn fit(
     options: &TranslateOptions,
 ) {
     input.warnings.source(number, request.source.len(), translator.longest_source(options));
+    input.warnings.terms(number, request.terms.left_out);
     let limit = translator.longest_target(&request.source, options);
     if let Some(warnings) = &mut input.prefix_warnings {
         warnings.prefix(number, request.prefix.len(), limit);

@@ -22,10 +22,14 @@ impl Sentence<'_> {
             advancing.into_iter().map(|id| (self.logit(logits, id), id)).collect();
         constrain(logits, &live.tokens, self.settings, self.special, &self.choices);
         if tracker.left(live.progress, &live.tokens) > 0 {
-            let place = self.choices.place(self.special.eos).expect("every list has </s>");
-            logits[place] = f32::NEG_INFINITY;
+            let edges = self.request.terms.edges.as_deref();
+            let closing = edges.map_or(&[][..], |edges| &edges.closing).iter();
+            for place in closing.chain([&self.special.eos]).filter_map(|&id| self.choices.place(id))
+            {
+                logits[place] = f32::NEG_INFINITY;
+            }
         }
-        self.select(logits, 2 * self.settings.beam_size);
+        self.select(logits, f32::NEG_INFINITY, 2 * self.settings.beam_size);
         for scored in advancing {
             if self.best.iter().all(|&(_, id)| id != scored.1) {
                 self.best.push(scored);

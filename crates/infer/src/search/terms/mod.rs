@@ -5,12 +5,15 @@
 //!
 //! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks by the number of tokens
 //! that their terms still need, and each bank has its share of the beam, so that a hypothesis with an improbable term does
-//! not have to compete with those that have not begun it.
+//! not have to compete with those that have not begun it. It says nothing about the place of a term: where a term belongs
+//! is known from the attention of the translation without it ([`place`]), and that search is only for what has no place.
 
 mod banks;
 mod first;
+mod place;
 mod tracker;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use burnformer_glossary::MOST_TERMS;
@@ -22,6 +25,7 @@ use crate::settings::SearchSettings;
 
 pub(super) use banks::choose;
 pub(super) use first::{behind, is_complete, without_terms};
+pub(super) use place::{Placed, placed};
 pub(super) use tracker::{Progress, Tracker};
 
 /// What a translation has to contain.
@@ -32,8 +36,12 @@ pub(super) use tracker::{Progress, Tracker};
 pub struct Terms {
     /// For each term its phrases, of which any one will do.
     pub phrases: Vec<Vec<Phrase>>,
+    /// For each term the tokens of the source that it translates; empty where they are not known, also as a whole.
+    pub places: Vec<Range<usize>>,
     /// Which tokens begin and end within words. Without it, each token is a word of its own.
     pub edges: Option<Arc<WordEdges>>,
+    /// The number of further terms, which are not asked for because there are [`MOST_TERMS`] longer ones.
+    pub left_out: usize,
 }
 
 /// A sequence of tokens, and where it counts as a word or a sequence of words.
@@ -64,11 +72,13 @@ pub struct WordEdges {
     pub continues: Vec<bool>,
     /// For each id whether the token ends in a word that the next one can go on with.
     pub is_open: Vec<bool>,
+    /// The ids of the tokens that end a sentence, such as a full stop. Where a place is not known, terms are written before.
+    pub closing: Vec<u32>,
 }
 
 impl WordEdges {
     /// Whether the token `id` goes on with the word before it. One that is not listed might.
-    fn continues(&self, id: u32) -> bool {
+    pub(super) fn continues(&self, id: u32) -> bool {
         self.continues.get(id as usize).copied().unwrap_or(true)
     }
 
@@ -131,7 +141,7 @@ pub(super) fn check(
         return refuse("an empty source has no terms; leave them out");
     }
     if terms.phrases.len() > MOST_TERMS {
-        return refuse("at most 64 terms are possible; split the sentence");
+        return refuse("at most 64 terms are possible; leave out the others or split the sentence");
     }
     check_tokens(model, sentence, terms, settings)?;
     if terms.phrases.iter().any(|phrases| terms.cost(phrases).is_none()) {

@@ -91,6 +91,12 @@ impl<'a> Tracker<'a> {
         all
     }
 
+    /// The numbers of the terms that a hypothesis does not have if it ends.
+    pub fn missing(&self, progress: Progress) -> Vec<usize> {
+        let unmet = self.unmet(progress);
+        (0..self.costs.len()).filter(|&number| unmet & (1 << number) != 0).collect()
+    }
+
     fn unmet(&self, progress: Progress) -> u64 {
         let all = u64::MAX >> (64 - self.costs.len());
         all & !(progress.met | progress.pending)
@@ -136,7 +142,7 @@ mod tests {
     /// Tokens 0 to 9, of which those from 6 on go on with a word and those from 3 on end in one.
     fn edges() -> Option<Arc<WordEdges>> {
         let from = |first| (0..10).map(|id| id >= first).collect();
-        Some(Arc::new(WordEdges { continues: from(6), is_open: from(3) }))
+        Some(Arc::new(WordEdges { continues: from(6), is_open: from(3), ..WordEdges::default() }))
     }
 
     fn word(tokens: &[u32]) -> Phrase {
@@ -155,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_term_counts_as_a_whole_word() {
-        let terms = Terms { phrases: vec![vec![word(&[3, 6])]], edges: edges() };
+        let terms =
+            Terms { phrases: vec![vec![word(&[3, 6])]], edges: edges(), ..Terms::default() };
         assert_eq!(left(&terms, &[]), 2);
         assert_eq!(left(&terms, &[3]), 1);
         assert_eq!(left(&terms, &[3, 6]), 0);
@@ -167,7 +174,8 @@ mod tests {
     #[test]
     fn a_phrase_without_a_mark_of_its_own_begins_at_the_edge_of_a_word() {
         let bare = Phrase { tokens: vec![7], begin: Edge::Word, end: Edge::Word };
-        let terms = Terms { phrases: vec![vec![word(&[3, 6]), bare]], edges: edges() };
+        let terms =
+            Terms { phrases: vec![vec![word(&[3, 6]), bare]], edges: edges(), ..Terms::default() };
         assert_eq!(left(&terms, &[1, 7]), 0);
         assert_eq!(left(&terms, &[3, 7]), 2);
         let tracker = Tracker::new(&terms).unwrap();
@@ -177,7 +185,11 @@ mod tests {
 
     #[test]
     fn any_phrase_of_a_term_will_do() {
-        let terms = Terms { phrases: vec![vec![word(&[3]), word(&[3, 6])]], edges: edges() };
+        let terms = Terms {
+            phrases: vec![vec![word(&[3]), word(&[3, 6])]],
+            edges: edges(),
+            ..Terms::default()
+        };
         assert_eq!(
             [&[][..], &[3], &[3, 6], &[3, 7], &[3, 6, 6]].map(|t| left(&terms, t)),
             [1, 0, 0, 1, 1]
@@ -186,7 +198,8 @@ mod tests {
 
     #[test]
     fn one_occurrence_may_serve_several_terms() {
-        let terms = Terms { phrases: vec![vec![word(&[3, 4])], vec![word(&[4, 5])]], edges: None };
+        let terms =
+            Terms { phrases: vec![vec![word(&[3, 4])], vec![word(&[4, 5])]], ..Terms::default() };
         assert_eq!(left(&terms, &[3, 4, 5]), 0);
         assert_eq!(left(&terms, &[3, 4]), 1);
     }
@@ -194,7 +207,7 @@ mod tests {
     #[test]
     fn rows_grow_with_the_tokens_of_the_terms_up_to_a_bound() {
         let rows = |tokens: usize, beam| {
-            let terms = Terms { phrases: vec![vec![word(&vec![3; tokens])]], edges: None };
+            let terms = Terms { phrases: vec![vec![word(&vec![3; tokens])]], ..Terms::default() };
             Tracker::new(&terms).unwrap().rows(beam)
         };
         assert_eq!(
@@ -219,7 +232,7 @@ mod tests {
                 let free = word(&[3, 6]);
                 list.into_iter().map(phrase).chain([free]).collect()
             };
-            let terms = Terms { phrases: lists.into_iter().map(with_free).collect(), edges: edges() };
+            let terms = Terms { phrases: lists.into_iter().map(with_free).collect(), edges: edges(), ..Terms::default() };
             let tracker = Tracker::new(&terms).unwrap();
             let mut tokens = tokens;
             let mut progress = walk(&tracker, &tokens);

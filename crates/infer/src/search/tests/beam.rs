@@ -1,5 +1,7 @@
 //! Greedy and beam search beside an enumeration of every translation.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 
 #[test]
@@ -21,19 +23,52 @@ fn a_beam_as_wide_as_the_tree_finds_every_translation_in_order() {
     }
 }
 
-#[test]
-fn stopping_early_loses_nothing_that_the_whole_search_finds() {
-    // Settings differ in the limit alone; the bound log P / lp(limit) must not cut off a better end.
-    for seed in 0..50 {
-        let model = TableModel::new(5, seed);
-        let settings = SearchSettings { max_length: Some(5), ..SearchSettings::beam(30, 1.0) };
-        let found = run(&model, &settings);
-        let score = |(tokens, total): &(Vec<u32>, f64)| {
-            total / settings.length_penalty.divisor(tokens.len())
-        };
-        let best = enumerate(&model, 5).iter().map(score).fold(f64::NEG_INFINITY, f64::max);
-        assert!((found[0].score - best).abs() < 1e-5, "{seed}");
+/// GNMT's beam search without its stopping rule: every `</s>` among the best 2k extensions closes a hypothesis, until the
+/// limit.
+fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> Vec<Vec<u32>> {
+    let (mut live, mut closed) = (vec![(Vec::new(), 0.0)], Vec::new());
+    for n in 1..=limit {
+        let mut all: Vec<(Vec<u32>, f64)> = Vec::new();
+        for (tokens, total) in &live {
+            let logits = model.logits(&SOURCE, tokens);
+            let sum: f64 = logits.iter().map(|&x| f64::from(x).exp()).sum();
+            let next = |id: u32| {
+                let log_prob = f64::from(logits[id as usize]) - sum.ln();
+                ([&tokens[..], &[id]].concat(), total + log_prob)
+            };
+            all.extend((2..model.vocab as u32).map(next));
+        }
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all.truncate(2 * settings.beam_size);
+        let (ended, open): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(tokens, _)| tokens.last() == Some(&2));
+        let divisor = settings.length_penalty.divisor(n);
+        closed.extend(ended.into_iter().map(|(tokens, total)| (total / divisor, tokens)));
+        live = open.into_iter().take(settings.beam_size).collect();
     }
+    closed.sort_by(|a, b| b.0.total_cmp(&a.0));
+    closed.into_iter().map(|(_, tokens)| tokens).collect()
+}
+
+/// The search stops as soon as as many hypotheses as are asked for cannot be displaced, and not before.
+#[test]
+fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
+    let limit = SOURCE.len() + 50;
+    let mut steps = [0; 4];
+    for (seed, alpha) in (0..40).zip([0.0, 0.6, 1.2].into_iter().cycle()) {
+        let model = TableModel::new(8, seed);
+        let settings = SearchSettings::beam(4, alpha);
+        let expected = to_the_limit(&model, &settings, limit);
+        for n_best in 1..=4 {
+            let counted = Counted { model: &model, steps: AtomicUsize::new(0) };
+            let found = run(&counted, &SearchSettings { n_best, ..settings.clone() });
+            let found: Vec<Vec<u32>> = found.into_iter().map(|own| own.tokens).collect();
+            assert_eq!(found, expected[..n_best], "seed {seed}, α {alpha}, {n_best} best");
+            steps[n_best - 1] += counted.steps.into_inner();
+        }
+    }
+    assert!(steps[0] < 40 * limit / 2, "{steps:?} of {}", 40 * limit);
+    assert!(steps[0] * 4 < steps[3] * 3, "few that are asked for are found sooner: {steps:?}");
 }
 
 #[test]
@@ -99,5 +134,45 @@ fn grouping_changes_no_translation() {
             found.reverse();
             assert_eq!(found, expected);
         }
+    }
+}
+
+/// A model whose steps are counted.
+struct Counted<'a> {
+    model: &'a TableModel,
+    steps: AtomicUsize,
+}
+
+struct CountedDecoding<'a> {
+    decoding: Box<dyn Decoding + 'a>,
+    steps: &'a AtomicUsize,
+}
+
+impl StepModel for Counted<'_> {
+    fn source_vocab(&self) -> usize {
+        self.model.source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.model.target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.model.special()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        Box::new(CountedDecoding { decoding: self.model.start(sources), steps: &self.steps })
+    }
+}
+
+impl Decoding for CountedDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        self.decoding.step(tokens)
+    }
+
+    fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {
+        self.decoding.reorder(rows, sentences);
     }
 }

@@ -88,7 +88,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     let ids = |count| prop::collection::vec(3u32..VOCAB as u32, count);
     let term = prop::option::of((3u32..VOCAB as u32).prop_map(|id| {
         let phrase = Phrase { tokens: vec![id], begin: Edge::Anywhere, end: Edge::Anywhere };
-        Terms { phrases: vec![vec![phrase]], edges: None }
+        Terms { phrases: vec![vec![phrase]], ..Terms::default() }
     }));
     let request = (ids(1..6), prop::option::of(ids(0..6)), ids(0..3), term);
     let request = request.prop_map(|(source, shortlist, prefix, terms)| Request {

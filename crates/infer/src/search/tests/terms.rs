@@ -11,7 +11,7 @@ const VOCAB: usize = 12;
 /// Tokens from 9 on go on with a word, and those from 5 on end in one.
 fn edges() -> Arc<WordEdges> {
     let from = |first| (0..VOCAB).map(|id| id >= first).collect();
-    Arc::new(WordEdges { continues: from(9), is_open: from(5) })
+    Arc::new(WordEdges { continues: from(9), is_open: from(5), closing: vec![4] })
 }
 
 /// A term with these phrases, each of which is a whole word, and one that can always follow.
@@ -24,7 +24,10 @@ fn term(phrases: &[&[u32]], begin: Edge) -> Vec<Phrase> {
 }
 
 fn request(source: Vec<u32>, phrases: Vec<Vec<Phrase>>) -> Request {
-    Request { terms: Terms { phrases, edges: Some(edges()) }, ..Request::new(source) }
+    Request {
+        terms: Terms { phrases, edges: Some(edges()), ..Terms::default() },
+        ..Request::new(source)
+    }
 }
 
 /// Whether `tokens` have the phrase as a word, found by trying every place.
@@ -137,7 +140,7 @@ fn a_wide_beam_finds_the_best_translation_with_the_term() {
     for seed in 0..10 {
         let model = TableModel::new(7, seed);
         let phrase = Phrase { tokens: vec![5, 3], begin: Edge::Anywhere, end: Edge::Anywhere };
-        let terms = Terms { phrases: vec![vec![phrase]], edges: None };
+        let terms = Terms { phrases: vec![vec![phrase]], ..Terms::default() };
         let request = Request { terms, ..Request::new(SOURCE.to_vec()) };
         // Three more tokens are allowed than the settings say: those of the term and the end.
         let settings = SearchSettings { max_length: Some(3), ..SearchSettings::beam(800, 0.6) };

@@ -21,6 +21,7 @@ pub(super) struct Panels {
 impl Panels {
     /// Of a matrix `[depth, columns]`, row-major.
     pub(super) fn of_columns(matrix: &[f32], [depth, columns]: [usize; 2]) -> Self {
+        assert_eq!(matrix.len(), depth * columns, "a matrix {depth}x{columns}");
         Self::filled([depth, columns], |block, lines| {
             let rows = &matrix[block * DEPTH * columns..];
             let rows = &rows[..rows.len().min(DEPTH * columns)];
@@ -30,6 +31,7 @@ impl Panels {
 
     /// Of the transpose of a matrix `[columns, depth]`, row-major.
     pub(super) fn of_rows(matrix: &[f32], [columns, depth]: [usize; 2]) -> Self {
+        assert_eq!(matrix.len(), depth * columns, "a matrix {columns}x{depth}");
         Self::filled([depth, columns], |block, lines| {
             let terms = block * DEPTH..((block + 1) * DEPTH).min(depth);
             let pairs = terms.len().div_ceil(2);
@@ -56,7 +58,7 @@ impl Panels {
         let mut lines = Vec::with_capacity(count);
         let blocks = lines.spare_capacity_mut()[..count].par_chunks_mut((PAIRS * groups).max(1));
         blocks.enumerate().for_each(|(block, lines)| fill(block, lines));
-        // SAFETY: `fill` wrote every line of every block.
+        // SAFETY: `fill` wrote every line of every block, since the matrix has numbers for all of them.
         unsafe { lines.set_len(count) };
         Self { lines, depth, columns }
     }
@@ -96,5 +98,23 @@ pub(super) fn interleave(
             let high = two[width..].get(segment.clone()).unwrap_or(&zeros[..low.len()]);
             interleaved(low, high, pairs, &mut lines[pair..]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines that nobody wrote would be read.
+    #[test]
+    #[should_panic(expected = "a matrix 40x6")]
+    fn rows_that_are_missing_are_noticed() {
+        Panels::of_rows(&[0.0; 32 * 6], [40, 6]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a matrix 6x40")]
+    fn terms_that_are_missing_are_noticed() {
+        Panels::of_columns(&[0.0; 4 * 40], [6, 40]);
     }
 }

@@ -110,11 +110,11 @@ impl Panels {
         Ok(Self { instructions, memory: Memory::OfWeight(weight), input, output })
     }
 
-    /// The weight, `[output, input]` in row-major order.
+    /// The weight, `[output, input]` in row-major order. The caller's thread writes it alone.
     pub(in crate::linear) fn weight(&self) -> Vec<f32> {
         let mut weight = vec![0.0; self.output * self.input];
         let rows = self.instructions.panel() * self.input.max(1);
-        weight.par_chunks_mut(rows).enumerate().for_each(|(panel, rows)| {
+        weight.chunks_mut(rows).enumerate().for_each(|(panel, rows)| {
             let terms = self.terms(panel, 0..self.input);
             let width = terms.len() / self.input;
             for (feature, row) in rows.chunks_exact_mut(self.input).enumerate() {

@@ -2,6 +2,7 @@
 
 use super::vector::Vector;
 use crate::linear::epilogue::Epilogue;
+use crate::linear::unrolled::unrolled;
 
 /// How the numbers of a left factor lie.
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +147,10 @@ impl Tile<'_> {
                     }
                 }
             }
-            for (row, sums) in sums.into_iter().enumerate() {
+            unrolled!(row < ROWS: {
                 let out = out.add(row * self.stride);
-                if whole { self.finish(sums, out) } else { self.finish_part(sums, out) }
-            }
+                if whole { self.finish(sums[row], out) } else { self.finish_part(sums[row], out) }
+            });
         }
     }
 
@@ -185,7 +186,8 @@ impl Tile<'_> {
     unsafe fn finish<V: Vector, const WIDTH: usize>(&self, sums: [V; WIDTH], out: *mut f32) {
         // SAFETY: bias, if any, and row have WIDTH vectors' numbers.
         unsafe {
-            for (v, mut sum) in sums.into_iter().enumerate() {
+            unrolled!(v < WIDTH: {
+                let mut sum = sums[v];
                 if let Some(last) = &self.last {
                     if !last.bias.is_empty() {
                         sum = sum.add(V::load(last.bias.as_ptr().add(v * V::LANES)));
@@ -195,7 +197,7 @@ impl Tile<'_> {
                     }
                 }
                 sum.store(out.add(v * V::LANES));
-            }
+            });
         }
     }
 

@@ -108,11 +108,6 @@ impl Panels {
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), count) }
     }
 
-    /// The number of output features.
-    pub(in crate::linear) fn output(&self) -> usize {
-        self.output
-    }
-
     /// The number of output features in a full panel.
     fn width(&self) -> usize {
         VECTORS * self.instructions.lanes()

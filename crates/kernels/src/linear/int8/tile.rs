@@ -1,27 +1,13 @@
 //! The innermost loop: a few rows times one panel, the sums in registers.
 
 use super::sums::{GROUP, Sums, finished};
+use crate::linear::unrolled::unrolled;
 
 /// Vectors side by side in a panel.
 pub(super) const VECTORS: usize = 3;
 /// Groups of inputs whose products are summed side by side where there is one row: its few sums would wait for one
 /// another otherwise.
 const STRANDS: usize = 4;
-
-/// Repeats a statement for 0 up to a constant minus 1 (at most 7) without a loop, so that the array elements that it
-/// uses stay in registers. (A closure would be compiled without the instructions of the function around it.)
-macro_rules! unrolled {
-    ($i:ident < $count:ident: $body:expr) => {
-        unrolled!($i < $count: $body; 0 1 2 3 4 5 6 7)
-    };
-    ($i:ident < $count:ident: $body:expr; $($number:literal)*) => {
-        const { assert!($count <= 8) };
-        $(if $number < $count {
-            let $i = $number;
-            $body
-        })*
-    };
-}
 
 /// Rows of one panel.
 pub(super) struct Tile<'a> {

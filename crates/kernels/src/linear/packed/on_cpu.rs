@@ -4,7 +4,7 @@ use burn::backend::Flex;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bytes, DType, Tensor};
 
-use crate::cpu::{contiguous, floats, primitive, tensor};
+use crate::cpu::{contiguous, dims, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
 use crate::linear::{ComputeType, float32, int8};
 
@@ -27,13 +27,6 @@ impl Panels {
         match self {
             Self::Float32(_) => ComputeType::Float32,
             Self::Int8(_) => ComputeType::Int8,
-        }
-    }
-
-    fn output(&self) -> usize {
-        match self {
-            Self::Float32(panels) => panels.output(),
-            Self::Int8(panels) => panels.output(),
         }
     }
 
@@ -89,6 +82,7 @@ impl Packed {
 
     /// The weight.
     pub(super) fn weight(&self) -> Tensor<2> {
+        // No other thread helps here: one that did could take up work that waits for this very weight.
         let weight = self.source.get_or_init(|| match &self.panels {
             Panels::Float32(panels) => tensor(panels.weight(), self.shape),
             Panels::Int8(_) => unreachable!("integers lie beside their weight"),
@@ -104,6 +98,7 @@ impl Packed {
         let weight = primitive(weight);
         self.source.get().is_some_and(|source| {
             weight.is_contiguous()
+                && dims::<2>(&weight) == self.shape
                 && weight.layout().start_offset() == source.layout().start_offset()
                 && Arc::ptr_eq(&weight.data_arc(), &source.data_arc())
         })
@@ -115,8 +110,14 @@ impl Packed {
         bias: Option<Tensor<1>>,
         epilogue: Epilogue,
     ) -> Tensor<D> {
+        let [output, input] = self.shape;
         let mut shape = x.shape();
-        shape[D - 1] = self.panels.output();
+        assert_eq!(
+            shape[D - 1],
+            input,
+            "the last axis of x does not fit a weight [{output}, {input}]"
+        );
+        shape[D - 1] = output;
         let x = contiguous(primitive(x));
         let bias: Option<FlexTensor> = bias.map(|bias| contiguous(primitive(bias)));
         let bias = bias.as_ref().map_or(&[][..], floats);

@@ -1,0 +1,105 @@
+//! The entries with which a sentence goes on at each of its words, found in one pass over the sentence.
+
+use aho_corasick::Anchored;
+use aho_corasick::automaton::{Automaton, StateID};
+use aho_corasick::nfa::contiguous::NFA;
+
+use crate::glossary::Entry;
+use crate::words::Word;
+
+// Bytes that no text has.
+const BEGIN: u8 = 0xFF;
+const END: u8 = 0xFE;
+/// Stands before a word without white space before it.
+const JOINED: u8 = 0xFD;
+
+/// Finds entries by the automaton of Aho and Corasick (1975), from the end of a sentence to its beginning: its state after
+/// the first letter of a word knows the longest term that begins there. The time is linear in the sentence, whatever the
+/// number and the length of the terms.
+#[derive(Clone, Debug)]
+pub(crate) struct Finder {
+    any_case: Terms,
+    as_written: Terms,
+}
+
+/// Terms that are compared in one way.
+#[derive(Clone, Debug)]
+struct Terms {
+    automaton: NFA,
+    /// The entry of each term.
+    numbers: Vec<usize>,
+    /// The text of a word that is compared.
+    text: fn(&Word) -> &str,
+}
+
+impl Finder {
+    pub fn new(entries: &[Entry]) -> Self {
+        Self {
+            any_case: Terms::new(entries, true, |word| &word.folded),
+            as_written: Terms::new(entries, false, |word| &word.text),
+        }
+    }
+
+    /// For each word of `sentence` the number of the best entry that begins with it: the longest, and of two of equal length
+    /// that which is compared as it is written.
+    pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
+        let both =
+            self.any_case.longest(sentence).into_iter().zip(self.as_written.longest(sentence));
+        both.map(|(any_case, as_written)| {
+            any_case.into_iter().chain(as_written).max_by_key(|&number| entries[number].rank())
+        })
+        .collect()
+    }
+}
+
+impl Terms {
+    fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
+        let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case() == any_case);
+        let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) =
+            own.map(|(number, entry)| (number, backwards(entry.words(), text))).unzip();
+        let automaton = NFA::new(terms).expect("terms of less than 2 GB");
+        Self { automaton, numbers, text }
+    }
+
+    /// For each word of `sentence` the number of the longest entry that begins with it.
+    fn longest(&self, sentence: &[Word]) -> Vec<Option<usize>> {
+        let start = self.automaton.start_state(Anchored::No).expect("it searches everywhere");
+        let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
+        let mut state = start;
+        let mut found: Vec<Option<usize>> = sentence
+            .iter()
+            .rev()
+            .map(|word| {
+                state = word_backwards((self.text)(word)).fold(state, step);
+                let longest = self.longest_at(state);
+                state = joint(word).fold(state, step);
+                longest
+            })
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// The entry of the longest term that ends with `state`, which is the first that the state lists.
+    fn longest_at(&self, state: StateID) -> Option<usize> {
+        let is_match = self.automaton.is_match(state);
+        is_match.then(|| self.numbers[self.automaton.match_pattern(state, 0).as_usize()])
+    }
+}
+
+/// A term as its sentence reads from its end.
+fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
+    let mut bytes: Vec<u8> =
+        words.iter().rev().flat_map(|word| word_backwards(text(word)).chain(joint(word))).collect();
+    // It does not matter what stands before a term.
+    bytes.truncate(bytes.len() - joint(&words[0]).count());
+    bytes
+}
+
+fn word_backwards(text: &str) -> impl Iterator<Item = u8> {
+    [END].into_iter().chain(text.bytes().rev()).chain([BEGIN])
+}
+
+fn joint(word: &Word) -> impl Iterator<Item = u8> + use<> {
+    (!word.spaced).then_some(JOINED).into_iter()
+}
