@@ -136,6 +136,9 @@ fn visit(address: &str, path: &str, body: &Value, stay: Duration) -> JoinHandle<
     })
 }
 
+/// The method, the path and the body of the request with a number.
+type Wish = fn(usize) -> (&'static str, &'static str, String);
+
 /// Clients with short wishes, and what they waited for at most.
 struct Honest {
     done: Arc<AtomicBool>,
@@ -155,8 +158,8 @@ impl Honest {
             let body = json!({"sentences": sentences, "source": "de", "target": "en", "alternatives": 3, "links": true});
             ("POST", "/v1/sentences", body.to_string())
         };
-        let wishes: [fn(usize) -> (&'static str, &'static str, String); 3] = [health, text, click];
-        let client = |wish: fn(usize) -> (&'static str, &'static str, String)| {
+        let wishes: [Wish; 3] = [health, text, click];
+        let client = |wish: Wish| {
             let (done, address) = (done.clone(), server.address.clone());
             spawn(move || {
                 let (mut longest, mut number) = (Duration::ZERO, 0);
@@ -204,8 +207,9 @@ fn letters(seed: u64) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         state >> 33
     };
-    let letter =
-        |number: u64| if number % 7 == 0 { ' ' } else { (b'a' + (number % 26) as u8).into() };
+    let letter = |number: u64| {
+        if number.is_multiple_of(7) { ' ' } else { (b'a' + (number % 26) as u8).into() }
+    };
     (0..1000).map(|_| letter(next())).collect()
 }
 
