@@ -333,7 +333,7 @@ mod tests {
             assert_eq!(found, by_trying(&glossary, &sentence), "{pairs:?} {sentence:?}");
             matches += found.len();
         }
-        assert!(matches > 2000, "{matches}");
+        assert!(matches > 1000, "{matches}");
     }
 
     /// To compare every word with every term takes 1.9 billion comparisons of words.

@@ -145,3 +145,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn more_terms_than_can_be_asked_for_keep_the_longest() {
+    let translator = translator(1);
+    let wanted: Vec<Wanted> = (0..70)
+        .map(|number| Wanted { source: "x".repeat(1 + number), targets: vec!["Haus".into()] })
+        .collect();
+    let terms = translator.terms(&wanted, &[]).unwrap();
+    assert_eq!((terms.phrases.len(), terms.left_out), (64, 6));
+    let mut request = Request::new(translator.tokenizers().source.encode("the house"));
+    request.terms = terms;
+    let found = translator.translate_requests(vec![request], &translator.options()).unwrap();
+    assert!(has(&found[0].text, "Haus"), "{}", found[0].text);
+}

@@ -81,6 +81,15 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_has_to_end_is_not_gone_on_with() {
+        let continues = (0..8).map(|id| id != 3 && id != 5).collect();
+        let edges = WordEdges { continues, ..WordEdges::default() };
+        let mut logits = [0.0; 4];
+        end_word(&mut logits, &edges, &Choices::Listed(vec![2, 3, 4, 5]), 2);
+        assert_eq!(logits, [0.0, 0.0, f32::NEG_INFINITY, 0.0], "</s> goes on with no word");
+    }
+
+    #[test]
     fn the_end_waits_for_the_least_length() {
         let settings = SearchSettings { min_length: 2, ..SearchSettings::default() };
         assert!(!allowed(&[5], &settings).contains(&2));

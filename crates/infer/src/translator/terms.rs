@@ -237,4 +237,34 @@ mod tests {
         assert_eq!(of("<0x2C>"), (true, true), "a byte may be a part of a character");
         assert_eq!(of("</s>"), (true, true));
     }
+
+    #[test]
+    fn the_place_of_a_term_is_where_it_is_a_word() {
+        let tokenizer = tokenizer();
+        let source = tokenizer.encode("the houses (small) see \"house\"");
+        let place = |text: &str| {
+            let wanted = Wanted { source: text.into(), targets: Vec::new() };
+            let place = places(&tokenizer, &source, &[&wanted]).remove(0);
+            tokenizer.decode(&source[place]).replace(['(', ')', '"'], "").trim().to_owned()
+        };
+        assert_eq!(place("house"), "house");
+        assert_eq!(place("houses"), "houses");
+        assert_eq!(place("small"), "small");
+        assert_eq!(place("dog"), "");
+        let at =
+            places(&tokenizer, &source, &[&Wanted { source: "house".into(), ..Wanted::default() }]);
+        assert!(at[0].start > source.len() / 2, "not that within \"houses\": {at:?}");
+    }
+
+    #[test]
+    fn of_many_terms_the_longest_stay_in_their_order() {
+        let term = |number: usize| Wanted {
+            source: "x".repeat(1 + number % 70),
+            targets: vec![number.to_string()],
+        };
+        let wanted: Vec<Wanted> = (0..70).map(term).collect();
+        let kept: Vec<usize> =
+            longest(&wanted).iter().map(|own| own.targets[0].parse().unwrap()).collect();
+        assert_eq!(kept, (6..70).collect::<Vec<_>>());
+    }
 }

@@ -2,6 +2,20 @@
 
 use super::*;
 
+/// 64 sentences with 1,000 hypotheses each would take 64,000 rows of logits.
+#[test]
+fn batches_shrink_with_the_beam() {
+    let requests = vec![Request::new(vec![3; 9]); 64];
+    let sizes = |beam| {
+        let all =
+            batches(&requests, (0..64).collect(), &[10; 64], &beam_of(beam), &Batching::default());
+        all.iter().map(Vec::len).collect::<Vec<_>>()
+    };
+    assert_eq!([sizes(4), sizes(16)], [[64], [64]]);
+    assert_eq!(sizes(100), [vec![10; 6], vec![4]].concat());
+    assert_eq!(sizes(1000), [1; 64]);
+}
+
 #[test]
 fn an_empty_source_is_translated_without_the_model() {
     struct Untouchable;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
+use crate::attention::{AttentionWeights, HeadWeights};
 
 const VOCAB: usize = 12;
 
@@ -201,4 +202,80 @@ fn terms_that_no_translation_can_have_are_refused() {
     assert!(matches!(error, InferError::UnknownId { sentence: 2, side: "target", id: 12, .. }));
     let error = refused(with(vec![good(), good(), good(), term(&[&[3]], Edge::Word)]), &settings);
     assert!(matches!(error, InferError::TermsTooLong { sentence: 2, length: 8, limit: 7 }));
+}
+
+/// A model whose every target position attends to the source position of the same number.
+struct Diagonal(TableModel);
+
+impl StepModel for Diagonal {
+    fn source_vocab(&self) -> usize {
+        self.0.source_vocab()
+    }
+
+    fn target_vocab(&self) -> usize {
+        self.0.target_vocab()
+    }
+
+    fn special(&self) -> SpecialIds {
+        self.0.special()
+    }
+
+    fn start(&self, sources: &[&[u32]]) -> Box<dyn Decoding + '_> {
+        self.0.start(sources)
+    }
+
+    fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
+        let (queries, keys) = (target.len(), source.len());
+        let weight = |place: usize| f32::from(place / keys == place % keys);
+        let values = (0..queries * keys).map(weight).collect();
+        let cross = vec![vec![HeadWeights { queries, keys, values }]];
+        Some(AttentionWeights { cross, ..AttentionWeights::default() })
+    }
+}
+
+#[test]
+fn a_missing_term_takes_the_place_of_the_word_that_attends_to_it() {
+    let source = vec![4, 3, 5, 6, 2];
+    let phrase =
+        |id| vec![Phrase { tokens: vec![id, id], begin: Edge::Anywhere, end: Edge::Anywhere }];
+    let mut placed = 0;
+    for seed in 0..40 {
+        let model = Diagonal(TableModel::new(9, seed));
+        let settings = SearchSettings { min_length: 4, ..SearchSettings::beam(3, 1.0) };
+        let find = |terms: &Terms| {
+            let request = Request { terms: terms.clone(), ..Request::new(source.clone()) };
+            search(&model, &[request], &settings, &Batching::default()).unwrap().remove(0)
+        };
+        let free = find(&Terms::default()).remove(0).tokens;
+        let has_pair = |tokens: &[u32], id| tokens.windows(2).position(|pair| pair == [id, id]);
+        if has_pair(&free, 7).or(has_pair(&free, 8)).is_some() || free.last() != Some(&2) {
+            continue;
+        }
+        let (phrases, places) = (vec![phrase(8), phrase(7)], vec![3..4, 1..2]);
+        for found in find(&Terms { phrases, places, ..Terms::default() }) {
+            // The second term replaces the second token. The first one replaces the fourth of what comes out then, unless the
+            // model says it by itself.
+            assert_eq!(found.tokens[..3], [free[0], 7, 7], "{seed}: {free:?}");
+            let other = has_pair(&found.tokens, 8).expect("the first term");
+            assert!(other >= 3, "{seed}: {:?}", found.tokens);
+            placed += usize::from(other == 3);
+            let expected = model.0.log_probs(&source, &found.tokens);
+            let same = |(own, expected): (&f32, &f64)| (f64::from(*own) - expected).abs() < 1e-5;
+            assert!(found.log_probs.iter().zip(&expected).all(same), "{seed}");
+        }
+    }
+    assert!(placed > 10, "{placed}");
+}
+
+#[test]
+fn until_all_terms_are_written_no_token_ends_the_sentence() {
+    for seed in 0..20 {
+        let model = TableModel::new(VOCAB, seed);
+        let request = request(SOURCE.to_vec(), vec![term(&[&[7, 9]], Edge::Word)]);
+        for own in &search(&model, &[request], &beam_of(4), &Batching::default()).unwrap()[0] {
+            let written = own.tokens.windows(2).position(|pair| pair == [7, 9]).unwrap();
+            // Token 4 closes a sentence.
+            assert!(!own.tokens[..written].contains(&4), "{seed}: {:?}", own.tokens);
+        }
+    }
 }
