@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
 use burnformer_core::{ComputeType, Precision};
+use burnformer_interop::Format;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 
 use crate::embedded;
@@ -24,7 +26,27 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
 
 /// Parses the folder of a model or of a run, or the name of a model inside the program, which is unpacked.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|name| embedded::model_dir(&name).map(model_of_run))
+    PathBufValueParser::new().try_map(|name| model_dir(&name))
+}
+
+/// The model directory that `name` names: a folder, that of a run, or a model inside the program.
+///
+/// # Errors
+/// If the folder is another program's model, with the command that converts it; if a model inside the program cannot be
+/// unpacked.
+pub fn model_dir(name: &Path) -> Result<PathBuf> {
+    let dir = model_of_run(embedded::model_dir(name)?);
+    if !dir.join("manifest.json").exists()
+        && let Ok(format) = Format::find(&dir)
+    {
+        let own = dir.file_name().unwrap_or_default().display();
+        let name = dir.display();
+        bail!(
+            "this is a model of the format {format}, which has to be converted first: \
+             `burnformer import {name} --out models/{own}`, and then --model models/{own}"
+        );
+    }
+    Ok(dir)
 }
 
 /// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one. Says which it is.

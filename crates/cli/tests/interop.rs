@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{run, stderr, stdout};
+use common::{run, run_with, stderr, stdout};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
@@ -38,6 +38,79 @@ fn a_model_that_was_exported_is_imported_with_the_same_bytes() {
         stdout(&run(&["import", &other, "--out", &path(&again)]));
         assert!(weights("a") == weights(&again), "{format}");
     }
+}
+
+#[test]
+fn the_model_in_the_program_goes_out_and_comes_back_in_and_translates_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    stdout(&run(&["export", "ctranslate2", "--model", "embedded:de-en", "--out", &path("ct2")]));
+    stdout(&run(&["import", &path("ct2"), "--out", &path("again")]));
+    let text = b"Das Haus ist alt.\nWo ist der n\xc3\xa4chste Bahnhof?\n\nIch habe drei Katzen.\n";
+    let translate = |model: &str| {
+        stdout(&run_with(&["translate", "--model", model, "--compute", "float32"], text))
+    };
+    let before = translate("embedded:de-en");
+    assert!(before.contains("house"), "{before}");
+    assert_eq!(translate(&path("again")), before);
+    let settings = |name: &str| fs::read(folder.path().join(name).join("generation.json")).unwrap();
+    assert_eq!(settings("ct2"), settings("again"));
+}
+
+#[test]
+fn the_model_of_another_program_is_named_with_the_command_that_converts_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (fixture_name, format) in [
+        ("ctranslate2/float32", "ctranslate2"),
+        ("marian/student", "marian"),
+        ("m2m100/relu", "hugging-face"),
+    ] {
+        let model = fixture(fixture_name);
+        let pair = format!("de-en={model}");
+        for arguments in [
+            &["translate", "--model", &model][..],
+            &["eval-bleu", "--model", &model, "--source", "a", "--reference", "b"],
+            &["inspect", &model],
+            &["serve", "--model", &pair, "--listen", "127.0.0.1:0"],
+        ] {
+            let output = run(arguments);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.contains(&format!("format {format}")), "{said}");
+            assert!(said.contains(&format!("import {model} --out")), "{said}");
+        }
+        // The remedy.
+        let out = folder.path().join(format).display().to_string();
+        stdout(&run(&["import", &model, "--out", &out]));
+        stdout(&run(&["inspect", &out]));
+    }
+}
+
+#[test]
+fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
+    for arguments in [
+        &["import", "opus-mt-en-fr", "--out", "x"][..],
+        &["import", "marian", "opus-mt-en-fr", "--out", "x"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(said.contains("opus-mt-en-fr: no such file or folder"), "{said}");
+        assert!(said.contains("hf download"), "{said}");
+    }
+}
+
+/// The default preset has norms before the sub-layers, which `MarianMTModel` has not.
+#[test]
+fn what_a_model_can_be_exported_to_is_said_before_it_is_trained() {
+    let said = |preset: &str| stdout(&run(&["train", "--preset", preset, "--dry-run"]));
+    let default = said("speedrun");
+    assert!(default.contains("# can be exported to: ctranslate2, ctranslate2-int8\n"), "{default}");
+    assert!(
+        default.contains("# not to hugging-face: MarianMTModel has no place for norms"),
+        "{default}"
+    );
+    assert!(said("tiny").contains("# can be exported to: hugging-face, ctranslate2"));
 }
 
 #[test]

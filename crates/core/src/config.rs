@@ -94,8 +94,9 @@ pub struct TransformerConfig {
     /// `data.max_source_len` and `data.max_target_len`. Sinusoidal positions have no such limit and ignore it.
     pub max_positions: usize,
     /// Self-attention reaches only positions at most this far away, |i − j| ≤ r (restricted self-attention,
-    /// paper §4). `None`, 0 in a training configuration, lets it reach all. Its cost then grows with the length of a sentence instead of the square of the length, which pays
-    /// for texts far longer than sentences. Attention to the source stays full.
+    /// paper §4). `None`, 0 in a training configuration, lets it reach all. With a limit, its cost grows with the length of a
+    /// sentence instead of the square of the length, which pays for texts far longer than sentences. Attention to the source
+    /// stays full.
     pub attention_window: Option<usize>,
     /// Which of the source embedding, the target embedding and the output projection are one matrix
     /// (paper §3.4). A separate vocabulary for each side (`tokenizer.train.joint = false`, or two
@@ -175,6 +176,18 @@ pub enum ConfigError {
         /// Closing id.
         eos: u32,
     },
+    /// The heads of the decoder do not divide the width of those of the encoder.
+    #[error(
+        "decoder_heads is {heads}; it must divide heads · d_k = {keys} and heads · d_v = {values}"
+    )]
+    DecoderHeads {
+        /// Heads of the decoder.
+        heads: usize,
+        /// The width of all keys.
+        keys: usize,
+        /// The width of all values.
+        values: usize,
+    },
     /// The norm's epsilon is not a positive number.
     #[error("layer_norm_eps is {value}; it must be positive")]
     Epsilon {
@@ -234,7 +247,12 @@ impl TransformerConfig {
             ("decoder_layers", self.decoder_layers, DEEPEST),
             ("max_positions", self.max_positions, MOST_ROWS),
         ];
-        for (field, value, limit) in sizes {
+        let Conventions { decoder_heads, decoder_d_ff, .. } = self.conventions;
+        let of_decoder = [
+            ("decoder_heads", decoder_heads.unwrap_or(self.heads), MOST_HEADS),
+            ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), WIDEST),
+        ];
+        for (field, value, limit) in sizes.into_iter().chain(of_decoder) {
             if value == 0 {
                 return Err(ConfigError::Zero { field });
             }
@@ -246,9 +264,14 @@ impl TransformerConfig {
             ("position_offset", self.conventions.position_offset),
             ("attention_window", self.attention_window.unwrap_or(0)),
         ];
-        match distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
-            Some((field, value)) => Err(ConfigError::TooLarge { field, value, limit: MOST_ROWS }),
-            None => Ok(()),
+        if let Some((field, value)) = distances.into_iter().find(|(_, value)| *value > MOST_ROWS) {
+            return Err(ConfigError::TooLarge { field, value, limit: MOST_ROWS });
+        }
+        let [keys, values] = [self.heads * self.d_k, self.heads * self.d_v];
+        let heads = decoder_heads.unwrap_or(self.heads);
+        match keys.is_multiple_of(heads) && values.is_multiple_of(heads) {
+            true => Ok(()),
+            false => Err(ConfigError::DecoderHeads { heads, keys, values }),
         }
     }
 
@@ -270,6 +293,14 @@ impl TransformerConfig {
         Ok(())
     }
 
+    /// This configuration with the sizes of the decoder's attentions and feed-forward networks, where other systems have others there.
+    pub fn of_decoder(&self) -> Self {
+        let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
+        let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
+        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| self.heads * d / heads);
+        Self { heads, d_k, d_v, d_ff, ..self.clone() }
+    }
+
     /// Trained numbers in the model, without building it.
     pub fn parameter_count(&self) -> usize {
         let d = self.d_model;
@@ -277,13 +308,14 @@ impl TransformerConfig {
         let attention = 2 * linear(d, self.heads * self.d_k)
             + linear(d, self.heads * self.d_v)
             + linear(self.heads * self.d_v, d);
-        let feed_forward = linear(d, self.d_ff) + linear(self.d_ff, d);
+        let feed_forward = |d_ff: usize| linear(d, d_ff) + linear(d_ff, d);
         let norm = 2 * d;
-        let encoder = self.encoder_layers * (attention + feed_forward + 2 * norm);
+        let encoder = self.encoder_layers * (attention + feed_forward(self.d_ff) + 2 * norm);
         let history = match self.conventions.target_history {
             TargetHistory::SelfAttention => attention,
             TargetHistory::Ssru => Ssru::parameter_count(d),
         };
+        let feed_forward = feed_forward(self.of_decoder().d_ff);
         let decoder = self.decoder_layers * (history + attention + feed_forward + 3 * norm);
         let closing = match self.norm {
             NormPosition::Post => 0,
@@ -351,6 +383,12 @@ mod tests {
         assert!(matches!(error(|c| c.layer_norm_eps = f64::NAN), ConfigError::Epsilon { .. }));
         let far = error(|c| c.conventions.position_offset = usize::MAX);
         assert!(matches!(far, ConfigError::TooLarge { field: "position_offset", .. }));
+        let heads = error(|c| c.conventions.decoder_heads = Some(3));
+        assert!(matches!(heads, ConfigError::DecoderHeads { heads: 3, .. }));
+        let zero = error(|c| c.conventions.decoder_heads = Some(0));
+        assert_eq!(zero, ConfigError::Zero { field: "decoder_heads" });
+        let large = error(|c| c.conventions.decoder_d_ff = Some(1 << 40));
+        assert!(matches!(large, ConfigError::TooLarge { field: "decoder_d_ff", .. }));
         let narrow = |c: &mut TransformerConfig| {
             c.d_model = 2;
             c.conventions.sinusoids = Sinusoids::HalvesToEnd;
@@ -367,7 +405,13 @@ mod tests {
         let conventions = Conventions { position_offset: 2, ..Conventions::default() };
         let other = TransformerConfig { conventions, ..paper };
         let json = serde_json::to_value(&other).unwrap();
-        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), other);
+        assert_eq!(serde_json::from_value::<TransformerConfig>(json.clone()).unwrap(), other);
+        // Equal stacks leave none in the conventions either.
+        assert!(json["conventions"].get("decoder_heads").is_none(), "{json}");
+        let conventions = Conventions { decoder_d_ff: Some(8), ..conventions };
+        let third = TransformerConfig { conventions, ..other };
+        let json = serde_json::to_value(&third).unwrap();
+        assert_eq!(serde_json::from_value::<TransformerConfig>(json).unwrap(), third);
     }
 
     #[test]

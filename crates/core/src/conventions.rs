@@ -23,6 +23,13 @@ pub struct Conventions {
     pub target_history: TargetHistory,
     /// Whether the encoder sees the `</s>` at the end of a source.
     pub source_end: SourceEnd,
+    /// The number of heads in the decoder's attentions, which together are as wide as those of the encoder; `None` for as many as
+    /// there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoder_heads: Option<usize>,
+    /// The inner width of the decoder's feed-forward networks; `None` for that of the encoder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoder_d_ff: Option<usize>,
 }
 
 impl Conventions {

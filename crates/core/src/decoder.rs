@@ -121,6 +121,7 @@ impl DecoderLayer {
 
     /// A layer with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
+        let config = &config.of_decoder();
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
         let recurrent = config.conventions.target_history == TargetHistory::Ssru;
         let attention = |place| MultiHeadAttention::from_config(config, key.fold(place), device);

@@ -116,7 +116,8 @@ pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
 }
 
 /// Name and shape of every trained parameter, in the order of the fields: of all but the [frozen](freeze_parameters)
-/// ones, on a device with autodiff. Shapes are those in memory: a [`Linear`](crate::Linear) layer's is `[in, out]`.
+/// ones, on a device with autodiff. The shape of a [`Linear`](crate::Linear) layer is
+/// `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
     let trained = shapes(module).into_iter().filter(|&(_, _, trained)| trained);
     trained.map(|(name, shape, _)| (name, shape)).collect()

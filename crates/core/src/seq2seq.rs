@@ -226,13 +226,13 @@ impl Seq2SeqConfig for TransformerConfig {
         // The projections of queries and output, or of keys and values: two of the four projections.
         let pair = d_model * width;
         let seen = |keys: usize| self.attention_window.map_or(keys, |r| keys.min(2 * r + 1));
-        let feed_forward = 2 * d_model * d_ff;
-        let encoder = 2 * pair + width * seen(source) + feed_forward;
+        let feed_forward = |d_ff: usize| 2 * d_model * d_ff;
+        let encoder = 2 * pair + width * seen(source) + feed_forward(d_ff);
         let history = match self.conventions.target_history {
             TargetHistory::SelfAttention => 2 * pair + width * seen(target),
             TargetHistory::Ssru => 2 * d_model * d_model,
         };
-        let decoder = history + pair + width * source + feed_forward;
+        let decoder = history + pair + width * source + feed_forward(self.of_decoder().d_ff);
         // Each decoder layer also projects keys and values of every source position.
         [self.encoder_layers * encoder + self.decoder_layers * pair, self.decoder_layers * decoder]
     }
@@ -242,17 +242,19 @@ impl Seq2SeqConfig for TransformerConfig {
     /// layer, and each residual connection its two inputs.
     fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2] {
         let times = if precision == Precision::Float32 { 1 } else { 3 };
-        let attention =
-            |keys: usize| self.d_model + self.heads * (2 * self.d_k + 2 * self.d_v + times * keys);
-        let feed_forward = self.d_model + self.d_ff;
+        let attention = |of: &Self, keys: usize| {
+            of.d_model + of.heads * (2 * of.d_k + 2 * of.d_v + times * keys)
+        };
+        let feed_forward = |of: &Self| of.d_model + of.d_ff;
         let residual = 2 * self.d_model;
-        let encoder = attention(source) + feed_forward + 2 * residual;
+        let encoder = attention(self, source) + feed_forward(self) + 2 * residual;
+        let own = &self.of_decoder();
         let history = match self.conventions.target_history {
-            TargetHistory::SelfAttention => attention(target),
+            TargetHistory::SelfAttention => attention(own, target),
             // The input, both products, the gate, its complement, the cell and the output.
             TargetHistory::Ssru => 7 * self.d_model,
         };
-        let decoder = history + attention(source) + feed_forward + 3 * residual;
+        let decoder = history + attention(own, source) + feed_forward(own) + 3 * residual;
         [self.encoder_layers * encoder, self.decoder_layers * decoder]
     }
 }

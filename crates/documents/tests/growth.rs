@@ -87,11 +87,11 @@ fn lengths() -> (usize, usize, f64) {
     if are_counted() { (16_000, 2, 2.5) } else { (5_000, 8, 20.0) }
 }
 
-/// How many times as many steps the longer document takes.
-fn growth(start: &str, piece: &str, format: Format) -> f64 {
-    let (bytes, times, _) = lengths();
+/// How many times as many steps the longer document takes, if the short one has `bytes`.
+fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
+    let (_, times, _) = lengths();
     let [short, long] = [1, times].map(|times| {
-        let text = start.to_string() + &piece.repeat(times * bytes / piece.len().max(1));
+        let text = start.to_string() + &piece.repeat(times * bytes / piece.len());
         let before = steps();
         translate(&text, format);
         steps() - before
@@ -99,11 +99,16 @@ fn growth(start: &str, piece: &str, format: Format) -> f64 {
     long as f64 / short.max(1) as f64
 }
 
-/// Fails if the work of `piece` over and over behind `start` grows faster than its length; time is measured three times.
+/// Fails if the work of `piece` over and over behind `start` grows faster than its length, whatever the length is: three times, and where
+/// steps are counted for documents that are four times as long each time.
 fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), TestCaseError> {
-    let (_, _, limit) = lengths();
-    let all: Vec<f64> =
-        (0..3).map(|_| growth(start, piece, format)).take_while(|&growth| growth > limit).collect();
+    let (bytes, _, limit) = lengths();
+    let longer = if are_counted() { 4 } else { 1 };
+    let sizes = (0..3).map(|attempt| bytes * usize::pow(longer, attempt));
+    let all: Vec<f64> = sizes
+        .map(|bytes| growth(start, piece, format, bytes))
+        .take_while(|&growth| growth > limit)
+        .collect();
     prop_assert!(all.len() < 3, "{format} {start:?} {piece:?}: {all:.1?} times the work");
     Ok(())
 }

@@ -28,6 +28,15 @@ pub enum InteropError {
         /// What to do.
         remedy: &'static str,
     },
+    /// There is nothing at the given path.
+    #[error(
+        "{}: no such file or folder; download a model first, such as `pip install huggingface_hub` and \
+         `hf download Helsinki-NLP/opus-mt-en-fr --local-dir opus-mt-en-fr`", path.display()
+    )]
+    NotThere {
+        /// The given path.
+        path: PathBuf,
+    },
     /// The format was not recognised.
     #[error(
         "{}: no model of a known format; give a folder with config.json and model.safetensors or pytorch_model.bin \

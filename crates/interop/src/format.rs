@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use burnformer_core::TransformerConfig;
+
 use crate::ctranslate2::{self, Quantisation};
 use crate::error::{InteropError, Result};
 use crate::package::Package;
@@ -40,11 +42,25 @@ impl Format {
         }
     }
 
+    /// Whether this format can express models of the shape `config`, as far as that depends on no weights: for those who have not trained
+    /// one yet.
+    ///
+    /// # Errors
+    /// [`InteropError::CannotExport`] with what it cannot express.
+    pub fn check(self, config: &TransformerConfig) -> Result<()> {
+        match self {
+            Self::HuggingFace => hugging_face::check(config),
+            Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::check(config),
+            Self::Marian => marian::check_shape(config),
+        }
+    }
+
     /// Recognises the format of the model at `path`.
     ///
     /// # Errors
-    /// [`InteropError::UnknownFormat`].
+    /// [`InteropError::NotThere`], [`InteropError::UnknownFormat`].
     pub fn find(path: &Path) -> Result<Self> {
+        there(path)?;
         if hugging_face::is_there(path) {
             return Ok(Self::HuggingFace);
         }
@@ -62,6 +78,7 @@ impl Format {
     /// # Errors
     /// An [`InteropError`] that names the file, and the tensor or key, and what to do.
     pub fn read(self, path: &Path) -> Result<Package> {
+        there(path)?;
         match self {
             Self::HuggingFace => hugging_face::read(path),
             Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::read(path),
@@ -81,6 +98,14 @@ impl Format {
             Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
             Self::Marian => marian::write(package, path),
         }
+    }
+}
+
+/// Returns an error if there is nothing at `path`.
+fn there(path: &Path) -> Result<()> {
+    match path.exists() {
+        true => Ok(()),
+        false => Err(InteropError::NotThere { path: path.into() }),
     }
 }
 

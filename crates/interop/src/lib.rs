@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod carried;
 mod ctranslate2;
 mod error;
 mod files;

@@ -51,6 +51,15 @@ impl Tensor {
         Self::new(shape, self.values[from * width..to * width].to_vec())
     }
 
+    /// Exchanges the slices `a` and `b` along the first dimension.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn exchange(&mut self, a: usize, b: usize) {
+        let width: usize = self.shape[1..].iter().product();
+        (0..width).for_each(|column| self.values.swap(a * width + column, b * width + column));
+    }
+
     /// Concatenates `parts` along the first dimension. Their other dimensions are equal.
     ///
     /// # Panics

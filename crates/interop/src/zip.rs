@@ -25,8 +25,12 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, St
     let (count, directory) = directory(bytes)?;
     let mut place = directory;
     let mut found = BTreeMap::new();
+    let mut left = bytes.len();
     for _ in 0..count {
         let (name, range, next) = entry(bytes, place)?;
+        // Otherwise many names could share the same bytes, and each would be read into memory.
+        let used = left.checked_sub(range.len());
+        left = used.ok_or_else(|| format!("{name} and other files of the archive share bytes"))?;
         if found.insert(name.clone(), range).is_some() {
             return Err(format!("the archive holds {name} twice"));
         }
@@ -233,6 +237,18 @@ fn crc32(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A small archive would otherwise become as large in memory as it has names.
+    #[test]
+    fn names_that_share_bytes_are_refused() {
+        let files = ["a.npy", "b.npy"].map(|name| (name.to_string(), vec![7; 400]));
+        let mut bytes = write(&files);
+        assert_eq!(entries(&bytes).unwrap().len(), 2);
+        let second = bytes.windows(4).rposition(|window| window == ENTRY).unwrap();
+        bytes[second + 42..second + 46].fill(0);
+        let error = entries(&bytes).unwrap_err();
+        assert!(error.contains("b.npy") && error.contains("share"), "{error}");
+    }
 
     fn files() -> Vec<(String, Vec<u8>)> {
         vec![("a.npy".into(), vec![1, 2, 3]), ("folder/b".into(), vec![9; 100])]

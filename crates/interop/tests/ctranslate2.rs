@@ -71,6 +71,30 @@ fn what_is_written_in_float32_is_read_as_it_was() {
     }
 }
 
+#[test]
+fn a_decoder_with_other_heads_and_widths_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Format::HuggingFace.read(&fixture("hugging_face/uneven_relu")).unwrap();
+    let conventions = own.config.conventions;
+    assert_eq!((conventions.decoder_heads, conventions.decoder_d_ff), (Some(2), Some(12)));
+    let mut own = with_vocabulary(own);
+    let source: Value = serde_json::from_slice(&own.texts["vocab.json"]).unwrap();
+    let mut target = source.as_object().unwrap().clone();
+    target.extend((24..30).map(|id| (format!("u{id}"), id.into())));
+    own.texts.insert("target_vocab.json".into(), serde_json::to_vec(&target).unwrap());
+    let dir = folder.path().join("model");
+    Format::CTranslate2.write(&own, &dir).unwrap();
+    let mut again = Format::CTranslate2.read(&dir).unwrap();
+    assert_eq!(again.config.conventions.decoder_heads, Some(2));
+    assert_eq!(again.config.conventions.decoder_d_ff, Some(12));
+    assert_eq!((again.config.heads, again.config.d_ff), (4, 16));
+    // That of padding is written so that it is never chosen.
+    let biases = [&mut again, &mut own].map(|package| package.weights.remove("output_bias"));
+    assert!(biases.iter().all(Option::is_some) && again.weights == own.weights);
+    let error = Format::Marian.write(&own, &folder.path().join("npz")).unwrap_err().to_string();
+    assert!(error.contains("in the decoder"), "{error}");
+}
+
 /// The int8 fixture is the converter's rounding of `wide_relu`; ours of the same weights is the same.
 #[test]
 fn int8_is_rounded_as_the_converter_rounds() {

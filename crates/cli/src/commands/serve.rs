@@ -16,6 +16,7 @@ use burnformer_server::{
 use super::{Computing, at_least};
 use crate::embedded;
 use crate::output::{is_quiet, print, wrong_usage};
+use crate::values;
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -108,7 +109,7 @@ fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
     let (pair, dir) = text
         .split_once('=')
         .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
-    let dir = embedded::model_dir(Path::new(dir)).map_err(|error| format!("{error:#}"))?;
+    let dir = values::model_dir(Path::new(dir)).map_err(|error| format!("{error:#}"))?;
     Ok((pair.parse()?, dir))
 }
 

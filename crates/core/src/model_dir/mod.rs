@@ -78,7 +78,6 @@ pub fn save_parameters<C: Seq2SeqConfig>(
     let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model: config };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
-    write(&dir.join(CONFIG), &json)?;
     match compute {
         ComputeType::Float32 => write_tensors(&dir.join(WEIGHTS), parameters),
         ComputeType::Int8 => write_quantized(&dir.join(WEIGHTS), parameters),

@@ -289,7 +289,7 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    /// The rule by which a beam search closes hypotheses and stops; `None` for sampling.
+    /// The rule by which a search closes hypotheses and stops; sampling closes them by that of GNMT.
     fn rule(&self) -> BeamRule {
         match self.settings.sampling {
             Some(_) => BeamRule::Gnmt,

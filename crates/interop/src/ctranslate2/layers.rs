@@ -43,10 +43,13 @@ fn of_attention(name: &str, own: &str, d: usize, own_query: bool, found: &mut Ve
 
 /// All linear maps and norms of the layers.
 fn of_layers(config: &TransformerConfig) -> (Vec<Fused>, Vec<Norm>) {
-    let (d, d_ff) = (config.d_model, config.d_ff);
+    let d = config.d_model;
     let (mut maps, mut norms) = (Vec::new(), Vec::new());
-    let sides = [("encoder", config.encoder_layers), ("decoder", config.decoder_layers)];
-    for (side, layers) in sides {
+    let sides = [
+        ("encoder", config.encoder_layers, config.d_ff),
+        ("decoder", config.decoder_layers, config.of_decoder().d_ff),
+    ];
+    for (side, layers, d_ff) in sides {
         for n in 0..layers {
             let (name, own) = (format!("{side}/layer_{n}"), format!("{side}.layers.{n}"));
             let mut norm = |there: &str, here: &str| {

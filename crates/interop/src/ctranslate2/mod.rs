@@ -20,13 +20,13 @@ use burnformer_infer::{LengthPenalty, SearchSettings};
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::package::Package;
-use crate::padding;
 use crate::tensors::{Tensor, Tensors};
+use crate::{carried, padding};
 use binary::Binary;
 use settings::Settings;
 use vocabulary::Vocabularies;
 
-pub(crate) use write::{Quantisation, write};
+pub(crate) use write::{Quantisation, check, write};
 
 const WEIGHTS: &str = "model.bin";
 const CONFIG: &str = "config.json";
@@ -66,7 +66,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     let mut package = Package {
         config,
         weights,
-        search: search(),
+        search: carried::search(dir)?.unwrap_or_else(search),
         texts: vocabularies.files(dir, config_pad)?,
         shortlist: None,
         remarks,
@@ -115,11 +115,15 @@ fn shape(
     let path = &dir.join(WEIGHTS);
     let [source_vocab, target_vocab] = rows(file)?;
     let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
-    let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
     refuse_options(path, file)?;
-    let heads = both_sides(path, file, "num_heads", file.version().heads.into())?;
-    let heads = heads.max(1.0) as usize;
-    if !d_model.is_multiple_of(heads) {
+    let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
+    let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
+    let [heads, decoder_heads] = ["encoder", "decoder"].map(|side| {
+        let heads = file.scalar(&format!("{side}/num_heads"));
+        heads.unwrap_or(file.version().heads.into()).max(1.0) as usize
+    });
+    let divides = |&heads: &usize| d_model.is_multiple_of(heads);
+    if let Some(heads) = [heads, decoder_heads].into_iter().find(|heads| !divides(heads)) {
         let message = format!("{heads} heads do not divide the width {d_model}");
         return Err(InteropError::Damaged { path: path.clone(), message });
     }
@@ -163,6 +167,8 @@ fn shape(
                 false => OutputBias::None,
             },
             source_end,
+            decoder_heads: Some(decoder_heads).filter(|&own| own != heads),
+            decoder_d_ff: Some(decoder_d_ff).filter(|&own| own != d_ff),
             ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab)

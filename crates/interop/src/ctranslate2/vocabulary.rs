@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
-use crate::{padding, vocabulary};
+use crate::{carried, padding, vocabulary};
 
 /// The names that systems give to padding.
 const PADDING: [&str; 2] = ["<pad>", "<blank>"];
@@ -84,10 +84,14 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The vocabularies as files of a model directory, and the SentencePiece models in the same folder. If the
-    /// vocabularies have no padding, `<pad>` with the id `pad` is added at their end.
+    /// The tokenisers in the same folder as files of a model directory: those of the format of `tokenizers` that have these tokens, or
+    /// else the vocabularies and the SentencePiece models. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
+    /// their end.
     pub fn files(&self, dir: &Path, pad: u32) -> Result<BTreeMap<String, Vec<u8>>> {
-        let mut files = BTreeMap::new();
+        let mut files = carried::tokenizers(dir, [&self.source, self.target()])?;
+        if !files.is_empty() {
+            return Ok(files);
+        }
         let mut add = |name: &str, tokens: &[String]| {
             let bytes = match self.has_padding() {
                 true => vocabulary::json(tokens),

@@ -15,7 +15,7 @@ use crate::files::write_file;
 use crate::package::{Package, activation_in, check_layers, fresh_folder};
 use crate::padding::NEVER;
 use crate::tensors::Tensor;
-use crate::vocabulary;
+use crate::{carried, vocabulary};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "CTranslate2";
@@ -36,7 +36,7 @@ pub(crate) enum Quantisation {
 /// [`InteropError::CannotExport`](crate::InteropError::CannotExport) for what CTranslate2 has no place for, [`InteropError::Io`](crate::InteropError::Io).
 pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -> Result<()> {
     let config = &package.config;
-    check_layers(config, FORMAT)?;
+    check(config)?;
     let [source, target] = vocabulary::tokens(package)?;
     let quantise = |tensor: Tensor| match quantisation {
         Quantisation::Float32 => Written::Float(tensor),
@@ -51,10 +51,18 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
     write_file(&dir.join(CONFIG), &settings(config, &target))?;
     let list = |tokens: &[String]| serde_json::to_vec_pretty(tokens).expect("texts are plain data");
     if source == target {
-        return write_file(&dir.join("shared_vocabulary.json"), &list(&source));
+        write_file(&dir.join("shared_vocabulary.json"), &list(&source))?;
+    } else {
+        write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
+        write_file(&dir.join("target_vocabulary.json"), &list(&target))?;
     }
-    write_file(&dir.join("source_vocabulary.json"), &list(&source))?;
-    write_file(&dir.join("target_vocabulary.json"), &list(&target))
+    carried::write(package, dir)
+}
+
+/// Whether CTranslate2 can express a model of `config`.
+pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
+    check_layers(config, FORMAT)?;
+    activation_in(FORMAT, &ACTIVATIONS, config).map(drop)
 }
 
 fn embeddings(
@@ -120,10 +128,10 @@ fn flags(config: &TransformerConfig, variables: &mut BTreeMap<String, Written>) 
         EmbeddingScale::One => 1.0,
     };
     let flag = |value: bool| Written::ByteScalar(value.into());
-    for side in ["encoder", "decoder"] {
+    for (side, heads) in [("encoder", config.heads), ("decoder", config.of_decoder().heads)] {
         let mut add = |name: &str, value| variables.insert(format!("{side}/{name}"), value);
         add("activation", Written::ByteScalar(activation));
-        add("num_heads", Written::ShortScalar(config.heads as i16));
+        add("num_heads", Written::ShortScalar(heads as i16));
         add("pre_norm", flag(config.norm == NormPosition::Pre));
         add("scale_embeddings", Written::FloatScalar(scale));
     }

@@ -149,6 +149,9 @@ impl MarianConfig {
                 },
                 target_history: TargetHistory::SelfAttention,
                 source_end: SourceEnd::Seen,
+                decoder_heads: Some(self.decoder_attention_heads)
+                    .filter(|&own| own != self.encoder_attention_heads),
+                decoder_d_ff: Some(self.decoder_ffn_dim).filter(|&own| own != self.encoder_ffn_dim),
             },
         };
         let path = path.to_path_buf();
@@ -198,14 +201,9 @@ impl MarianConfig {
         let last = family == Family::Marian && self.add_final_layer_norm;
         refuse(last, "add_final_layer_norm", like_marian)?;
         refuse(!self.static_position_embeddings, "trained positions", like_marian)?;
-        let one = "encoder and decoder must have the same, as OPUS-MT's have";
-        let heads = self.encoder_attention_heads != self.decoder_attention_heads;
-        refuse(heads, "encoder_attention_heads other than decoder_attention_heads", one)?;
-        let widths = self.encoder_ffn_dim != self.decoder_ffn_dim;
-        refuse(widths, "encoder_ffn_dim other than decoder_ffn_dim", one)?;
-        let heads = self.encoder_attention_heads;
-        let divides = heads > 0 && self.d_model.is_multiple_of(heads);
-        refuse(!divides, "d_model that attention heads do not divide", "the file is damaged")
+        let divides = |heads: usize| heads > 0 && self.d_model.is_multiple_of(heads);
+        let all = divides(self.encoder_attention_heads) && divides(self.decoder_attention_heads);
+        refuse(!all, "d_model that attention heads do not divide", "the file is damaged")
     }
 }
 

@@ -3,6 +3,7 @@
 mod config;
 mod languages;
 mod names;
+mod separate;
 mod write;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,10 @@ use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
 use crate::tensors::{Taken, Tensor, Tensors};
-use crate::{safe, torch};
+use crate::{carried, safe, torch};
 use config::{Family, GenerationConfig, MarianConfig};
 
-pub(crate) use write::write;
+pub(crate) use write::{check, write};
 
 const CONFIG: &str = "config.json";
 const GENERATION: &str = "generation_config.json";
@@ -25,6 +26,8 @@ const SAFETENSORS: &str = "model.safetensors";
 const PYTORCH: &str = "pytorch_model.bin";
 /// The tokeniser files.
 const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
+/// Those in the format of `tokenizers`.
+const TOKENIZERS: [&str; 3] = ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];
 /// How much stored positions may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 1e-3;
 
@@ -82,11 +85,18 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         None => parse_json(&dir.join(CONFIG), &bytes)?,
     };
     let (search, remarks) = generation.settings(&config)?;
+    // Those of a model that was written here say more than the file of transformers can.
+    let (search, remarks) = match carried::search(dir)? {
+        Some(search) => (search, Vec::new()),
+        None => (search, remarks),
+    };
     let texts = match family {
         Family::Marian => read_texts(dir)?,
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
-    Ok(Package { config, weights, search, texts, shortlist: None, remarks })
+    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
+    separate::align(&mut package)?;
+    Ok(package)
 }
 
 fn read_weights(dir: &Path) -> Result<Taken> {
@@ -108,6 +118,15 @@ fn read_texts(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     for name in TEXTS {
         if let Some(bytes) = read_if_there(&dir.join(name))? {
             texts.insert(name.to_string(), bytes);
+        }
+    }
+    if !texts.is_empty() {
+        return Ok(texts);
+    }
+    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers` alone.
+    for name in TOKENIZERS {
+        if let Some(bytes) = read_if_there(&dir.join(name))? {
+            texts.insert(name.to_string(), write::without_closing(&dir.join(name), &bytes)?);
         }
     }
     Ok(texts)

@@ -17,7 +17,7 @@ pub(super) fn of_layers(config: &TransformerConfig) -> Vec<Pair> {
         of_layer(&format!("encoder.layers.{n}"), &encoder, config, &mut pairs);
     }
     for n in 0..config.decoder_layers {
-        of_layer(&format!("decoder.layers.{n}"), &decoder, config, &mut pairs);
+        of_layer(&format!("decoder.layers.{n}"), &decoder, &config.of_decoder(), &mut pairs);
     }
     if config.norm == NormPosition::Pre {
         for side in ["encoder", "decoder"] {

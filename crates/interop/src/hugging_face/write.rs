@@ -18,7 +18,7 @@ use crate::package::{
     Package, activation_in, check_layers, check_source_end, fresh_folder, refuse,
 };
 use crate::tensors::{Tensor, Tensors};
-use crate::{safe, vocabulary};
+use crate::{carried, safe, vocabulary};
 
 /// The number of positions that are written. Transformers accepts no longer sentence.
 const POSITIONS: usize = 1024;
@@ -42,14 +42,31 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     write_file(&dir.join(SAFETENSORS), &safe::write(&tensors))?;
     write_file(&dir.join(CONFIG), &pretty(&config))?;
     write_file(&dir.join(GENERATION), &pretty(&generation(&package.config, &package.search)))?;
-    texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))
+    texts.iter().try_for_each(|(name, bytes)| write_file(&dir.join(name), bytes))?;
+    carried::write(package, dir)
 }
 
-fn check(config: &TransformerConfig) -> Result<()> {
+/// The `tokenizer.json` of `path` without the step that adds `</s>`, which is added elsewhere here.
+pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut tokenizer: Map<String, Value> = parse_json(path, bytes)?;
+    if tokenizer.get("post_processor").is_none_or(Value::is_null) {
+        return Ok(bytes.to_vec());
+    }
+    tokenizer.insert("post_processor".into(), Value::Null);
+    Ok(serde_json::to_vec_pretty(&tokenizer).expect("a tokeniser is plain data"))
+}
+
+/// Whether MarianMTModel can express a model of `config`.
+pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
     let pre = config.norm == NormPosition::Pre;
-    refuse(FORMAT, pre, "norms before sub-layers", "train with norm = \"post\"")?;
+    refuse(
+        FORMAT,
+        pre,
+        "norms before sub-layers",
+        "export to ctranslate2, or train with norm = \"post\"",
+    )?;
     let epsilon = config.layer_norm_eps != EPSILON;
     let remedy = "Marian's own models have 1e-6: take CTranslate2";
     refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-5", remedy)?;
@@ -116,9 +133,9 @@ fn config(config: &TransformerConfig) -> Result<Value> {
         "encoder_layers": config.encoder_layers,
         "decoder_layers": config.decoder_layers,
         "encoder_attention_heads": config.heads,
-        "decoder_attention_heads": config.heads,
+        "decoder_attention_heads": config.of_decoder().heads,
         "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.of_decoder().d_ff,
         "dropout": config.dropout,
         "attention_dropout": config.attention_dropout,
         "activation_dropout": config.activation_dropout,

@@ -21,7 +21,7 @@ use crate::package::Package;
 use crate::padding;
 use crate::tensors::{Taken, Tensor, Tensors};
 use files::Folder;
-pub(crate) use write::write;
+pub(crate) use write::{check_shape, write};
 use yaml::Options;
 
 /// The name of the options within the file of a model.

@@ -68,6 +68,7 @@ pub(super) fn config(
             output_bias: OutputBias::PerPiece,
             target_history: history(path, options)?,
             source_end: SourceEnd::Seen,
+            ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab)
     };

@@ -65,23 +65,31 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
     write_file(&dir.join("decoder.yml"), decoder(&package.search, names).as_bytes())
 }
 
-fn check(package: &Package) -> Result<()> {
-    let config = &package.config;
+/// Whether Marian can express a model of `config`, whatever its weights and its vocabularies are.
+pub(crate) fn check_shape(config: &TransformerConfig) -> Result<()> {
     let conventions = config.conventions;
     check_widths(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
+    let uneven = conventions.decoder_heads.is_some() || conventions.decoder_d_ff.is_some();
+    refuse(FORMAT, uneven, "other heads or feed-forward widths in the decoder", ELSEWHERE)?;
     let learned = config.positions == Positions::Learned;
     refuse(FORMAT, learned, "learned positions", ELSEWHERE)?;
     let other = conventions.sinusoids != Sinusoids::HalvesToEnd || conventions.position_offset != 0;
     refuse(FORMAT, other, "positions other than Marian's own", ELSEWHERE)?;
     let one = conventions.embedding_scale == EmbeddingScale::One;
     refuse(FORMAT, one, "embeddings that are not multiplied by the root of d_model", ELSEWHERE)?;
-    let start = conventions.decoder_start != DecoderStart::Zero && !starts_from_zeros(package)?;
-    refuse(FORMAT, start, "a decoder that does not start from zeros", ELSEWHERE)?;
     let epsilon = config.layer_norm_eps != EPSILON;
     refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-6", ELSEWHERE)?;
     let gelu = config.activation == Activation::Gelu;
-    refuse(FORMAT, gelu, "the activation gelu, which Marian approximates,", ELSEWHERE)?;
+    refuse(FORMAT, gelu, "the activation gelu, which Marian approximates,", ELSEWHERE)
+}
+
+fn check(package: &Package) -> Result<()> {
+    let config = &package.config;
+    check_shape(config)?;
+    let start =
+        config.conventions.decoder_start != DecoderStart::Zero && !starts_from_zeros(package)?;
+    refuse(FORMAT, start, "a decoder that does not start from zeros", ELSEWHERE)?;
     let ids = config.eos != 0 || config.pad as usize + 1 != config.target_vocab;
     let what = "special ids other than Marian's (</s> 0, and no padding before the last id)";
     refuse(FORMAT, ids, what, ELSEWHERE)

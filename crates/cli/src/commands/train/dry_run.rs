@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use burnformer_core::Seq2SeqConfig;
+use burnformer_core::{Seq2SeqConfig, TransformerConfig};
 use burnformer_data::{SpecialIds, TokenizerKind};
+use burnformer_interop::Format;
 use burnformer_models::ModelConfig;
 use burnformer_train::{
     Corpora, Learner, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
@@ -50,9 +51,28 @@ pub(super) fn run(
     };
     output::print(config.to_toml())?;
     match rehearsal {
-        Some(rehearsal) => print_measured(config, &rehearsal),
-        None => print_estimates(config, &shape),
+        Some(rehearsal) => print_measured(config, &rehearsal)?,
+        None => print_estimates(config, &shape)?,
     }
+    match &shape {
+        ModelConfig::Transformer(shape) => exports(shape),
+        _ => Ok(()),
+    }
+}
+
+/// Prints which formats of other systems can carry a model of this shape, and why others cannot.
+fn exports(shape: &TransformerConfig) -> Result<()> {
+    let refused = |format: Format| format.check(shape).err().map(|error| (format, error));
+    let names: Vec<&str> = Format::ALL
+        .into_iter()
+        .filter(|&format| refused(format).is_none())
+        .map(Format::name)
+        .collect();
+    output::print(format_args!("# can be exported to: {}", names.join(", ")))?;
+    for (format, error) in Format::ALL.into_iter().filter_map(refused) {
+        output::print(format_args!("# not to {format}: {error}"))?;
+    }
+    Ok(())
 }
 
 /// Prepares the texts as the run would, and makes some updates in a folder that is removed again.
