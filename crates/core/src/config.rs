@@ -82,7 +82,8 @@ pub struct TransformerConfig {
     /// none.
     pub activation_dropout: f64,
     /// The position of layer normalisation around each sub-layer (paper §3.1). Take `pre` for deep models,
-    /// or where training diverges during the warm-up.
+    /// or where training diverges during the warm-up. A model with `pre` can be exported to CTranslate2, but not to
+    /// Hugging Face's `MarianMTModel`, which has `post` alone.
     pub norm: NormPosition,
     /// The number added to the variance in layer normalisation, so that it is never divided by zero; above 0.
     pub layer_norm_eps: f64,

@@ -93,10 +93,13 @@ impl Document {
                 let Some(next) = translations.next() else {
                     continue;
                 };
-                let next = with_stop_of(&block.text[range.clone()], clean(next));
-                block.segments[index].state = match whole {
-                    true => accept_whole(block, range, next),
-                    false => State::Done(Reduced::new(block, range).restore(block, range, &next)),
+                let next = clean(next);
+                block.segments[index].state = if whole {
+                    let next = with_stop_of(&block.text[range.clone()], next);
+                    accept_whole(block, range, next)
+                } else {
+                    let reduced = Reduced::new(block, range);
+                    State::Done(reduced.restore(block, range, &with_stop_of(&reduced.text, next)))
                 };
             }
         }

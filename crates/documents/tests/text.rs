@@ -84,6 +84,7 @@ fn what_does_not_end_with_a_full_stop_gains_none() {
     assert_eq!(translated("\"Haus\"", "\"house.\""), "\"house\"");
     assert_eq!(translated("Name:", "name."), "name:");
     assert_eq!(translated("Ein Haus.", "A house."), "A house.");
+    assert_eq!(translated("Haus ©", "house."), "house ©");
     assert_eq!(translated("Haus", "house..."), "house...");
     assert_eq!(translated("zum Beispiel", "e.g."), "e.g.");
     assert_eq!(translated("บ้านหลังใหญ่", "The house is big."), "The house is big.");
