@@ -12,12 +12,20 @@ use crate::attention::{AttentionWeights, HeadWeights};
 /// memory: 37,000 float32 logits for each of 512 positions take 76 MB.
 const PROJECTED_POSITIONS: usize = 512;
 
+/// The number of rows whose logits are computed and searched together in 8-bit integers on a CPU: those of 6,000 tokens take
+/// 0.8 MB, which stays in the second-level cache. Translation takes 8 % less time so. (In float32, where the product itself
+/// takes longer, it does not show.)
+const PART_ROWS: usize = 32;
+/// The most numbers of a projection to the vocabulary that is read again for each part: 2 MB in 8-bit integers.
+const SMALL_PROJECTION: usize = 2 << 20;
+
 /// A [`Model`] of any architecture as a [`StepModel`].
 #[derive(Debug)]
 pub struct NeuralModel {
     config: ModelConfig,
     model: Model,
     device: Device,
+    compute: ComputeType,
 }
 
 impl NeuralModel {
@@ -36,7 +44,7 @@ impl NeuralModel {
     ) -> Self {
         let mut model = model.into();
         model.pack(compute);
-        Self { config: config.into(), model, device: device.clone() }
+        Self { config: config.into(), model, device: device.clone(), compute }
     }
 
     /// The model's configuration.
@@ -151,18 +159,42 @@ struct NeuralDecoding<'a> {
     outputs: Option<Linear>,
 }
 
-impl Decoding for NeuralDecoding<'_> {
-    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+impl NeuralDecoding<'_> {
+    /// The decoder's states after `tokens`, `[rows, 1, d_model]`.
+    fn states(&mut self, tokens: &[u32]) -> Tensor<3> {
         let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
         let ids = TensorData::new(ids, [tokens.len(), 1]);
         let ids = Tensor::from_data(ids, &self.model.device);
-        let model = &self.model.model;
+        self.model.model.step_states(ids, &mut self.cache)
+    }
+
+    fn logits(&self, states: Tensor<3>) -> Vec<f32> {
         read(match &self.outputs {
-            None => model.decode_step(ids, &mut self.cache),
-            Some(outputs) => {
-                outputs.forward(model.step_states(ids, &mut self.cache)).squeeze_dim(1)
-            }
+            None => self.model.model.logits(states).squeeze_dim(1),
+            Some(outputs) => outputs.forward(states).squeeze_dim(1),
         })
+    }
+}
+
+impl Decoding for NeuralDecoding<'_> {
+    fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
+        let states = self.states(tokens);
+        self.logits(states)
+    }
+
+    fn step_in_parts(&mut self, tokens: &[u32], width: usize, take: &mut dyn FnMut(&mut [f32])) {
+        let states = self.states(tokens);
+        let [rows, _, d_model] = states.dims();
+        let is_small = self.model.target_vocab() * d_model <= SMALL_PROJECTION;
+        let is_fast = self.model.compute == ComputeType::Int8 && is_fused_on(&self.model.device);
+        let part = match is_fast && is_small {
+            true => PART_ROWS.next_multiple_of(width),
+            false => rows,
+        };
+        for start in (0..rows).step_by(part) {
+            let end = (start + part).min(rows);
+            take(&mut self.logits(states.clone().slice([start..end, 0..1, 0..d_model])));
+        }
     }
 
     fn reorder(&mut self, rows: &[usize], sentences: Option<&[usize]>) {

@@ -224,13 +224,16 @@ fn search_batch(
     let mut plan = Plan::first(active.len(), special.bos);
     let mut results = Vec::with_capacity(places.len());
     loop {
-        let mut logits = decoding.step(&plan.tokens);
-        let mut rest = &mut logits[..];
-        for sentence in &mut active {
-            let (rows, others) = rest.split_at_mut(plan.width * sentence.choices.len());
-            sentence.advance(rows)?;
-            rest = others;
-        }
+        let (mut waiting, mut advanced) = (active.iter_mut(), Ok(()));
+        decoding.step_in_parts(&plan.tokens, plan.width, &mut |mut logits| {
+            while !logits.is_empty() && advanced.is_ok() {
+                let sentence = waiting.next().expect("a sentence for each part");
+                let (rows, others) = logits.split_at_mut(plan.width * sentence.choices.len());
+                advanced = sentence.advance(rows);
+                logits = others;
+            }
+        });
+        advanced?;
         plan.next(&active);
         for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
             results.push((sentence.place, sentence.into_hypotheses()));
