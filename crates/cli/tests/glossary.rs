@@ -78,7 +78,7 @@ fn a_line_with_too_many_terms_is_translated_with_the_longest_and_a_warning() {
     assert_eq!(text.lines().count(), 2, "{text}");
     let first = text.lines().next().unwrap();
     assert!(has(first, "165") && has(first, "102") && !has(first, "101"), "{first}");
-    assert!(stderr(&output).contains("64 terms"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the 64 longest of 66 terms"), "{}", stderr(&output));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -229,8 +229,12 @@ fn document(text: String, format: &str) -> Value {
     json!({"q": text, "source": "de", "target": "en", "format": format})
 }
 
+/// Each test measures how long others wait, so the two run one after the other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 #[test]
 fn hostile_clients_hold_up_nobody() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut server = Server::start(1024);
     let address = server.address.clone();
     let address = address.as_str();
@@ -296,6 +300,7 @@ fn hostile_clients_hold_up_nobody() {
 
 #[test]
 fn clients_that_stop_in_the_middle_lock_out_nobody() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut server = Server::start(64);
     let address = server.address.clone();
     let body = long_sentences(5).to_string();
