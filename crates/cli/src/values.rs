@@ -38,6 +38,7 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     let dir = model_of_run(embedded::model_dir(name)?);
     if !dir.join("manifest.json").exists()
         && let Ok(format) = Format::find(&dir)
+        && (format != Format::HuggingFace || names_a_type(&dir))
     {
         let own = dir.file_name().unwrap_or_default().display();
         let name = dir.display();
@@ -47,6 +48,13 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
         );
     }
     Ok(dir)
+}
+
+/// Whether the `config.json` of `dir` has the key by which Hugging Face knows a model; that of a damaged directory of our
+/// own has not.
+fn names_a_type(dir: &Path) -> bool {
+    let text = std::fs::read_to_string(dir.join("config.json")).unwrap_or_default();
+    text.contains("\"model_type\"")
 }
 
 /// The model of a run where `folder` is that of a run: `best/`, or `last/` before there is one. Says which it is.
