@@ -102,7 +102,7 @@ fn find(text: &str, term: &str) -> Option<usize> {
     let is_whole = |&(at, _): &(usize, &str)| {
         let [before, after] = [&text[..at], &text[at + term.len()..]];
         let goes_on = in_word(term.chars().next_back()) && in_word(after.chars().next());
-        !goes_on && !(in_word(before.chars().next_back()) && in_word(term.chars().next()))
+        !(goes_on || in_word(before.chars().next_back()) && in_word(term.chars().next()))
     };
     text.match_indices(term).filter(|_| !term.is_empty()).find(is_whole).map(|(at, _)| at)
 }
