@@ -25,18 +25,25 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<BTreeMap<String, Range<usize>>, St
     let (count, directory) = directory(bytes)?;
     let mut place = directory;
     let mut found = BTreeMap::new();
-    let mut left = bytes.len();
     for _ in 0..count {
         let (name, range, next) = entry(bytes, place)?;
-        // Otherwise many names could share the same bytes, and each would be read into memory.
-        let used = left.checked_sub(range.len());
-        left = used.ok_or_else(|| format!("{name} and other files of the archive share bytes"))?;
         if found.insert(name.clone(), range).is_some() {
             return Err(format!("the archive holds {name} twice"));
         }
         place = next;
     }
+    disjoint(&found)?;
     Ok(found)
+}
+
+/// Returns an error if two files share bytes: many names of the same ones would be as many times as large in memory.
+fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
+    let mut sorted: Vec<_> = files.iter().collect();
+    sorted.sort_by_key(|(_, range)| (range.start, range.end));
+    match sorted.windows(2).find(|pair| pair[0].1.end > pair[1].1.start) {
+        Some(pair) => Err(format!("{} and {} share bytes of the archive", pair[0].0, pair[1].0)),
+        None => Ok(()),
+    }
 }
 
 /// Largest archive that is written: its places have 32 bits, which every program reads.
