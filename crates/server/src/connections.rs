@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -36,25 +35,43 @@ const BRIEF: Duration = Duration::from_secs(3);
 /// body before they look at the answer: if the connection were closed at once, they would see a broken one in its place.
 const MOST_DISCARDED: usize = 64 << 20;
 const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
+/// How long a connection may be without a whole request before it can be closed for another one, so that a request on its way
+/// arrives however many clients connect at once.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// What the handlers of a request are told of its connection.
 #[derive(Clone)]
 pub(crate) struct Connection {
     /// The address of the client, or of the proxy before it.
     pub peer: IpAddr,
-    /// Whether a request has come whole whose answer is not ready.
-    busy: Arc<AtomicBool>,
+    waiting: Waiting,
+}
+
+/// Since when the server has waited for the client of a connection: to send a whole request or to read an answer. `None` while
+/// the client waits for the server.
+#[derive(Clone)]
+struct Waiting(Arc<Mutex<Option<Instant>>>);
+
+impl Waiting {
+    fn since(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, since: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
 }
 
 /// A connection as the server sees it.
 struct Open {
-    busy: Arc<AtomicBool>,
+    waiting: Waiting,
     task: AbortHandle,
 }
 
 impl Open {
-    fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed) && !self.task.is_finished()
+    /// Whether the server waits for the client.
+    fn is_idle(&self) -> bool {
+        self.waiting.since().is_some() && !self.task.is_finished()
     }
 }
 
@@ -80,7 +97,7 @@ pub(crate) async fn serve(
     let mut stop = pin!(stop);
     loop {
         open.retain(|open| !open.task.is_finished());
-        let full = open.len() >= most && open.iter().all(Open::is_busy);
+        let full = open.len() >= most && slowest(&open).is_none();
         let accepted = tokio::select! {
             () = &mut stop => break,
             Some(_) = tasks.join_next() => continue,
@@ -92,11 +109,11 @@ pub(crate) async fn serve(
                 if open.len() >= most {
                     close_one(&mut open);
                 }
-                let busy = Arc::new(AtomicBool::new(false));
-                let connection = Connection { peer: peer.ip(), busy: busy.clone() };
+                let waiting = Waiting(Arc::new(Mutex::new(Some(Instant::now()))));
+                let connection = Connection { peer: peer.ip(), waiting: waiting.clone() };
                 let answer =
                     answer(stream, service.clone(), connection, times.idle, closed.clone());
-                open.push(Open { busy, task: tasks.spawn(answer) });
+                open.push(Open { waiting, task: tasks.spawn(answer) });
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -118,8 +135,7 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
     if timeout(brief, async { while tasks.join_next().await.is_some() {} }).await.is_ok() {
         return;
     }
-    let slow: Vec<&Open> =
-        open.iter().filter(|open| !open.is_busy() && !open.task.is_finished()).collect();
+    let slow: Vec<&Open> = open.iter().filter(|open| open.is_idle()).collect();
     if !slow.is_empty() {
         let connections = slow.len();
         tracing::warn!(connections, "cut off: their clients send or read too slowly");
@@ -143,9 +159,16 @@ fn most() -> usize {
     MOST
 }
 
-/// Closes the oldest connection from which no whole request has come.
+/// The place of the connection whose client the server has waited for longest, if that is longer than its grace.
+fn slowest(open: &[Open]) -> Option<usize> {
+    let waiting =
+        open.iter().enumerate().filter_map(|(place, open)| Some((open.waiting.since()?, place)));
+    waiting.min().filter(|(since, _)| since.elapsed() >= GRACE).map(|(_, place)| place)
+}
+
+/// Closes the connection whose client the server has waited for longest.
 fn close_one(open: &mut Vec<Open>) {
-    if let Some(place) = open.iter().position(|open| !open.is_busy()) {
+    if let Some(place) = slowest(open) {
         tracing::warn!("too many connections: closed the one that has waited for longest");
         open.remove(place).task.abort();
     }
@@ -186,11 +209,11 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
         Ok(Err(error)) => return error.into_response(),
         Err(_) => return ApiError::too_late(limits.time).into_response(),
     };
-    let busy = parts.extensions.get::<Connection>().map(|connection| connection.busy.clone());
-    let set = |value| busy.iter().for_each(|busy| busy.store(value, Ordering::Relaxed));
-    set(true);
+    let connection = parts.extensions.get::<Connection>().cloned();
+    let set = |since| connection.iter().for_each(|connection| connection.waiting.set(since));
+    set(None);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    set(false);
+    set(Some(Instant::now()));
     response
 }
 
