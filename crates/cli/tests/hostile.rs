@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: Duration = Duration::from_secs(1);
 /// The longest time for the end.
 const END: Duration = Duration::from_secs(15);
+const SECOND: Duration = Duration::from_secs(1);
 
 /// The program's server with its own models.
 struct Server {
@@ -28,9 +29,10 @@ struct Server {
 
 impl Server {
     /// A server that may open `files` at most.
-    fn start(files: usize) -> Self {
-        let script =
-            format!("ulimit -n {files}; exec \"$0\" serve --listen 0 --cache 0 --log json");
+    fn start(files: usize, options: &str) -> Self {
+        let script = format!(
+            "ulimit -n {files}; exec \"$0\" serve --listen 0 --cache 0 --log json {options}"
+        );
         let mut child = Command::new("sh")
             .args(["-c", &script, env!("CARGO_BIN_EXE_burnformer")])
             .stdin(Stdio::null())
@@ -235,10 +237,10 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 #[test]
 fn hostile_clients_hold_up_nobody() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut server = Server::start(1024);
+    let mut server = Server::start(1024, "");
     let address = server.address.clone();
     let address = address.as_str();
-    let second = Duration::from_secs(1);
+    let second = SECOND;
 
     during(&server, "long sentences of clients that stay and leave", || {
         let clients =
@@ -301,7 +303,7 @@ fn hostile_clients_hold_up_nobody() {
 #[test]
 fn clients_that_stop_in_the_middle_lock_out_nobody() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut server = Server::start(64);
+    let mut server = Server::start(64, "");
     let address = server.address.clone();
     let body = long_sentences(5).to_string();
     let whole = bytes("POST", "/v1/sentences", &body);
@@ -320,7 +322,44 @@ fn clients_that_stop_in_the_middle_lock_out_nobody() {
         sleep(Duration::from_secs(2));
     });
     assert!(server.log.lock().unwrap().contains("too many connections"));
+    drop(open);
+
+    // As many whole requests as there can be: the state is told, and others are told to come again.
+    let mut long = long_sentences(6);
+    long["sentences"].as_array_mut().unwrap().truncate(20);
+    let clients: Vec<_> =
+        (0..50).map(|_| visit(&address, "/v1/sentences", &long, 6 * SECOND)).collect();
+    sleep(2 * SECOND);
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let (status, _) = request(&address, "GET", "/health", "", PATIENCE).expect("an answer");
+        assert!(status == 200 && begun.elapsed() < HEALTH, "{status} in {:?}", begun.elapsed());
+        let body = json!({"q": "Das Haus", "source": "de", "target": "en"}).to_string();
+        let (status, text) = request(&address, "POST", "/translate", &body, PATIENCE).expect("one");
+        assert_eq!(status, 503, "{text}");
+    }
+    assert!(server.log.lock().unwrap().contains("too many requests"));
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    sleep(SECOND);
+    let body = json!({"q": "Das Haus", "source": "de", "target": "en"});
+    assert_eq!(server.post("/translate", &body).0, 200);
     let (code, took) = server.end();
     println!("the end: {took:.2?}");
     assert!(took < END && code == Some(0), "{code:?} after {took:?}");
+}
+
+#[test]
+fn a_long_request_does_not_keep_other_models_out() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = Server::start(1024, "--lazy --memory 1");
+    let long = visit(&server.address, "/v1/sentences", &long_sentences(7), 8 * SECOND);
+    sleep(SECOND);
+    let begun = Instant::now();
+    let body = json!({"q": "house", "source": "en", "target": "de"});
+    let (status, text) = server.post("/translate", &body);
+    println!("another model: {:.2?}", begun.elapsed());
+    assert_eq!(status, 200, "{text}");
+    assert!(begun.elapsed() < 6 * SECOND, "{:?}", begun.elapsed());
+    assert!(server.log.lock().unwrap().contains("requests ended"));
+    long.join().unwrap();
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,10 @@ use crate::api::error::ApiError;
 
 /// The most connections at the same time, if the system allows so many.
 const MOST: usize = 1024;
+/// Connections beyond these, which get the state of the server, or are told to come again later.
+const SPARE: usize = 8;
+/// Paths that are answered however many requests there are.
+const LIGHT: [&str; 3] = ["/health", "/ready", "/metrics"];
 /// The file descriptors that are left to everything else, such as loading models.
 const RESERVED: u64 = 24;
 /// How long a server that is stopped waits for requests that have not come whole, and for clients that read slowly.
@@ -45,6 +50,32 @@ pub(crate) struct Connection {
     /// The address of the client, or of the proxy before it.
     pub peer: IpAddr,
     waiting: Waiting,
+    busy: Arc<Busy>,
+}
+
+/// The requests that have come whole and are not answered, of all connections.
+struct Busy {
+    requests: AtomicUsize,
+    most: usize,
+}
+
+/// A request that counts among them until this is dropped.
+struct Turn(Arc<Busy>);
+
+impl Busy {
+    /// A turn, if there is one.
+    fn turn(self: &Arc<Self>) -> Option<Turn> {
+        let more = |requests: usize| (requests < self.most).then_some(requests + 1);
+        let requests = &self.requests;
+        requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Turn(self.clone()))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Since when the server has waited for the client of a connection: to send a whole request or to read an answer. `None` while
@@ -94,6 +125,8 @@ pub(crate) async fn serve(
     let service = TowerToHyperService::new(router);
     let (closing, closed) = watch::channel(false);
     let (mut tasks, mut open, most) = (JoinSet::new(), Vec::<Open>::new(), most());
+    let busy = Arc::new(Busy { requests: AtomicUsize::new(0), most });
+    let most = most + SPARE;
     let mut stop = pin!(stop);
     loop {
         open.retain(|open| !open.task.is_finished());
@@ -110,7 +143,8 @@ pub(crate) async fn serve(
                     close_one(&mut open);
                 }
                 let waiting = Waiting(Arc::new(Mutex::new(Some(Instant::now()))));
-                let connection = Connection { peer: peer.ip(), waiting: waiting.clone() };
+                let connection =
+                    Connection { peer: peer.ip(), waiting: waiting.clone(), busy: busy.clone() };
                 let answer =
                     answer(stream, service.clone(), connection, times.idle, closed.clone());
                 open.push(Open { waiting, task: tasks.spawn(answer) });
@@ -153,7 +187,7 @@ async fn end(mut tasks: JoinSet<()>, open: Vec<Open>, longest: Duration) {
 fn most() -> usize {
     #[cfg(unix)]
     if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
-        let connections = files.saturating_sub(RESERVED).max(8);
+        let connections = files.saturating_sub(RESERVED + SPARE as u64).max(8);
         return MOST.min(connections.try_into().unwrap_or(MOST));
     }
     MOST
@@ -210,6 +244,12 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
         Err(_) => return ApiError::too_late(limits.time).into_response(),
     };
     let connection = parts.extensions.get::<Connection>().cloned();
+    let busy = connection.as_ref().filter(|_| !LIGHT.contains(&parts.uri.path()));
+    let turn = busy.map(|connection| connection.busy.turn());
+    if let Some(None) = turn {
+        tracing::warn!("too many requests at the same time: refused one");
+        return ApiError::too_many().into_response();
+    }
     let set = |since| connection.iter().for_each(|connection| connection.waiting.set(since));
     set(None);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;

@@ -18,6 +18,9 @@ use crate::language;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings, locked};
 
+/// How long requests may keep a model after another one was asked for that has no memory beside it.
+const LONGEST_HELD: Duration = Duration::from_secs(4);
+
 /// From which language to which a model translates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LanguagePair {
@@ -261,14 +264,20 @@ impl Models {
         }
     }
 
-    /// Unloads a model, and waits until nobody has it any more.
+    /// Unloads a model, and waits until nobody has it any more. Requests that take too long are ended.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
-        let lives = queue.lives();
+        let (lives, end) = (queue.lives(), queue.unload());
         *locked(&slot.state) = State::Unloaded;
         drop(queue);
         let begun = Instant::now();
+        let mut ended = false;
         while lives() && begun.elapsed() < self.longest {
+            if !ended && begun.elapsed() > LONGEST_HELD {
+                tracing::warn!(pair = %slot.source.pair, "requests ended: another model is asked for");
+                end();
+                ended = true;
+            }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tracing::info!(pair = %slot.source.pair, "model unloaded");

@@ -102,6 +102,16 @@ impl ApiError {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::not_loaded(pair) }
     }
 
+    /// 503: every connection has a request that is not answered.
+    pub fn too_many() -> Self {
+        let error = "too many requests at the same time".into();
+        let remedy = Some("try again when fewer ask".to_owned());
+        Self {
+            retry: Some(Duration::from_secs(10)),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error, None, remedy)
+        }
+    }
+
     /// 503: too slow.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
@@ -140,7 +150,7 @@ impl From<QueueError> for ApiError {
                 retry: Some(retry),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message, None, None)
             },
-            QueueError::Stopped => Self {
+            QueueError::Stopped | QueueError::Unloaded => Self {
                 retry: Some(Duration::from_secs(1)),
                 ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message, None, None)
             },

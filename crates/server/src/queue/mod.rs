@@ -63,6 +63,9 @@ pub enum QueueError {
         /// When to try again.
         retry: Duration,
     },
+    /// The model was unloaded for another one.
+    #[error("the model was unloaded for another one that was asked for; try again")]
+    Unloaded,
     /// The server is being stopped.
     #[error("the server is being stopped")]
     Stopped,
@@ -128,6 +131,17 @@ impl Queue {
     pub(crate) fn lives(&self) -> impl Fn() -> bool + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || shared.strong_count() > 0
+    }
+
+    /// Ends the queue even if requests still have it: they are answered by [`QueueError::Unloaded`].
+    pub(crate) fn unload(&self) -> impl Fn() + Send + use<> {
+        let shared = Arc::downgrade(&self.shared);
+        move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.lock().unload();
+                shared.wake.notify_all();
+            }
+        }
     }
 
     /// The number of sentences that wait.

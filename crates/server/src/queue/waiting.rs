@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::pace::Pace;
-use super::{Answer, locked};
+use super::{Answer, QueueError, locked};
 use crate::engine::{Candidate, Choice, Work};
 
 #[derive(Default)]
@@ -32,6 +32,8 @@ pub(super) struct State {
     /// Sentences translated and the seconds it took, fading: what is waiting will take so long.
     pub(super) pace: Pace,
     pub(super) stopped: bool,
+    /// The requests that are not answered.
+    asked: Vec<Weak<Mutex<Gathered>>>,
 }
 
 /// When the next sentence of a request has its turn: the clock when it would be done, then the number of the request.
@@ -69,6 +71,7 @@ pub(super) struct Gathered {
     answers: Vec<Vec<Candidate>>,
     missing: usize,
     reply: Option<oneshot::Sender<Answer>>,
+    left: Arc<AtomicBool>,
 }
 
 impl Gathered {
@@ -118,9 +121,11 @@ impl State {
         reply: oneshot::Sender<Answer>,
     ) {
         let count = items.len();
-        let gathered =
-            Gathered { answers: vec![Vec::new(); count], missing: count, reply: Some(reply) };
+        let (answers, reply) = (vec![Vec::new(); count], Some(reply));
+        let gathered = Gathered { answers, missing: count, reply, left: left.clone() };
         let gathered = Arc::new(Mutex::new(gathered));
+        self.asked.retain(|asked| asked.strong_count() > 0);
+        self.asked.push(Arc::downgrade(&gathered));
         let request = Waiting { choice, arrived: Instant::now(), items, gathered, left };
         self.sentences += count;
         self.arrived += 1;
@@ -132,6 +137,16 @@ impl State {
     pub(super) fn forget_abandoned(&mut self) {
         self.requests.retain(|_, request| !request.left.load(Ordering::Relaxed));
         self.sentences = self.requests.values().map(|request| request.items.len()).sum();
+    }
+
+    /// Answers all requests by [`QueueError::Unloaded`], those in running batches too, and takes no more.
+    pub(super) fn unload(&mut self) {
+        for asked in self.asked.drain(..).filter_map(|asked| asked.upgrade()) {
+            let mut gathered = locked(&asked);
+            gathered.left.store(true, Ordering::Relaxed);
+            gathered.send(Err(QueueError::Unloaded));
+        }
+        self.stop();
     }
 
     /// Leaves out all requests, and takes no more.

@@ -1,12 +1,10 @@
 //! Many clients at once: batches, bounds, order, the end.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::{Running, Shouting, agent};
+use crate::common::{Running, Shouting, agent};
 use serde_json::{Value, json};
 
 fn slow(milliseconds: u64) -> Shouting {

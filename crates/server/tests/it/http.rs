@@ -1,12 +1,11 @@
 //! The interfaces over a connection, with an engine that translates by capital letters.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use common::{Running, Shouting, agent};
+use crate::common::{Running, Shouting, agent};
 use serde_json::json;
 
 fn server() -> Running {

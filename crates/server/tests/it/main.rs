@@ -1,0 +1,5 @@
+//! The server over connections.
+
+mod common;
+mod http;
+mod load;
