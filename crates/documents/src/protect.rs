@@ -27,8 +27,10 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?P<outside>:[a-z][a-z0-9_+-]+:)",
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
-        // Symbols and emoji, which many models drop.
-        r"[\p{So}[\p{Sm}&&[^\x00-\x7f]]][\p{So}\p{Sk}\p{M}\u{200d}]*",
+        // Degrees, and words with numerals that are no digits: m², H₂O, ½.
+        r"°[CF](?-u:\b)|\w*\p{No}[\w\p{No}]*",
+        // Symbols, currencies and emoji, which many models drop.
+        r"[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]][\p{So}\p{Sk}\p{M}\u{200d}]*",
         r"(?P<number>\d{1,3}(?: \d{3})+(?-u:\b)|\d+(?:[.,'’\u{a0}\u{202f}]\d+)*)",
     ];
     let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();
@@ -239,6 +241,14 @@ mod tests {
             "%PATH%", "`a b`",
         ];
         assert_eq!(found(text), all);
+    }
+
+    #[test]
+    fn symbols_and_numerals_that_models_drop_are_found() {
+        assert_eq!(
+            found("Bei 20 °C kosten ½ Liter H₂O 5 € oder £4, 20 m² nach § 5 • gut ♪"),
+            ["°C", "½", "H₂O", "€", "£", "m²", "§", "•", "♪"]
+        );
     }
 
     #[test]

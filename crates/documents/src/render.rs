@@ -60,15 +60,25 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
 }
 
 /// Where the translation is broken into as many lines as the source: at spaces, and between words that need none.
-pub(crate) fn breaks(block: &Block, alignment: &Alignment) -> Vec<usize> {
+/// Never within one of `atoms`, which are sorted ranges of the translation.
+pub(crate) fn breaks(
+    block: &Block,
+    alignment: &Alignment,
+    atoms: &[(usize, Range<usize>)],
+) -> Vec<usize> {
     let target = &alignment.target;
+    let is_free = |at: &usize| {
+        let next = atoms.partition_point(|(_, atom)| atom.end <= *at);
+        atoms.get(next).is_none_or(|(_, atom)| *at <= atom.start)
+    };
     if block.lines.breaks.is_empty() || *target == block.text {
         return block.lines.breaks.clone();
     }
     let spaces = target.match_indices(' ').map(|(at, _)| at);
     let between = alignment.units.iter().filter(|unit| unit.is_word).map(|unit| unit.range.start);
     let between = between.filter(|&at| target[..at].ends_with(is_unspaced));
-    let mut places: Vec<usize> = spaces.chain(between).filter(|&at| at > 0).collect();
+    let mut places: Vec<usize> =
+        spaces.chain(between).filter(|&at| at > 0).filter(is_free).collect();
     places.sort_unstable();
     let ideals = block.lines.breaks.iter().map(|at| at * target.len() / block.text.len().max(1));
     nearest(&places, ideals)

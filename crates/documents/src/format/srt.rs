@@ -113,5 +113,6 @@ fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str))
 
 /// The translated subtitle in as many lines as before.
 pub(super) fn finish(block: &Block, layout: &Layout) -> String {
-    render(block, layout, &block.escape, &breaks(block, &layout.alignment))
+    let breaks = breaks(block, &layout.alignment, &layout.atoms);
+    render(block, layout, &block.escape, &breaks)
 }

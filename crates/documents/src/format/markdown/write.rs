@@ -12,7 +12,7 @@ pub(in crate::format) fn finish(block: &Block, layout: &Layout) -> String {
     let Escape::Markdown(light) = block.escape else {
         return render(block, layout, &block.escape, &[]);
     };
-    let breaks = breaks(block, &layout.alignment);
+    let breaks = breaks(block, &layout.alignment, &layout.atoms);
     let full = Markdown { level: Level::Full, ..light };
     let tags = with_html_tags(block);
     let ways = [(block, light), (block, full), (&tags, full)];
