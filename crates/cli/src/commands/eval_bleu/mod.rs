@@ -1,3 +1,5 @@
+mod paired;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +12,7 @@ use burnformer_metrics::{
 };
 use serde_json::Value;
 
+use self::paired::{Paired, Test, print_json, print_text};
 use super::{Computing, at_least, between, languages, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, note_terminal, print as put, wrong_usage};
@@ -62,6 +65,15 @@ pub struct Args {
     /// Number of bootstrap samples
     #[arg(long, default_value_t = 1000, value_parser = between(1, 1_000_000))]
     confidence_n: usize,
+    /// Compare with the translations in this file, and say how probable the difference is if it is due to chance
+    #[arg(long, value_name = "FILE", conflicts_with = "confidence")]
+    baseline: Option<PathBuf>,
+    /// The test of --baseline: bs is paired bootstrap resampling, ar approximate randomisation
+    #[arg(long, value_name = "TEST", default_value = "bs", requires = "baseline")]
+    paired: Test,
+    /// Number of trials of that test [default: 1000 of bs, 10000 of ar]
+    #[arg(long, requires = "baseline", value_parser = between(1, 1_000_000))]
+    trials: Option<usize>,
     /// Digits after the decimal point, like sacreBLEU's --width
     #[arg(long, short = 'w', default_value_t = 1, value_parser = between(0, 15))]
     width: usize,
@@ -102,7 +114,7 @@ enum MetricName {
 pub fn run(args: Args) -> Result<()> {
     let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
     let paths = references(&args)?;
-    let all = || [text].into_iter().chain(&paths).map(PathBuf::as_path);
+    let all = || [text].into_iter().chain(&paths).chain(&args.baseline).map(PathBuf::as_path);
     if let Some(path) = repeated_pipe(all()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
@@ -114,6 +126,14 @@ pub fn run(args: Args) -> Result<()> {
     for (path, reference) in paths.iter().zip(&references) {
         check_lengths((text, text_lines.len()), (path, reference.len()))?;
     }
+    let baseline = match &args.baseline {
+        None => None,
+        Some(path) => {
+            let lines = lines(path, Side::Target)?;
+            check_lengths((text, text_lines.len()), (path, lines.len()))?;
+            Some((path, lines))
+        }
+    };
     let hypotheses = match &args.hypothesis {
         Some(_) => text_lines,
         None => translate(&args, text, &text_lines)?,
@@ -121,6 +141,19 @@ pub fn run(args: Args) -> Result<()> {
     let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
     let references = References::new(&streams);
     let hypotheses = as_strs(&hypotheses);
+    if let Some((path, baseline)) = &baseline {
+        let paired = Paired::new(args.paired, args.trials);
+        let systems = [&as_strs(baseline)[..], &hypotheses];
+        let compare = |&name| paired.compare(&*metric(name, &args), systems, &references);
+        let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
+        let system = args.model.first().unwrap_or(text).display().to_string();
+        let names = [&*path.display().to_string(), &*system];
+        return if args.json {
+            print_json(names, &all)
+        } else {
+            print_text(names, &all, args.width)
+        };
+    }
     let mut scores = Vec::new();
     for &name in &args.metric {
         let metric = metric(name, &args);
