@@ -78,7 +78,8 @@ impl Plan {
 
     /// Whether `device` computes what the CPU computes, by the binary's own test.
     pub fn is_here(&self, device: &str) -> bool {
-        let test = ["--quiet", "--test", "devices", "--", "--exact", "the_named_devices_compute"];
+        let test =
+            ["--quiet", "--test", "it", "--", "--exact", "devices::the_named_devices_compute"];
         let test = test.map(OsString::from);
         self.cargo_test(&test, &[("BURNFORMER_TEST_DEVICES", device)]) == ExitCode::SUCCESS
     }

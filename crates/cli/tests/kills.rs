@@ -4,6 +4,7 @@
 //! `BURNFORMER_KILLS` sets the number of kills of the opt-in test, `BURNFORMER_SEED` where its moments are
 //! drawn from.
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;

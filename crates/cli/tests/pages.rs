@@ -5,6 +5,7 @@
 //! `train`; and a server listens at a free port, not at 5000.
 #![cfg(unix)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::fs;
@@ -21,7 +22,7 @@ const NOT_RUN: [(&str, &str); 6] = [
     ("cargo xtask test", "is the suite of which this test is a part"),
     ("--device wgpu", "needs a build for graphics cards, and one to compute on"),
     ("--device cuda", "needs a build for graphics cards, and one to compute on"),
-    ("study table3", "trains some fifteen models; tests/streams.rs runs it with one"),
+    ("study table3", "trains some fifteen models; tests/it/streams.rs runs it with one"),
     (
         "cargo xtask bench",
         "measures for minutes; the tests of crates/bench run it with small sizes",

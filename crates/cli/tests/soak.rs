@@ -1,5 +1,6 @@
 //! A long run of `translate` over real and hostile text: one line out for each line in, memory flat.
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::fs::File;

@@ -11,6 +11,7 @@
 
 #![cfg(unix)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use burnformer_documents::{Document, Format, Sentence, Translated};

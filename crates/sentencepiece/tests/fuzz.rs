@@ -1,5 +1,6 @@
 //! Hostile models: errors, never a panic, never memory by claim; and whatever loads can be used.
 
+#[path = "it/common/mod.rs"]
 mod common;
 #[path = "../../../tests/fuzz/mod.rs"]
 mod fuzz;

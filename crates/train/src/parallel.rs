@@ -2,7 +2,7 @@
 //!
 //! Whole batches are divided among the devices. A batch keeps its number in the update on whatever device it is
 //! computed, so that its dropout, and with it the result, does not depend on the number of devices (except for the
-//! order in which gradients are added). `docs/decisions/several-devices.md` explains why Burn's own data parallelism is
+//! order in which gradients are added). `docs/decisions/devices.md` explains why Burn's own data parallelism is
 //! not used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

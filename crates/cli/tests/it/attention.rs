@@ -1,10 +1,8 @@
 //! `attention` and `plot` on a model that has learned a toy pair of languages word by word.
 
-mod common;
-
 use std::fs;
 
-use common::{Trained, run, stderr, stdout};
+use crate::common::{Trained, run, stderr, stdout};
 use serde_json::Value;
 
 fn attention(more: &[&str]) -> std::process::Output {

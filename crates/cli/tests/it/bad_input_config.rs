@@ -1,10 +1,8 @@
 //! Configurations that cannot be used: each names its place, key, value and remedy.
 
-mod common;
-
 use std::fs;
 
-use common::refused;
+use crate::common::refused;
 
 /// Refuses a configuration file of `content`, naming `needles`.
 fn file(content: &[u8], needles: &[&str]) {

@@ -1,7 +1,6 @@
 //! Training text that is none: each names its file, line, value and remedy.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::process::Output;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use common::{assert_refused, pairs, run, run_with, stderr, tiny_settings};
+use crate::common::{assert_refused, pairs, run, run_with, stderr, tiny_settings};
 
 struct Text {
     folder: tempfile::TempDir,
@@ -151,7 +150,7 @@ fn truncated_and_mislabelled_compression_is_named() {
     flipped[whole.len() - 6] ^= 0x55;
     let flipped = text.write("flipped.tsv.gz", flipped);
     text.refused(&[&flipped], &["flipped.tsv.gz", "truncated or damaged"]);
-    let zstd = include_bytes!("../../../assets/corpus/tatoeba-de-en/test.de.zst");
+    let zstd = include_bytes!("../../../../assets/corpus/tatoeba-de-en/test.de.zst");
     let half = text.write("half.de.zst", &zstd[..zstd.len() / 2]);
     text.refused(&[&half, &half], &["half.de.zst", "truncated or damaged", "zstd -t"]);
     let plain = text.write("plain.gz", rows);

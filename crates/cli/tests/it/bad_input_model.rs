@@ -2,13 +2,12 @@
 //! that a file merely claims.
 #![cfg(unix)]
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::Path;
 
+use crate::common::{Untrained, assert_refused, refused, run_bounded, stderr};
 use burnformer_core::model_dir::seal;
-use common::{Untrained, assert_refused, refused, run_bounded, stderr};
 
 const FILES: [&str; 5] =
     ["config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json"];

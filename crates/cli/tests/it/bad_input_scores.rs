@@ -1,11 +1,10 @@
 //! Texts that cannot be scored: each names its file, line and remedy.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Untrained, refused, run};
+use crate::common::{Untrained, refused, run};
 
 struct Folder(tempfile::TempDir);
 

@@ -1,7 +1,6 @@
 //! Text to translate that is none: one line out for each line in, always.
 
-mod common;
-
+use crate::common;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
@@ -11,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use common::{Untrained, assert_refused, refused, run, run_with, stderr, stdout};
+use crate::common::{Untrained, assert_refused, refused, run, run_with, stderr, stdout};
 
 fn model() -> String {
     Untrained::get().model().display().to_string()

@@ -3,11 +3,9 @@
 //! `BURNFORMER_TEST_DEVICES` (`wgpu,ndarray`) names devices that must be there; without it those are tested that
 //! `burnformer devices` lists.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{Corpus, losses, run, stderr, stdout, train_arguments, translations};
+use crate::common::{Corpus, losses, run, stderr, stdout, train_arguments, translations};
 use serde_json::Value;
 
 /// Devices to test beside the CPU by flex.

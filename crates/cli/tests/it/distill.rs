@@ -1,11 +1,9 @@
 //! `distill`, and a student that learns from what it writes.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Trained, refused, run, stderr, stdout, train_arguments};
+use crate::common::{Trained, refused, run, stderr, stdout, train_arguments};
 use serde_json::Value;
 
 fn path(path: &Path) -> &str {

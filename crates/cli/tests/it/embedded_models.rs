@@ -1,11 +1,9 @@
 //! The models inside the program: what a newcomer has before any training.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use common::{assert_refused, burnformer, stderr, stdout};
+use crate::common::{assert_refused, burnformer, stderr, stdout};
 
 /// The output of the program, whose cache is a new folder.
 fn run(arguments: &[&str]) -> Output {

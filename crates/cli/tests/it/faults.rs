@@ -1,13 +1,11 @@
 //! What the disk, the machine and the user can do to a run: each is named, and earlier work is whole.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Corpus, burnformer, run, stderr, stdout, train_arguments};
+use crate::common::{Corpus, burnformer, run, stderr, stdout, train_arguments};
 
 struct Toy {
     folder: tempfile::TempDir,

@@ -1,11 +1,9 @@
 //! Prescribed translations: files of terms, whole lines and documents, and what is refused.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Trained, assert_refused, refused, run_with, stderr, stdout};
+use crate::common::{Trained, assert_refused, refused, run_with, stderr, stdout};
 use serde_json::Value;
 
 const TERMS: &str = "# numbers\nvier\tquartet\nacht\toctave|octaves\n\nnull\tnil\n";

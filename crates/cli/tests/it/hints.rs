@@ -1,10 +1,9 @@
 //! What a user does who has not read the manual, and the sentence that helps.
 
-mod common;
-
+use crate::common;
 use std::fs;
 
-use common::{Untrained, burnformer, refused, run, run_with, stderr, stdout};
+use crate::common::{Untrained, burnformer, refused, run, run_with, stderr, stdout};
 
 fn model() -> String {
     Untrained::get().model().display().to_string()

@@ -1,11 +1,9 @@
 //! `import` and `export`: models of other systems in and out.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{run, run_with, stderr, stdout};
+use crate::common::{run, run_with, stderr, stdout};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {

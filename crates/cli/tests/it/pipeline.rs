@@ -1,10 +1,8 @@
 //! The binary from parallel text to scored translations.
 
-mod common;
-
 use std::fs;
 
-use common::{Trained, pairs, run, run_with, stderr, stdout};
+use crate::common::{Trained, pairs, run, run_with, stderr, stdout};
 use serde_json::Value;
 
 #[test]

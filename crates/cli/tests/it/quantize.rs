@@ -1,12 +1,10 @@
 //! `quantize`, and translating in 8-bit integers.
 #![cfg(unix)]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Untrained, refused, run, run_with, stderr, stdout};
+use crate::common::{Untrained, refused, run, run_with, stderr, stdout};
 
 const TEXT: &[u8] = b"eins zwei drei\nneun acht sieben null eins eins zwei\n\nvier\n";
 

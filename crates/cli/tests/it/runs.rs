@@ -1,10 +1,9 @@
 //! Runs: reproducing, resuming, refusing.
 
-mod common;
-
+use crate::common;
 use std::fs;
 
-use common::{Corpus, run, stderr, stdout, train_arguments};
+use crate::common::{Corpus, run, stderr, stdout, train_arguments};
 use serde_json::Value;
 
 struct Toy {

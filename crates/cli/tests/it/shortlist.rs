@@ -1,11 +1,12 @@
 //! `shortlist`, and translating with what it makes.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Trained, assert_refused, pairs, refused, run, run_with, stderr, stdout, write_pairs};
+use crate::common::{
+    Trained, assert_refused, pairs, refused, run, run_with, stderr, stdout, write_pairs,
+};
 
 const INPUT: &[u8] = b"eins zwei drei\nneun acht sieben null\n\nvier\n";
 

@@ -2,8 +2,7 @@
 //! ends other Unix tools; a disk that is full under standard output is a failure; standard error may fail as it likes.
 #![cfg(unix)]
 
-mod common;
-
+use crate::common;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{Untrained, burnformer, stderr, train_arguments};
+use crate::common::{Untrained, burnformer, stderr, train_arguments};
 
 fn model() -> String {
     Untrained::get().model().display().to_string()

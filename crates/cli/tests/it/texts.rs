@@ -1,15 +1,14 @@
 //! Texts that are no files of the user's, and runs that are moved: a run knows its texts wherever it lies.
 #![cfg(unix)]
 
-mod common;
-
+use crate::common;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{
+use crate::common::{
     assert_refused, burnformer, pairs, run, run_with, stderr, stdout, tiny_settings, write_pairs,
 };
 

@@ -1,11 +1,9 @@
 //! A file whose name ends in `.tsv` has two sides for every command; where one is wanted, that column is read.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Trained, refused, run, run_with, stderr, stdout, train_arguments};
+use crate::common::{Trained, refused, run, run_with, stderr, stdout, train_arguments};
 
 /// The toy's test text as `name` in the folder of its run: a TSV of both sides.
 fn tsv(name: &str) -> String {

@@ -1,8 +1,8 @@
 //! The examples do what they say.
 
-#[path = "../examples/copy_task.rs"]
+#[path = "../../examples/copy_task.rs"]
 mod copy_task;
-#[path = "../examples/own_model.rs"]
+#[path = "../../examples/own_model.rs"]
 mod own_model;
 
 #[test]

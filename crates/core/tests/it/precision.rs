@@ -1,14 +1,12 @@
 //! Products in 16 bits beside those in float32, on the reference's models (`tests/reference/README.md`): how
 //! far loss and gradients move, and what stays in 32 bits.
 
-mod common;
-
+use crate::common::case::{Case, NAMES, scalar};
+use crate::common::half::{HALVES, Loss, assert_near};
 use burn::tensor::{Bool, DType, Device, Distribution, Tensor};
 use burnformer_core::{
     Activation, Dropout, Mode, Precision, Window, WindowBlocks, named_gradients, window_attention,
 };
-use common::case::{Case, NAMES, scalar};
-use common::half::{HALVES, Loss, assert_near};
 
 fn transformer(case: &Case, precision: Precision) -> Loss {
     let device = Device::default().autodiff();

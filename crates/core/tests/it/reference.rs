@@ -1,14 +1,12 @@
 //! The model against numbers of an independent PyTorch program in float64
 //! (`tests/reference/README.md`): values, gradients, ten updates, and what padding must not change.
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::case::{Case, NAMES, scalar};
+use crate::common::{Tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{Mode, named_gradients, named_parameters, with_parameters};
-use common::case::{Case, NAMES, scalar};
-use common::{Tensors, within};
 
 #[test]
 fn memory_logits_and_attention_are_the_references() {

@@ -10,8 +10,8 @@ use burnformer_data::{
     TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
 };
 
-const MODEL: &[u8] = include_bytes!("fixtures/ten.spm");
-const VOCABULARY: &str = include_str!("fixtures/ten.json");
+const MODEL: &[u8] = include_bytes!("../fixtures/ten.spm");
+const VOCABULARY: &str = include_str!("../fixtures/ten.json");
 
 fn with_vocabulary(vocabulary: &str) -> Result<Tokenizer, DataError> {
     let vocabulary = (Path::new("dir/vocab.json"), vocabulary.as_bytes().to_vec());

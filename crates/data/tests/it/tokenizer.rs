@@ -200,7 +200,9 @@ fn print_hashes() {
 fn separate_processes_on_any_number_of_threads_train_the_same_bytes() {
     let hashes = |threads: &str| {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "print_hashes", "--nocapture"]).env("RAYON_NUM_THREADS", threads);
+        command
+            .args(["--exact", "tokenizer::print_hashes", "--nocapture"])
+            .env("RAYON_NUM_THREADS", threads);
         let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
         output
             .lines()

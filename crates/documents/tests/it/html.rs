@@ -1,9 +1,7 @@
 //! HTML documents, with translators that do what models do.
 
-mod common;
-
+use crate::common::{Model, identity, reverse, translate, translate_rounds, unlinked, upper};
 use burnformer_documents::{Document, Format, Link, Sentence, Translated};
-use common::{Model, identity, reverse, translate, translate_rounds, unlinked, upper};
 
 fn html(page: &str, model: Model<'_>) -> String {
     translate(page, Format::Html, model)
@@ -29,14 +27,14 @@ fn by_table(page: &str, table: &[Row<'_>]) -> String {
 
 #[test]
 fn a_page_comes_back_byte_for_byte_if_nothing_changes() {
-    let page = include_str!("fixtures/page.html");
+    let page = include_str!("../fixtures/page.html");
     assert_eq!(html(page, &identity), page);
 }
 
 #[test]
 fn text_is_translated_and_nothing_else() {
-    let page = include_str!("fixtures/page.html");
-    assert_eq!(html(page, &upper), include_str!("fixtures/page.upper.html"));
+    let page = include_str!("../fixtures/page.html");
+    assert_eq!(html(page, &upper), include_str!("../fixtures/page.upper.html"));
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Markdown documents.
 
-mod common;
-
+use crate::common::{Model, identity, reverse, translate, unlinked, upper};
 use burnformer_documents::{Format, Link, Sentence, Translated};
-use common::{Model, identity, reverse, translate, unlinked, upper};
 
 fn markdown(text: &str, model: Model<'_>) -> String {
     translate(text, Format::Markdown, model)
@@ -15,7 +13,7 @@ fn says(text: &'static str) -> impl Fn(&Sentence) -> Translated {
 
 #[test]
 fn a_chapter_comes_back_byte_for_byte_if_nothing_changes() {
-    let chapter = include_str!("fixtures/chapter.md");
+    let chapter = include_str!("../fixtures/chapter.md");
     assert_eq!(markdown(chapter, &identity), chapter);
     let blind = |sentence: &Sentence| unlinked(identity(sentence));
     assert_eq!(markdown(chapter, &blind), chapter);
@@ -23,8 +21,8 @@ fn a_chapter_comes_back_byte_for_byte_if_nothing_changes() {
 
 #[test]
 fn text_is_translated_and_nothing_else() {
-    let chapter = include_str!("fixtures/chapter.md");
-    assert_eq!(markdown(chapter, &upper), include_str!("fixtures/chapter.upper.md"));
+    let chapter = include_str!("../fixtures/chapter.md");
+    assert_eq!(markdown(chapter, &upper), include_str!("../fixtures/chapter.upper.md"));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Two hundred generated pages, read before and after by a browser's parser (html5ever).
 
-mod common;
-
+use crate::common;
+use crate::common::{identity, reverse, translate, unlinked, upper};
 use burnformer_documents::{Format, Sentence, Translated};
-use common::{identity, reverse, translate, unlinked, upper};
 use html5ever::tendril::TendrilSink;
 use html5ever::{Attribute, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};

@@ -1,9 +1,7 @@
 //! What holds for every document and every translator.
 
-mod common;
-
+use crate::common::{identity, markup, reverse, translate, unlinked, upper};
 use burnformer_documents::{Format, Link, Sentence, Translated};
-use common::{identity, markup, reverse, translate, unlinked, upper};
 use proptest::prelude::*;
 
 /// Pieces of documents, hostile ones among them.

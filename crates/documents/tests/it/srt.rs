@@ -1,9 +1,7 @@
 //! Subtitles.
 
-mod common;
-
+use crate::common::{identity, reverse, translate, upper};
 use burnformer_documents::{Format, Sentence, Translated};
-use common::{identity, reverse, translate, upper};
 
 const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</i>\r\nmy good friend.\r\n\r\n\
     2\r\n00:00:03,000 --> 00:00:04,000 X1:1\r\n{\\an8}- Hi!\r\n- Bye!\r\n\r\n\

@@ -1,9 +1,7 @@
 //! Plain text, and what holds in every format.
 
-mod common;
-
+use crate::common::{identity, reverse, translate, translate_rounds, upper};
 use burnformer_documents::{Document, Format, Link, Sentence, Translated};
-use common::{identity, reverse, translate, translate_rounds, upper};
 
 #[test]
 fn lines_indentation_and_marks_of_lists_stay() {

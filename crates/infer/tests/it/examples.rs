@@ -1,18 +1,16 @@
 //! The programs in `examples/` run and print what their documentation promises.
 
-mod toy;
-
 #[allow(dead_code, reason = "main is not called")]
-#[path = "../examples/attention.rs"]
+#[path = "../../examples/attention.rs"]
 mod attention;
 #[allow(dead_code, reason = "main is not called")]
-#[path = "../examples/n_best.rs"]
+#[path = "../../examples/n_best.rs"]
 mod n_best;
 #[allow(dead_code, reason = "main is not called")]
-#[path = "../examples/translate.rs"]
+#[path = "../../examples/translate.rs"]
 mod translate;
 
-use toy::Toy;
+use crate::toy::Toy;
 
 #[test]
 fn the_translate_example_writes_a_line_for_each_line() {

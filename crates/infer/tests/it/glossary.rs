@@ -1,15 +1,13 @@
 //! Glossaries over a model directory: whatever the model would say, its translations contain the terms as whole words.
 
-mod toy;
-
 use std::sync::Arc;
 
+use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_infer::{
     Glossary, InferError, Request, Sampling, SearchSettings, TranslateOptions, Translator, Wanted,
 };
 use proptest::prelude::*;
-use toy::Toy;
 
 fn translator(seed: u64) -> Translator {
     Translator::load(Toy::with_seed(seed).path(), &Device::default()).unwrap()

@@ -1,14 +1,12 @@
 //! A translation depends on its sentence alone: not on batch size, order or neighbours.
 
-mod common;
-
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::common::{NAMES, Reference};
 use burnformer_infer::{
     Batching, Hypothesis, NeuralModel, Request, Sampling, SearchSettings, search,
 };
-use common::{NAMES, Reference};
 use proptest::prelude::*;
 
 static MODELS: LazyLock<Vec<NeuralModel>> =

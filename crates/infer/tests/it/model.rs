@@ -1,13 +1,11 @@
 //! Search over real models: what caching, batching and ensembles must not change.
 
-mod common;
-
+use crate::common::{NAMES, Reference};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Mode, Seq2Seq, Seq2SeqConfig};
 use burnformer_infer::{
     Batching, Ensemble, NeuralModel, Request, Sampling, SearchSettings, StepModel, search,
 };
-use common::{NAMES, Reference};
 
 const TARGET: [u32; 9] = [14, 6, 12, 22, 9, 3, 7, 23, 13];
 

@@ -1,11 +1,9 @@
 //! Searches of an independent program in float64, token for token and hypothesis for hypothesis.
 
-mod common;
-
+use crate::common::{NAMES, Reference, ids};
 use burnformer_infer::{
     Batching, FinishReason, Hypothesis, SearchSettings, StepModel, length_penalty, search,
 };
-use common::{NAMES, Reference, ids};
 use serde_json::Value;
 
 const SEARCHES: [(&str, usize, f64); 3] =

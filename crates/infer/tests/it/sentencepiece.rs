@@ -9,8 +9,8 @@ use burnformer_data::{Tokenizer, Tokenizers};
 use burnformer_infer::{InferError, SearchSettings, Translator, load_tokenizers, save_text_files};
 
 /// Ten pieces; the vocabularies have ids for most of them, `</s>` 0, `<unk>` 1 and `<pad>` last (see the data crate).
-const MODEL: &[u8] = include_bytes!("../../data/tests/fixtures/ten.spm");
-const VOCABULARY: &str = include_str!("../../data/tests/fixtures/ten.json");
+const MODEL: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.spm");
+const VOCABULARY: &str = include_str!("../../../data/tests/fixtures/ten.json");
 
 fn tokenizer(vocabulary: &str) -> Tokenizer {
     let vocabulary = (Path::new("vocab.json"), vocabulary.as_bytes().to_vec());

@@ -1,19 +1,16 @@
 //! Shortlists over real models and a model directory: fewer products, the same numbers.
 
-mod common;
-mod toy;
-
 use std::sync::Arc;
 
+use crate::common::{NAMES, Reference};
+use crate::toy::Toy;
 use burn::tensor::Device;
 use burnformer_core::ComputeType;
 use burnformer_infer::{
     Batching, Hypothesis, InferError, NeuralModel, Request, SearchSettings, Shortlist,
     ShortlistError, StepModel, TranslateOptions, Translator, search, vocabularies,
 };
-use common::{NAMES, Reference};
 use proptest::prelude::*;
-use toy::Toy;
 
 /// Every reference model in each compute type.
 fn models() -> impl Iterator<Item = NeuralModel> {

@@ -1,17 +1,15 @@
 //! Models that CTranslate2's converter wrote give here what they give there (`fixtures/ctranslate2_models.py`), and models written
 //! here come back as they were.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::common::{fixture, ids};
 use burn::tensor::Device;
 use burnformer_core::{SourceEnd, model_dir};
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
 use burnformer_interop::{Format, InteropError, Package};
 use burnformer_models::ModelConfig;
-use common::{fixture, ids};
 use serde_json::Value;
 
 const NAMES: [&str; 4] = ["float32", "float16", "int16", "int8"];

@@ -1,13 +1,11 @@
 //! Models that transformers wrote give here what they give there (`fixtures/hugging_face.py`).
 
-mod common;
-
+use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, Seq2Seq, TransformerConfig, model_dir, named_parameters};
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
 use burnformer_interop::{Format, InteropError, Package, Tensor as Tensor32};
 use burnformer_models::{Model, ModelConfig};
-use common::{fixture, ids};
 use serde_json::Value;
 
 fn expected() -> Value {

@@ -1,15 +1,13 @@
 //! Models of M2M100's class give here what they give in transformers (`fixtures/m2m100.py`).
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, Seq2Seq, model_dir};
 use burnformer_infer::{InferError, LengthPenalty, Request, SearchSettings, Translator};
 use burnformer_interop::{Format, InteropError};
 use burnformer_models::ModelConfig;
-use common::{fixture, ids};
 use serde_json::Value;
 
 fn expected() -> Value {

@@ -1,9 +1,8 @@
 //! Models as Marian writes them give here what NumPy computes after Marian's source (`fixtures/marian_models.py`).
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
     Activation, DecoderStart, EmbeddingScale, Mode, Seq2Seq, Sinusoids, TargetHistory, model_dir,
@@ -13,7 +12,6 @@ use burnformer_infer::{
 };
 use burnformer_interop::{Format, InteropError, Package};
 use burnformer_models::{Model, ModelConfig};
-use common::{fixture, ids};
 use serde_json::Value;
 
 const NAMES: [&str; 4] = ["post_swish", "pre_relu", "student", "ssru"];

@@ -1,18 +1,16 @@
 //! What every kernel for GPUs has to hold, on the GPU that `BURN_DEVICE` names.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::common::{device, leaf, normal, values};
 use burn::backend::DispatchDevice;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_kernels::gpu::philox::{
     Draw, DrawLaunch, dropout_factor, element_index, index_in_block, words_of_block,
 };
 use burnformer_kernels::{self as kernels, DropoutMask, RandomKey};
-use common::{device, leaf, normal, values};
 use cubecl::client::Client;
 use cubecl::logging::{LaunchObservation, LaunchObserver};
 use cubecl::prelude::*;

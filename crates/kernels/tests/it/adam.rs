@@ -1,10 +1,8 @@
 //! The optimiser's step and the norm of gradients against their references.
 
-mod common;
-
+use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, normal, values};
 use burn::tensor::Tensor;
 use burnformer_kernels::{AdamStep, Moving, adam_step, global_norm, reference, sum_of_squares};
-use common::{assert_close, assert_independent_of_threads, device, is_cpu, normal, values};
 use proptest::prelude::*;
 
 const STEP: AdamStep =

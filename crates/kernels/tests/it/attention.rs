@@ -1,13 +1,11 @@
 //! Attention against its reference, on the CPU or on the GPU that `BURN_DEVICE` names.
 
-mod common;
-
-use burn::tensor::{Bool, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
-use common::{
+use crate::common::{
     Leaves, assert_close, assert_close_beside, assert_independent_of_threads, device, is_cpu, leaf,
     values, with_gradients,
 };
+use burn::tensor::{Bool, Tensor, TensorData};
+use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
 use proptest::prelude::*;
 
 type Attention = fn(

@@ -1,10 +1,8 @@
 //! The fused loss against its reference, on the CPU or on the GPU that `BURN_DEVICE` names.
 
-mod common;
-
+use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use burn::tensor::{Int, Tensor, TensorData};
 use burnformer_kernels::{label_smoothed_cross_entropy, reference};
-use common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use proptest::prelude::*;
 
 type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64) -> (Tensor<1>, Tensor<1>);

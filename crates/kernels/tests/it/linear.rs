@@ -1,12 +1,10 @@
 //! Affine maps and embeddings against their references.
 
-mod common;
-
-use burn::tensor::{Int, Tensor, TensorData};
-use burnformer_kernels::{self as kernels, Epilogue, RandomKey, reference};
-use common::{
+use crate::common::{
     Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
 };
+use burn::tensor::{Int, Tensor, TensorData};
+use burnformer_kernels::{self as kernels, Epilogue, RandomKey, reference};
 use proptest::prelude::*;
 
 type Linear = fn(Tensor<3>, Tensor<2>, Option<Tensor<1>>) -> Tensor<3>;

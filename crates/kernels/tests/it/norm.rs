@@ -1,13 +1,11 @@
 //! Norms, dropout and residual connections against their references, on the CPU or on the GPU that `BURN_DEVICE` names.
 
-mod common;
-
-use burn::tensor::{DType, Tensor};
-use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
-use common::{
+use crate::common::{
     Leaves, assert_close, assert_independent_of_threads, device, is_cpu, leaf, values,
     with_gradients,
 };
+use burn::tensor::{DType, Tensor};
+use burnformer_kernels::{self as kernels, DropoutMask, RandomKey, reference};
 use proptest::prelude::*;
 
 type Wiring = fn(Tensor<3>, Tensor<3>, Tensor<1>, Tensor<1>, f64, Option<DropoutMask>) -> Tensor<3>;

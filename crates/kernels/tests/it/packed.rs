@@ -1,13 +1,11 @@
 //! Products with packed weights, log-sum-exp and attention steps against their plain counterparts.
 
-mod common;
-
+use crate::common::{assert_close, values};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::{
     ComputeType, Epilogue, KvCache, PackedWeight, RandomKey, attention, linear, linear_relu,
     step_attention,
 };
-use common::{assert_close, values};
 use proptest::prelude::*;
 
 fn normal<const D: usize>(seed: u64, shape: [usize; D]) -> Tensor<D> {

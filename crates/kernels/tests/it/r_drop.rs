@@ -1,11 +1,9 @@
 //! The fused loss of R-Drop against its reference, and both against the formula of the paper.
 
-mod common;
-
+use crate::common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use burn::tensor::activation::softmax;
 use burn::tensor::{Int, Tensor, TensorData};
 use burnformer_kernels::{RDropLoss, r_drop_loss, reference};
-use common::{assert_close, assert_independent_of_threads, device, is_cpu, leaf, values};
 use proptest::prelude::*;
 
 type Loss = fn(Tensor<2>, Tensor<1, Int>, u32, f64, f64) -> RDropLoss;

@@ -1,11 +1,9 @@
 //! The paper's measure against the Perl scripts it is made of.
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{read, strings};
 use burnformer_metrics::{CompoundBleu, MosesLanguage};
-use common::{read, strings};
 
 /// Expected lines: the fixture's corpus `system` through mosesdecoder (commit e344528) with perl 5.36: `tokenizer.perl -l LANG`
 /// and `perl -ple 's{(\S)-(\S)}{$1 ##AT##-##AT## $2}g'` on both sides, then `multi-bleu.perl`.

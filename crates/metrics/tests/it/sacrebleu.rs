@@ -1,14 +1,14 @@
 //! The fixtures: expected values from sacreBLEU 2.6.0, see `fixtures/README.md`.
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{
+    as_ours, assert_close, assert_signature, bleu, metric, read, streams, strings, ter,
+};
 use burnformer_metrics::{
     Bootstrap, Confidence, Metric, References, Score, Statistics, approximate_randomization,
     as_strs, paired_bootstrap,
 };
-use common::{as_ours, assert_close, assert_signature, bleu, metric, read, streams, strings, ter};
 use serde_json::Value;
 
 const EXACT: f64 = 1e-9;

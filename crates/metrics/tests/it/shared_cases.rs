@@ -1,11 +1,9 @@
 //! Cases scored by sacreBLEU 2.6.0 that are kept beside the repository; without them only the fixtures are tested.
 
-mod common;
-
 use std::path::Path;
 
+use crate::common::{assert_close, assert_signature, bleu, metric, read, streams, strings};
 use burnformer_metrics::{References, as_strs};
-use common::{assert_close, assert_signature, bleu, metric, read, streams, strings};
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-4;

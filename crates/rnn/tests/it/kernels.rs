@@ -1,14 +1,11 @@
 //! The fused recurrent units against their references.
 
-#[path = "../../kernels/tests/common/mod.rs"]
-mod common;
-
+use crate::of_kernels::{
+    Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
+};
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 use burnformer_rnn::kernels::{self, AttentiveGru, Direction, reference};
-use common::{
-    Leaves, assert_close, assert_independent_of_threads, device, leaf, values, with_gradients,
-};
 use proptest::prelude::*;
 
 type Gru = fn(Tensor<3>, Tensor<2>, Tensor<1>, Tensor<2>, Tensor<2, Bool>, Direction) -> Tensor<3>;

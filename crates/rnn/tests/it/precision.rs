@@ -1,17 +1,14 @@
 //! The recurrent baseline's products in 16 bits beside those in float32, on the reference's model
 //! (`tests/reference/README.md`).
 
-#[path = "../../core/tests/common/mod.rs"]
-mod common;
-
+use crate::of_core::case::scalar;
+use crate::of_core::half::{HALVES, Loss, assert_near};
+use crate::of_core::{folder, tensors};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
     Mode, Precision, label_smoothed_cross_entropy, named_gradients, with_parameters,
 };
 use burnformer_rnn::{Rnn, RnnConfig};
-use common::case::scalar;
-use common::half::{HALVES, Loss, assert_near};
-use common::{folder, tensors};
 
 fn loss(precision: Precision) -> Loss {
     let device = Device::default().autodiff();

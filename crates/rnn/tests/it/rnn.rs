@@ -1,15 +1,12 @@
 //! The recurrent baseline against numbers of PyTorch's own GRU in float64 (`tests/reference/README.md`), and
 //! what padding, neighbours and caching must not change.
 
-#[path = "../../core/tests/common/mod.rs"]
-mod common;
-
+use crate::of_core::{Tensors, folder, tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
     EmbeddingSharing, Mode, label_smoothed_cross_entropy, named_gradients, with_parameters,
 };
 use burnformer_rnn::{Rnn, RnnConfig};
-use common::{Tensors, folder, tensors, within};
 
 fn config() -> RnnConfig {
     let json = std::fs::read(folder().join("rnn.json")).unwrap();

@@ -1,11 +1,9 @@
 //! Files that are no usable model: an error for each cause, which names the file.
 
-mod common;
-
+use crate::common::*;
 use burnformer_sentencepiece::{
     CharsmapProblem, ModelType, PieceProblem, SentencePiece, SentencePieceError, UnknownId,
 };
-use common::*;
 
 const UNK: (&str, f32, u64) = ("<unk>", 0.0, UNKNOWN);
 

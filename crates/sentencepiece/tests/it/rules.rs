@@ -2,10 +2,8 @@
 //!
 //! Expected values are what version 0.2.3 of the library gave for the same bytes.
 
-mod common;
-
+use crate::common::*;
 use burnformer_sentencepiece::{PieceType, SentencePiece};
-use common::*;
 
 const UNK: (&str, f32, u64) = ("<unk>", 0.0, UNKNOWN);
 

@@ -276,8 +276,8 @@ fn a_setting_that_contradicts_the_directory_is_named() {
 
 /// A model as imports make them: `</s>` is 0, `<unk>` 1, padding the last id; pieces have the ids of a `vocab.json`.
 fn imported(place: &Place, dir: &str, conventions: Conventions) {
-    const MODEL: &[u8] = include_bytes!("../../data/tests/fixtures/ten.spm");
-    const VOCABULARY: &[u8] = include_bytes!("../../data/tests/fixtures/ten.json");
+    const MODEL: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.spm");
+    const VOCABULARY: &[u8] = include_bytes!("../../../data/tests/fixtures/ten.json");
     let vocabulary = Some((Path::new("vocab.json"), VOCABULARY.to_vec()));
     let tokenizer =
         Tokenizer::from_sentencepiece(Path::new("source.spm"), MODEL.to_vec(), vocabulary);

@@ -1,0 +1,24 @@
+//! The program as its users run it.
+
+mod attention;
+mod bad_input_config;
+mod bad_input_corpus;
+mod bad_input_model;
+mod bad_input_scores;
+mod bad_input_translate;
+mod common;
+mod devices;
+mod distill;
+mod embedded_models;
+mod faults;
+mod glossary;
+mod hints;
+mod interop;
+mod pipeline;
+mod quantize;
+mod runs;
+mod scores;
+mod shortlist;
+mod streams;
+mod texts;
+mod tsv;

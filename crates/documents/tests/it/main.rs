@@ -1,0 +1,9 @@
+//! Documents of each format through a model.
+
+mod common;
+mod html;
+mod markdown;
+mod pages;
+mod properties;
+mod srt;
+mod text;

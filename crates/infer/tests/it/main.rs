@@ -1,0 +1,12 @@
+//! Translating as other crates do it.
+
+mod common;
+mod examples;
+mod glossary;
+mod grouping;
+mod model;
+mod reference;
+mod sentencepiece;
+mod shortlist;
+mod toy;
+mod translator;

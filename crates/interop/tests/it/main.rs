@@ -1,0 +1,9 @@
+//! Models of other programs, in and out.
+
+mod common;
+mod ctranslate2;
+mod firefox;
+mod hugging_face;
+mod m2m100;
+mod marian;
+mod round_trip;

@@ -1,0 +1,12 @@
+//! Fused operations beside the same in plain tensors.
+
+mod adam;
+mod attention;
+mod common;
+mod cross_entropy;
+mod linear;
+mod mask;
+mod norm;
+mod op;
+mod packed;
+mod r_drop;

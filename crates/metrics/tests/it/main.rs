@@ -1,0 +1,7 @@
+//! Metrics beside those of sacreBLEU.
+
+mod common;
+mod compound;
+mod properties;
+mod sacrebleu;
+mod shared_cases;

@@ -1,0 +1,4 @@
+//! What holds for every architecture.
+
+mod architectures;
+mod initial_weights;

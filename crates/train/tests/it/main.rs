@@ -1,0 +1,7 @@
+//! Training as other crates use it.
+
+mod adam;
+mod bpe_dropout;
+mod damage;
+mod finetune;
+mod precision;
