@@ -48,6 +48,12 @@ impl Output {
             return Err(wrong_usage(message));
         }
         let name = path.display().to_string();
+        if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
+            let message = format!(
+                "{name}: the output is plain text; name it without the last ending, or send standard output through a compressor"
+            );
+            return Err(wrong_usage(message));
+        }
         let file = File::create(path).with_context(|| unwritable(&name))?;
         Ok(Self { name, writer: Box::new(BufWriter::new(file)) })
     }

@@ -44,7 +44,7 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
         let name = dir.display();
         bail!(
             "this is a model of the format {format}, which has to be converted first: \
-             `burnformer import {name} --out models/{own}`, and then --model models/{own}"
+             `burnformer import {name} --out models/{own}`, and then models/{own} takes its place"
         );
     }
     Ok(dir)

@@ -64,8 +64,12 @@ pub enum DataError {
     },
     /// A line of a TSV corpus does not have exactly one tab.
     #[error(
-        "{path}:{line}: {columns} column(s) where source<TAB>target were expected, in {excerpt:?}; \
-         keep the first two columns (`cut -f1,2`) and make sure that no sentence holds a tab", path = path.display()
+        "{path}:{line}: {columns} column(s) where source<TAB>target were expected, in {excerpt:?}; {remedy}",
+        path = path.display(),
+        remedy = match columns {
+            1 => "if the target sentences are in a file of their own, name both files",
+            _ => "keep the first two columns (`cut -f1,2`) and make sure that no sentence holds a tab",
+        }
     )]
     NotTwoColumns {
         /// The file.

@@ -46,6 +46,12 @@ pub enum InteropError {
         /// The given path.
         path: PathBuf,
     },
+    /// It is a model directory of this program.
+    #[error("{}: is a model directory already; use it as it is, with --model", path.display())]
+    Ours {
+        /// The given path.
+        path: PathBuf,
+    },
     /// The content of a file does not fit its name.
     #[error("{}: {message}; the file is damaged or incomplete, get it anew", path.display())]
     Damaged {

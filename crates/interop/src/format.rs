@@ -58,7 +58,7 @@ impl Format {
     /// Recognises the format of the model at `path`.
     ///
     /// # Errors
-    /// [`InteropError::NotThere`], [`InteropError::UnknownFormat`].
+    /// [`InteropError::NotThere`], [`InteropError::Ours`], [`InteropError::UnknownFormat`].
     pub fn find(path: &Path) -> Result<Self> {
         there(path)?;
         if hugging_face::is_there(path) {
@@ -70,7 +70,11 @@ impl Format {
         if marian::is_there(path) {
             return Ok(Self::Marian);
         }
-        Err(InteropError::UnknownFormat { path: path.into() })
+        let path = path.to_path_buf();
+        match path.join("manifest.json").exists() {
+            true => Err(InteropError::Ours { path }),
+            false => Err(InteropError::UnknownFormat { path }),
+        }
     }
 
     /// Reads the model at `path`.

@@ -176,7 +176,11 @@ pub enum TrainError {
         device: String,
     },
     /// There is nothing to resume.
-    #[error("{}: no checkpoint to resume from; start the run without --resume", path.display())]
+    #[error("{}: {}", path.display(), if path.exists() {
+        "no checkpoint to resume from; start the run without --resume"
+    } else {
+        "no such folder, so there is no run to resume; check the path"
+    })]
     NothingToResume {
         /// The run directory.
         path: PathBuf,

@@ -6,13 +6,14 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
 use burnformer_models::ModelConfig;
 
+use super::model;
 use crate::output::note;
 
 /// Arguments of `quantize`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The model directory to quantise
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = model())]
     model: PathBuf,
     /// The new model directory
     #[arg(long, short)]

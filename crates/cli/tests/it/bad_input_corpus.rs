@@ -135,7 +135,7 @@ fn a_tsv_with_another_number_of_columns_is_named() {
     let three = text.write("three.tsv", tsv(7) + "eins\tone\t0.93\n");
     text.refused(&[&three], &["three.tsv:8", "3 column(s)", "eins", "cut -f1,2"]);
     let one = text.write("one.tsv", tsv(7) + "eins\n");
-    text.refused(&[&one], &["one.tsv:8", "1 column(s)"]);
+    text.refused(&[&one], &["one.tsv:8", "1 column(s)", "name both files"]);
 }
 
 #[test]

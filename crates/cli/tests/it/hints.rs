@@ -102,6 +102,13 @@ fn quiet_leaves_results_warnings_and_errors_alone() {
     assert!(said.starts_with("warning: ") && said.lines().count() == 1, "{said}");
     assert!(stderr(&run_with(&["translate"], b"eins\n")).contains("model: embedded:de-en"));
     refused(&["translate", "-q", "--model", "/no/such"], 1, &["no such folder"]);
+    refused(&["train", "--out", "/no/such", "--resume"], 1, &["/no/such: no such folder"]);
+    refused(&["translate", "--output", "out.gz"], 2, &["out.gz: the output is plain text"]);
+    refused(
+        &["quantize", "--model", "embedded:de-en", "--out", "/no/such"],
+        1,
+        &["quantised already"],
+    );
 }
 
 #[test]

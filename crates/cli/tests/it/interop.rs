@@ -85,6 +85,18 @@ fn the_model_of_another_program_is_named_with_the_command_that_converts_it() {
 }
 
 #[test]
+fn a_model_directory_of_our_own_needs_no_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model").display().to_string();
+    fs::create_dir(&model).unwrap();
+    fs::write(format!("{model}/manifest.json"), "{}").unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let output = run(&["import", &model, "--out", &out]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is a model directory already"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
     for arguments in [
         &["import", "opus-mt-en-fr", "--out", "x"][..],

@@ -103,6 +103,10 @@ fn a_run_is_not_overwritten_and_nothing_is_not_resumed() {
     assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
     let nothing = toy.train("b", &["--resume"]);
     assert_eq!(nothing.status.code(), Some(1));
+    assert!(stderr(&nothing).contains("b: no such folder"), "{}", stderr(&nothing));
+    fs::create_dir(toy.folder.path().join("b")).unwrap();
+    let nothing = toy.train("b", &["--resume"]);
+    assert_eq!(nothing.status.code(), Some(1));
     assert!(stderr(&nothing).contains("no checkpoint"), "{}", stderr(&nothing));
 }
 

@@ -119,13 +119,15 @@ fn invalid_utf8_names_file_line_byte_and_value() {
 #[test]
 fn a_tsv_line_needs_exactly_two_columns() {
     let folder = folder();
-    for (content, found) in [("a\tb\nno tab here\n", 1), ("a\tb\na\tb\tc\n", 3)] {
+    for (content, found, remedy) in
+        [("a\tb\nno tab here\n", 1, "name both files"), ("a\tb\na\tb\tc\n", 3, "cut -f1,2")]
+    {
         let error = corpus_error(&CorpusPaths::tsv(file(&folder, "c.tsv", content)));
         assert!(
             matches!(error, DataError::NotTwoColumns { line: 2, columns, .. } if columns == found),
             "{error:?}"
         );
-        says(&error, &["c.tsv:2", "source<TAB>target", "cut -f1,2"]);
+        says(&error, &["c.tsv:2", "source<TAB>target", remedy]);
     }
 }
 

@@ -34,6 +34,30 @@ fn a_subtitle_keeps_its_number_of_lines() {
 }
 
 #[test]
+fn a_line_never_ends_within_a_protected_part() {
+    // The nearest space to the middle of the translation is the one in the part.
+    let model = |sentence: &Sentence| {
+        let text = "x {{ user.name }} y z".replace(
+            "{{ user.name }}",
+            match sentence.text.contains("{{") {
+                true => "{{ user.name }}",
+                false => "",
+            },
+        );
+        Translated { text, links: Vec::new() }
+    };
+    let translated = |source: &str, format| translate(source, format, &model);
+    for (before, after) in [("a", "b c d e f"), ("a b c", "d"), ("a b c d e f", "g")] {
+        let lines = format!("{before} {{{{ user.name }}}}\n{after}\n");
+        let subtitle = format!("1\n00:00:01,000 --> 00:00:02,000\n{lines}");
+        for (source, format) in [(subtitle, Format::Srt), (lines, Format::Markdown)] {
+            let found = translated(&source, format);
+            assert!(found.contains("{{ user.name }}"), "{found}");
+        }
+    }
+}
+
+#[test]
 fn a_translation_cannot_bring_tags_or_lines_in() {
     let model = |_: &Sentence| Translated { text: "<b>\n\n{\\an1} x".into(), links: Vec::new() };
     let text = "1\n00:00:01,000 --> 00:00:02,000\nword\n";

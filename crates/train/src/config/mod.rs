@@ -87,7 +87,8 @@ pub struct TrainingSettings {
     /// its big model for 300,000 updates (§5.2).
     pub max_updates: u64,
     /// The run ends after this many minutes, validation included; 0 sets no limit. A run that is resumed goes on
-    /// counting where it stopped.
+    /// counting where it stopped. With a limit in minutes the learning rate follows the clock where
+    /// `schedule.cooldown` is above 0, so that a run made again has other bits.
     pub max_minutes: f64,
     /// The run ends after this many passes over the training text; 0 sets no limit.
     pub max_epochs: u64,
