@@ -199,7 +199,7 @@ def translating(kit, backend, beam):
             start = time.time()
             kit.run(name, command, limit)
             seconds.append(time.time() - start)
-        score = [kit.program(backend, "burnformer"), "eval-bleu", "--hypotheses", kit.work / "hypotheses", "--reference", kit.text("test.en"), "--json"]
+        score = [kit.program(backend, "burnformer"), "eval-bleu", "--hypothesis", kit.work / "hypotheses", "--reference", kit.text("test.en"), "--json"]
         return {"wall_s": seconds, "sentences": 2000, "beam": beam, "bleu": json.loads(kit.run(name, score, limit))}
     return work
 

@@ -27,8 +27,8 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?P<outside>:[a-z][a-z0-9_+-]+:)",
         // Files: absolute, from home, relative with an extension, Windows.
         r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
-        // Degrees, and words with numerals that are no digits: m², H₂O, ½.
-        r"°[CF](?-u:\b)|\w*\p{No}[\w\p{No}]*",
+        // Degrees, µm, and words with numerals that are no digits: m², H₂O, ½.
+        r"°[CF](?-u:\b)|\u{b5}\w*|\w*\p{No}[\w\p{No}]*",
         // Symbols, currencies and emoji, which many models drop.
         r"[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]][\p{So}\p{Sk}\p{M}\u{200d}]*",
         r"(?P<number>\d{1,3}(?: \d{3})+(?-u:\b)|\d+(?:[.,'’\u{a0}\u{202f}]\d+)*)",
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn symbols_and_numerals_that_models_drop_are_found() {
         assert_eq!(
-            found("Bei 20 °C kosten ½ Liter H₂O 5 € oder £4, 20 m² nach § 5 • gut ♪"),
-            ["°C", "½", "H₂O", "€", "£", "m²", "§", "•", "♪"]
+            found("Bei 20 °C kosten ½ Liter H₂O 5 € oder £4, 20 m² und 5 µm nach § 5 • gut ♪"),
+            ["°C", "½", "H₂O", "€", "£", "m²", "µm", "§", "•", "♪"]
         );
     }
 

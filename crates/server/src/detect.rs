@@ -8,6 +8,9 @@ use crate::language;
 /// The characters from the beginning of a text by which its language is told.
 const MOST_CHARACTERS: usize = 4_000;
 
+/// Below this, what a short text is found to be is a guess.
+const LEAST_CONFIDENCE: f64 = 0.1;
+
 /// A language that a text may be in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Detection {
@@ -31,12 +34,16 @@ pub(crate) fn detect<'a>(
     let known: Vec<(Lang, &str)> =
         codes.iter().filter_map(|code| Some((lang(code)?, *code))).collect();
     let any = Detector::new().detect(&text)?;
+    let is_reliable = any.is_reliable();
     let allowed = known.iter().map(|&(lang, _)| lang).collect();
     let among = Detector::with_allowlist(allowed).detect(&text);
     // Of a short text nobody can tell which of all languages it is in, but often which of a few.
-    let other = any.is_reliable() || among.is_none();
+    let other = is_reliable || among.is_none();
     let is_known = |found: Lang| known.iter().any(|&(lang, _)| lang == found);
     let found = among.filter(|_| is_known(any.lang()) || !other).unwrap_or(any);
+    if !is_reliable && found.confidence() < LEAST_CONFIDENCE {
+        return None;
+    }
     let code = known.iter().find(|&&(lang, _)| lang == found.lang()).map(|&(_, code)| code);
     let language = match (code, Language::from_639_3(found.lang().code())) {
         (Some(code), _) => code,
@@ -83,6 +90,9 @@ mod tests {
             assert_eq!(found(text, &codes), Some((code.into(), true)), "{text}");
         }
         assert_eq!(found("12345 !?", &codes), None);
+        for text in ["12345", "Bonjour tout le monde"] {
+            assert_eq!(found(text, &["de", "en"]), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,51 +1,31 @@
 //! What runs on other texts have reached, to compare with the run that begins.
 
-use burnformer_data::TokenizedCorpus;
+use std::sync::LazyLock;
 
-/// A run that was measured (`docs/results.md`, `docs/speedrun.md`).
+use burnformer_data::TokenizedCorpus;
+use serde::Deserialize;
+
+/// A run that was measured; `presets/measured.toml` says what each field is.
+#[derive(Deserialize)]
 struct MeasuredRun {
-    text: &'static str,
+    text: String,
     pairs: usize,
-    /// Target tokens per sentence, without `</s>`.
     tokens: f64,
-    /// The preset, and what differs from it.
-    preset: &'static str,
+    preset: String,
     updates: u64,
-    /// BLEU of the validation text, in greedy search, after some numbers of updates.
-    on_the_way: &'static [(u64, f64)],
-    /// BLEU of the test text, in beam search.
+    on_the_way: Vec<(u64, f64)>,
     test: f64,
 }
 
-const MEASURED: [MeasuredRun; 3] = [
-    MeasuredRun {
-        text: "everyday sentences, German to English",
-        pairs: 165_813,
-        tokens: 9.4,
-        preset: "speedrun",
-        updates: 5_027,
-        on_the_way: &[(1_000, 27.3), (3_000, 39.0)],
-        test: 48.4,
-    },
-    MeasuredRun {
-        text: "captions of pictures, German to English",
-        pairs: 29_000,
-        tokens: 15.7,
-        preset: "multi30k",
-        updates: 7_000,
-        on_the_way: &[(1_000, 30.3), (4_000, 39.0)],
-        test: 41.1,
-    },
-    MeasuredRun {
-        text: "debates of a parliament, English to French",
-        pairs: 197_000,
-        tokens: 37.4,
-        preset: "speedrun with 8000 pieces",
-        updates: 5_000,
-        on_the_way: &[],
-        test: 30.8,
-    },
-];
+#[derive(Deserialize)]
+struct Measured {
+    run: Vec<MeasuredRun>,
+}
+
+static MEASURED: LazyLock<Vec<MeasuredRun>> = LazyLock::new(|| {
+    let measured = toml::from_str::<Measured>(include_str!("../presets/measured.toml"));
+    measured.expect("a file of measured runs").run
+});
 
 /// The factor from which on one text is said to be much smaller than another, or its sentences much longer.
 const MUCH: f64 = 3.0;

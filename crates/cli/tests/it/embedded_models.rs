@@ -48,6 +48,19 @@ fn the_models_translate_the_test_text_as_well_as_their_card_says() {
 }
 
 #[test]
+fn a_score_of_nearly_nothing_asks_for_the_direction() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        "Das Haus ist alt.\tThe house is old.\nWo ist der Hund?\tWhere is the dog?\n".repeat(10);
+    let path = folder.path().join("text.tsv");
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let asks = |model: &str| stderr(&run(&["eval-bleu", "--model", model, "--source", path]));
+    assert!(asks("embedded:en-de").contains("does the model translate"));
+    assert!(!asks("embedded:de-en").contains("does the model translate"));
+}
+
+#[test]
 fn a_name_that_the_program_does_not_contain_is_refused_with_those_that_it_does() {
     let output = run(&["inspect", "embedded:de-fr"]);
     assert_refused(&output, 2, &["de-fr", "embedded:de-en", "embedded:en-de"]);

@@ -54,15 +54,24 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The lines of one subtitle. Each line of a dialogue is a block.
+/// The lines of one subtitle. What each speaker of a dialogue says is a block.
 fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
-    let dialogue = lines.iter().all(|line| SPEAKER.is_match(&text[line.clone()]));
-    let size = if dialogue { 1 } else { lines.len().max(1) };
-    for lines in lines.chunks(size) {
+    let line = |number: usize| text[lines[number].clone()].trim_end();
+    let speaks = |number: usize| SPEAKER.is_match(line(number));
+    let several = (0..lines.len()).filter(|&number| speaks(number)).count() > 1;
+    // A single dash may stand between the words of a sentence.
+    let ends = |number: usize| !line(number).ends_with(|c: char| c.is_alphanumeric() || c == ',');
+    let begins = |number: &usize| speaks(*number) && (several || ends(number - 1));
+    let mut starts: Vec<usize> = (1..lines.len()).filter(begins).collect();
+    starts.insert(0, 0);
+    starts.push(lines.len());
+    for lines in
+        starts.windows(2).map(|part| &lines[part[0]..part[1]]).filter(|part| !part.is_empty())
+    {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
         if has_letters(&TAG.replace_all(&text[first..end], "")) {
-            pieces.push(Piece::Block(Box::new(block(text, lines, dialogue))));
+            pieces.push(Piece::Block(Box::new(block(text, lines))));
             pieces.push(Piece::Verbatim(end..last));
         } else {
             pieces.push(Piece::Verbatim(first..last));
@@ -70,7 +79,7 @@ fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
     }
 }
 
-fn block(text: &str, lines: &[Range<usize>], dialogue: bool) -> Block {
+fn block(text: &str, lines: &[Range<usize>]) -> Block {
     let mut builder = Builder::new(Space::Keep);
     let mut breaks = Vec::new();
     for (number, line) in lines.iter().enumerate() {
@@ -81,7 +90,7 @@ fn block(text: &str, lines: &[Range<usize>], dialogue: bool) -> Block {
             true => text[line.clone()].trim_end(),
             false => text[line.clone()].trim_end_matches(['\r', '\n']),
         };
-        let dash = SPEAKER.find(line).filter(|_| dialogue).map_or(0, |found| found.end());
+        let dash = SPEAKER.find(line).filter(|_| number == 0).map_or(0, |found| found.end());
         tagged(&line[..dash], &mut builder, Builder::point);
         tagged(&line[dash..], &mut builder, Builder::text);
     }

@@ -1,7 +1,7 @@
 //! Subtitles.
 
 use crate::common::{identity, reverse, translate, upper};
-use burnformer_documents::{Format, Sentence, Translated};
+use burnformer_documents::{Document, Format, Sentence, Translated};
 
 const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</i>\r\nmy good friend.\r\n\r\n\
     2\r\n00:00:03,000 --> 00:00:04,000 X1:1\r\n{\\an8}- Hi!\r\n- Bye!\r\n\r\n\
@@ -31,6 +31,19 @@ fn a_subtitle_keeps_its_number_of_lines() {
         translate(text, Format::Srt, &reverse),
         "1\n00:00:01,000 --> 00:00:02,000\n<b>six</b> five four\nthree two one\n"
     );
+}
+
+#[test]
+fn each_speaker_of_a_dialogue_is_translated_alone() {
+    let says = |lines: &str| {
+        let text = format!("1\n00:00:01,000 --> 00:00:02,000\n{lines}\n");
+        let document = Document::parse(&text, Format::Srt, Some("en"), &|_| true);
+        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+    };
+    assert_eq!(says("- Hello\n- Good day"), ["Hello", "Good day"]);
+    assert_eq!(says("They sing.\n- Hello\n- Good day"), ["They sing.", "Hello", "Good day"]);
+    assert_eq!(says("- Hello my\ngood friend\n- Good day"), ["Hello my good friend", "Good day"]);
+    assert_eq!(says("It is late\n- too late - for us"), ["It is late - too late - for us"]);
 }
 
 #[test]

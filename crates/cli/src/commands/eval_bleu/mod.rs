@@ -15,7 +15,7 @@ use serde_json::Value;
 use self::paired::{Paired, Test, print_json, print_text};
 use super::{Computing, at_least, between, languages, model, shortlist};
 use crate::line_warnings::LineWarnings;
-use crate::output::{Output, note_terminal, print as put, wrong_usage};
+use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
 use crate::progress::Progress;
 
 /// Arguments of `eval-bleu`.
@@ -166,8 +166,17 @@ pub fn run(args: Args) -> Result<()> {
         };
         scores.push(score);
     }
+    let lost = |score: &Score| score.name != "TER" && score.value < 1.0;
+    if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().all(lost) {
+        note(
+            "nearly nothing is right: does the model translate from the language of --source into that of --reference?",
+        );
+    }
     print(&args, &scores)
 }
+
+/// Scores of fewer lines may be low by chance.
+const FEW: usize = 10;
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
     if !args.json {

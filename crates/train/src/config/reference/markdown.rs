@@ -48,7 +48,7 @@ fn presets_table(sections: &[Section]) -> String {
 }
 
 fn entry(key: &Key) -> String {
-    let mut text = format!("\n### `{}`\n\n", key.path);
+    let mut text = format!("\n### `{}`\n", key.path);
     text += &format!("*{}*, default `{}`", key.kind, key.default_text());
     for (preset, value) in &key.presets {
         text += &format!(", {preset} `{value}`");
@@ -56,7 +56,7 @@ fn entry(key: &Key) -> String {
     if key.fixed {
         text += "; fixed once a run has begun";
     }
-    text += &format!("\n\n{}\n", key.description);
+    text += &format!(". {}\n", key.description);
     if !key.choices.is_empty() {
         text.push('\n');
     }
