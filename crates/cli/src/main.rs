@@ -12,6 +12,7 @@
 mod commands;
 mod line_warnings;
 mod progress;
+mod shards;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use burnformer_data::corpus::is_standard_input;
+use burnformer_files::Temporary;
 use clap::error::ErrorKind;
 
 use crate::signals::Stopped;
@@ -26,6 +27,8 @@ pub struct Closed;
 pub struct Output {
     name: String,
     writer: Box<dyn Write + Send>,
+    /// The file in which a result waits that appears whole or not at all.
+    unfinished: Option<Temporary>,
 }
 
 impl Output {
@@ -36,26 +39,38 @@ impl Output {
     pub fn create(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let Some(path) = path else {
             let writer = Box::new(BufWriter::new(io::stdout()));
-            return Ok(Self { name: "standard output".into(), writer });
+            return Ok(Self { name: "standard output".into(), writer, unfinished: None });
         };
-        let same =
-            |input: &&&Path| matches!((real(input), real(path)), (Some(a), Some(b)) if a == b);
-        if let Some(input) = inputs.iter().find(same) {
-            let message = format!(
-                "{}: is both input and output, and would be emptied before it is read; name another output",
-                input.display()
-            );
-            return Err(wrong_usage(message));
-        }
+        check_name(path, inputs)?;
         let name = path.display().to_string();
-        if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
-            let message = format!(
-                "{name}: the output is plain text; name it without the last ending, or send standard output through a compressor"
-            );
-            return Err(wrong_usage(message));
-        }
         let file = File::create(path).with_context(|| unwritable(&name))?;
-        Ok(Self { name, writer: Box::new(BufWriter::new(file)) })
+        Ok(Self { name, writer: Box::new(BufWriter::new(file)), unfinished: None })
+    }
+
+    /// Opens a file that appears at `path` when it is [published](Self::take_unfinished).
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_whole(path: &Path, inputs: &[&Path]) -> Result<Self> {
+        check_name(path, inputs)?;
+        let name = path.display().to_string();
+        let file = Temporary::beside(path).and_then(|file| Ok((file.handle()?, file)));
+        let (handle, file) = file.with_context(|| unwritable(&name))?;
+        Ok(Self { name, writer: Box::new(BufWriter::new(handle)), unfinished: Some(file) })
+    }
+
+    /// The finished file of [`create_whole`](Self::create_whole), which its owner publishes.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn take_unfinished(&mut self) -> Result<Option<Temporary>> {
+        self.flush()?;
+        Ok(self.unfinished.take())
+    }
+
+    /// Removes the file of [`create_whole`](Self::create_whole), for a process that ends before it is finished.
+    pub fn discard(&mut self) {
+        self.unfinished = None;
     }
 
     /// Writes one line.
@@ -88,6 +103,27 @@ impl Output {
             _ => anyhow::Error::new(cause).context(unwritable(&self.name)),
         }
     }
+}
+
+/// Refuses an output that is one of `inputs`, or whose name promises a compressed file.
+///
+/// # Errors
+/// Wrong usage.
+pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
+    let same = |input: &&&Path| matches!((real(input), real(path)), (Some(a), Some(b)) if a == b);
+    if let Some(input) = inputs.iter().find(same) {
+        return Err(wrong_usage(format_args!(
+            "{}: is both input and output, and would be emptied before it is read; name another output",
+            input.display()
+        )));
+    }
+    if path.extension().is_some_and(|end| end == "gz" || end == "zst") {
+        return Err(wrong_usage(format_args!(
+            "{}: the output is plain text; name it without the last ending, or send standard output through a compressor",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 fn real(path: &Path) -> Option<PathBuf> {

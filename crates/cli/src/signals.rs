@@ -106,6 +106,7 @@ pub fn flush_and_exit(output: &Shared) -> std::io::Result<()> {
     let last_words = move |signal: i32| {
         let mut output = output.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let _ = output.flush();
+        output.discard();
         signal_hook::low_level::exit(128 + signal);
     };
     std::thread::Builder::new().name("signals".into()).spawn(move || {

@@ -1,5 +1,6 @@
 //! Temporary files in folders that several processes write.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ const SUFFIX: &str = ".temporary";
 /// The lock file of a folder. A process with temporary files in the folder holds it as a shared lock. A process that
 /// removes leftovers holds it alone. The file is never removed, because a lock on a removed file protects nothing.
 const LOCK: &str = ".burnformer.lock";
+
+/// The end of the names of temporary files that belong to one path.
+const PARTIAL: &str = ".partial";
 
 /// Which users may read a temporary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +47,39 @@ impl Temporary {
         let lock = lock_file(folder);
         // On a file system without locks there is no protection, and no process removes leftovers.
         let lock = lock.filter(|lock| lock.lock_shared().is_ok());
-        let mut builder = Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX);
-        // The file is private by default; from this mode the system subtracts the umask.
-        #[cfg(unix)]
-        if readers == Readers::Umask {
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = make(folder, PREFIX.as_ref(), SUFFIX, readers)?;
+        Ok(Self { file, _lock: lock })
+    }
+
+    /// Makes an empty file beside `path` that any user may read whom the umask allows, after removing what killed
+    /// processes left that wrote to the same path. Temporary files for other paths in the folder are left alone, because
+    /// the locks of many network file systems say nothing about the processes of other machines.
+    ///
+    /// # Errors
+    /// Errors of the operating system; the folder of `path` must exist.
+    pub fn beside(path: &Path) -> io::Result<Self> {
+        let mut prefix = OsString::from(".");
+        prefix.push(path.file_name().unwrap_or_default());
+        prefix.push(".");
+        let folder = folder_of(path);
+        remove_abandoned(folder, &prefix);
+        loop {
+            let file = make(folder, &prefix, PARTIAL, Readers::Umask)?;
+            // On a file system without locks, no process removes the file of another.
+            let _ = file.as_file().lock();
+            // Another process may have taken the file for abandoned before it was locked.
+            if file.path().exists() {
+                return Ok(Self { file, _lock: None });
+            }
         }
-        #[cfg(not(unix))]
-        let _ = readers;
-        Ok(Self { file: builder.tempfile_in(folder)?, _lock: lock })
+    }
+
+    /// Another handle of the file, for a writer of its own.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn handle(&self) -> io::Result<File> {
+        self.file.as_file().try_clone()
     }
 
     /// The temporary path of the file.
@@ -114,10 +141,47 @@ pub fn remove_leftovers(folder: &Path) {
 
 /// The temporary files in `folder`.
 fn leftovers(folder: &Path) -> Option<Vec<PathBuf>> {
-    let is_temporary = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    files_named(folder, PREFIX.as_ref(), SUFFIX)
+}
+
+/// The files in `folder` whose names begin with `prefix` and end with `suffix`.
+fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBuf>> {
+    let fits = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(suffix.as_bytes())
+    };
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_temporary));
-    Some(named.map(|entry| entry.path()).collect())
+    Some(entries.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).collect())
+}
+
+/// Makes an empty file in `folder`.
+fn make(
+    folder: &Path,
+    prefix: &OsStr,
+    suffix: &str,
+    readers: Readers,
+) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(prefix).suffix(suffix);
+    // The file is private by default; from this mode the system subtracts the umask.
+    #[cfg(unix)]
+    if readers == Readers::Umask {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
+    builder.tempfile_in(folder)
+}
+
+/// Removes the temporary files of one path, all of which begin with `prefix`, whose processes live no more.
+fn remove_abandoned(folder: &Path, prefix: &OsStr) {
+    for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
+        // NFS locks only what is open for writing.
+        let file = File::options().read(true).write(true).open(&path);
+        if file.is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
 /// Opens the lock file of the folder; `None` if there can be none.
@@ -173,6 +237,24 @@ mod tests {
         drop(alive);
         remove_leftovers(home.path());
         assert_eq!(names(home.path()), of_a_user);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_for_a_path_is_removed_by_the_next_that_writes_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.1-of-4");
+        let of_others = [".a.1-of-40.x1y2z3.partial", ".a.2-of-4.x1y2z3.partial", "a.1-of-4"];
+        for name in of_others.iter().chain(&[".a.1-of-4.x1y2z3.partial"]) {
+            fs::write(home.path().join(name), "text").unwrap();
+        }
+        let [first, second] = [(); 2].map(|()| Temporary::beside(&path).unwrap());
+        assert!(first.path().exists() && second.path().exists() && names(home.path()).len() == 5);
+        for (file, content) in [(first, "one"), (second, "two")] {
+            file.handle().unwrap().write_all(content.as_bytes()).unwrap();
+            file.publish(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(home.path()), of_others);
     }
 
     #[test]

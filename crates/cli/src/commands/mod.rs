@@ -21,20 +21,22 @@ mod token_ids;
 pub mod train;
 pub mod translate;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
 use burnformer_documents::Format;
-use burnformer_infer::{Languages, Shortlist, Translator};
+use burnformer_infer::{Languages, Shortlist, TranslateOptions, Translator};
 use burnformer_train::TrainConfig;
 use burnformer_train::config::ConfigFileError;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use serde_json::{Value, json};
 
 use crate::device::DeviceName;
 use crate::embedded;
 use crate::output::wrong_usage;
+use crate::shards::digest_of_file;
 use crate::values::{compute_type, model, text};
 
 /// The options of commands that run a model: how and where it computes.
@@ -57,6 +59,28 @@ impl Computing {
             [] => Translator::load_as(&[embedded::default_model()?], &device, self.compute)?,
             _ => Translator::load_as(models, &device, self.compute)?,
         })
+    }
+
+    /// What decides translations by the `models` (without any, by the one inside the program) beside the text: the models by
+    /// their manifests, which hold the hashes of their files, and the options. `languages` are those of the command line.
+    fn identity(
+        &self,
+        models: &[PathBuf],
+        options: &TranslateOptions,
+        languages: [&Option<String>; 2],
+    ) -> Result<Value> {
+        let default = models.is_empty().then(embedded::default_model).transpose()?;
+        let manifest = |folder: &PathBuf| {
+            let path = folder.join("manifest.json");
+            digest_of_file(&path).with_context(|| path.display().to_string())
+        };
+        Ok(json!({
+            "models": models.iter().chain(&default).map(manifest).collect::<Result<Vec<_>>>()?,
+            "search": options.search,
+            "languages": languages,
+            "longest": options.longest,
+            "compute": self.compute.map(ComputeType::name),
+        }))
     }
 }
 

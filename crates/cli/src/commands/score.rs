@@ -1,17 +1,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
-use burnformer_data::corpus::LinePair;
-use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_data::corpus::{LinePair, Side};
+use burnformer_data::{DataError, ParallelReader, Utf8Policy};
 use burnformer_infer::{
     LONGEST_SENTENCE, LengthPenalty, TargetScore, TranslateOptions, Translator, perplexity_of,
 };
 use burnformer_train::config::corpus_paths;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::token_ids::line_to_ids;
 use super::{Computing, at_least, model};
 use crate::output::{Output, note, note_terminal, wrong_usage};
+use crate::shards::{Part, ShardArgs, length};
 
 /// The number of pairs that are scored and written together. Pairs of similar length among them form batches, and
 /// memory stays bounded.
@@ -42,6 +43,11 @@ pub struct Args {
     /// Print one JSON object per pair, with the log-probability of every token
     #[arg(long)]
     json: bool,
+    /// File for the results [default: standard output]
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    shard: ShardArgs,
     #[command(flatten)]
     computing: Computing,
 }
@@ -53,14 +59,23 @@ pub fn run(args: Args) -> Result<()> {
     let paths: Vec<PathBuf> =
         [Some(&args.source), args.target.as_ref()].into_iter().flatten().cloned().collect();
     let corpus = corpus_paths("--source", &paths)?;
-    let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
     let options = options(&args, &translator)?;
+    let target = args.target.as_ref().unwrap_or(&args.source);
+    let texts = [(args.source.as_path(), Side::Source), (target, Side::Target)];
+    let identity = || identity(&args, &options);
+    let Some(part) = Part::open(&args.shard, args.output.as_deref(), &texts, identity)? else {
+        return Ok(());
+    };
+    let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;
+    pairs.skip_pairs(part.lines.start)?;
+    let mut pairs = pairs.take(length(&part.lines));
     note_terminal(paths.iter().map(PathBuf::as_path));
     if !args.json {
         note("columns: log-probability, score (with the length penalty), perplexity");
     }
-    let mut output = Output::create(None, &[])?;
-    let (mut done, mut tokens, mut total) = (0, 0, 0.0);
+    let mut output = part.create_output(&texts.map(|(path, _)| path))?;
+    let mut done = usize::try_from(part.lines.start)?;
+    let (mut tokens, mut total) = (0, 0.0);
     loop {
         let (sources, targets, failure) = next_chunk(&args, &translator, &mut pairs);
         let (scores, bad) = translator.score_ids_until_error(&sources, &targets, &options);
@@ -78,9 +93,17 @@ pub fn run(args: Args) -> Result<()> {
             None => {}
         }
     }
-    let perplexity = perplexity_of(total, tokens);
-    note(format_args!("{done} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
+    part.finish(&mut output, done as u64)?;
+    let (perplexity, pairs) = (perplexity_of(total, tokens), done as u64 - part.lines.start);
+    note(format_args!("{pairs} pairs of {}, perplexity {perplexity:.3}", name(&args.source)));
     Ok(())
+}
+
+/// What decides the output, beside the texts.
+fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
+    let mut identity = args.computing.identity(&args.model, options, [&None, &None])?;
+    identity["form"] = json!([args.json, args.token_ids]);
+    Ok(identity)
 }
 
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
@@ -97,7 +120,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
 fn next_chunk(
     args: &Args,
     translator: &Translator,
-    pairs: &mut ParallelReader,
+    pairs: &mut impl Iterator<Item = Result<LinePair, DataError>>,
 ) -> (Vec<Vec<u32>>, Vec<Vec<u32>>, Option<Error>) {
     let (mut sources, mut targets) = (Vec::new(), Vec::new());
     for pair in pairs.take(CHUNK) {

@@ -18,6 +18,7 @@ mod pipeline;
 mod quantize;
 mod runs;
 mod scores;
+mod shards;
 mod shortlist;
 mod streams;
 mod texts;

@@ -140,10 +140,22 @@ impl LineReader {
     /// # Errors
     /// Those of [`LineReader::next_line`], except for UTF-8.
     pub fn count_rest(&mut self) -> Result<u64> {
-        while self.read_bytes()?.is_some() {
+        self.skip_lines(u64::MAX)?;
+        Ok(self.number)
+    }
+
+    /// Passes over the next `count` lines without decoding them, or over all that are left if these are fewer.
+    ///
+    /// # Errors
+    /// Those of [`LineReader::next_line`], except for UTF-8.
+    pub fn skip_lines(&mut self, count: u64) -> Result<()> {
+        for _ in 0..count {
+            if self.read_bytes()?.is_none() {
+                break;
+            }
             self.number += 1;
         }
-        Ok(self.number)
+        Ok(())
     }
 
     /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or `None` at the

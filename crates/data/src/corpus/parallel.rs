@@ -60,6 +60,20 @@ impl ParallelReader {
         Ok(pair)
     }
 
+    /// Passes over the next `count` pairs, as [`LineReader::skip_lines`] does.
+    ///
+    /// # Errors
+    /// Those of [`LineReader::skip_lines`].
+    pub fn skip_pairs(&mut self, count: u64) -> Result<()> {
+        match &mut self.input {
+            Input::Pair(source, target) => {
+                source.skip_lines(count)?;
+                target.skip_lines(count)
+            }
+            Input::Tsv(tsv) => tsv.skip_lines(count),
+        }
+    }
+
     fn first_path(&self) -> &Path {
         match &self.input {
             Input::Pair(source, _) => source.path(),

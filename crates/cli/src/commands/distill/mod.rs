@@ -5,7 +5,7 @@ mod journal;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use burnformer_data::DataError;
 use burnformer_data::corpus::repeated_pipe;
 use burnformer_infer::{
@@ -14,8 +14,6 @@ use burnformer_infer::{
 };
 use burnformer_metrics::Bleu;
 use rayon::prelude::*;
-use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use self::input::{Input, Sentence};
 use self::journal::Journal;
@@ -130,22 +128,11 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
     Ok(options)
 }
 
-/// What decides the translations, beside the text: the models by their manifests, which hold the hashes of their files,
-/// and the options.
+/// What decides the translations, beside the text.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<String> {
-    let manifest = |folder: &PathBuf| {
-        let path = folder.join("manifest.json");
-        let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-        Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-    };
-    let identity = json!({
-        "models": args.model.iter().map(manifest).collect::<Result<Vec<_>>>()?,
-        "search": options.search,
-        "languages": [&args.source_language, &args.target_language],
-        "longest": args.longest,
-        "chosen_by_reference": args.reference.is_some(),
-        "compute": args.computing.compute.map(|compute| compute.name()),
-    });
+    let languages = [&args.source_language, &args.target_language];
+    let mut identity = args.computing.identity(&args.model, options, languages)?;
+    identity["chosen_by_reference"] = args.reference.is_some().into();
     Ok(identity.to_string())
 }
 

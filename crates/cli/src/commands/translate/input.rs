@@ -1,6 +1,7 @@
 //! The lines to translate, with their prefixes.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -12,6 +13,7 @@ use burnformer_data::{DataError, LineReader, Utf8Policy};
 
 use super::Args;
 use crate::line_warnings::LineWarnings;
+use crate::shards::length;
 
 /// The largest number of bytes of text that are read ahead, however many lines that is.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -40,13 +42,18 @@ pub(super) struct Chunk {
 }
 
 impl Input {
-    pub(super) fn open(args: &Args) -> Result<Self> {
+    /// Opens the lines that have the numbers `range`, counted from 0.
+    pub(super) fn open(args: &Args, range: &Range<u64>) -> Result<Self> {
         let both = [Some(&args.input), args.prefix.as_ref()].into_iter().flatten();
         if let Some(path) = repeated_pipe(both.map(PathBuf::as_path)) {
             return Err(DataError::PipeTwice { path: path.into() }.into());
         }
-        let lines = Lines::open(&args.input)?;
-        let open = |path: &PathBuf| LineReader::open_side(path, Side::Target, Utf8Policy::Error);
+        let lines = Lines::open(&args.input, range)?;
+        let open = |path: &PathBuf| -> Result<LineReader> {
+            let mut prefixes = LineReader::open_side(path, Side::Target, Utf8Policy::Error)?;
+            prefixes.skip_lines(range.start)?;
+            Ok(prefixes)
+        };
         let prefixes = args.prefix.as_ref().map(open).transpose()?;
         let warnings = LineWarnings::new(&lines.path);
         let prefix_warnings = prefixes.as_ref().map(|lines| LineWarnings::new(lines.path()));
@@ -113,17 +120,20 @@ struct Lines {
     path: PathBuf,
     is_dialogue: bool,
     lines: Receiver<Result<Line, DataError>>,
-    /// The number of lines that were taken.
+    /// The number of lines that were taken or skipped.
     taken: u64,
 }
 
 impl Lines {
-    fn open(path: &Path) -> Result<Self> {
+    fn open(path: &Path, range: &Range<u64>) -> Result<Self> {
         let reader = LineReader::open_side(path, Side::Source, Utf8Policy::Replace)?;
+        let mut reader = reader.cutting_long_lines();
+        reader.skip_lines(range.start)?;
         let name = reader.path().to_owned();
         let (sender, lines) = sync_channel(AHEAD);
+        let count = length(range);
         let read = move || {
-            for line in reader.cutting_long_lines() {
+            for line in reader.take(count) {
                 let is_last = line.is_err();
                 if sender.send(line).is_err() || is_last {
                     return;
@@ -132,7 +142,7 @@ impl Lines {
         };
         let thread = thread::Builder::new().name("input".into()).spawn(read);
         thread.context("no thread can be started that reads the text")?;
-        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: 0 })
+        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: range.start })
     }
 
     /// The next line; none at the end, and in a dialogue none if it `may_be_late` and is.

@@ -6,19 +6,22 @@ mod results;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
+use burnformer_data::corpus::Side;
 use burnformer_documents::Format;
 use burnformer_infer::{
     Batching, Glossary, LONGEST_SENTENCE, LengthPenalty, LongSources, Sampling, TranslateOptions,
     Translator,
 };
+use serde_json::{Value, json};
 
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
 use super::{Computing, at_least, between, document_format, languages, model, shortlist};
-use crate::output::{Output, note_terminal, say, wrong_usage};
+use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
+use crate::shards::{Part, ShardArgs, digest_of_file};
 use crate::signals;
 
 /// Arguments of `translate`.
@@ -43,7 +46,7 @@ pub struct Args {
         long,
         value_name = "FORMAT",
         value_parser = document_format(),
-        conflicts_with_all = ["nbest", "prefix", "token_ids", "json"]
+        conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
     )]
     format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else en]
@@ -123,6 +126,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     computing: Computing,
 }
 
@@ -153,25 +158,34 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(format) = args.format {
         return document::run(&args, format, &translator, &options);
     }
-    let mut input = Input::open(&args)?;
-    let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, None));
-    let read: Vec<&Path> = [Some(&args.input), args.prefix.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(PathBuf::as_path)
-        .collect();
-    let output = Output::create(args.output.as_deref(), &read)?;
-    let shared: signals::Shared = Arc::new(Mutex::new(output));
+    lines(&args, &translator, &options)
+}
+
+/// Translates line by line.
+fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Result<()> {
+    let texts: Vec<(&Path, Side)> =
+        [(Some(&args.input), Side::Source), (args.prefix.as_ref(), Side::Target)]
+            .into_iter()
+            .filter_map(|(path, side)| Some((path?.as_path(), side)))
+            .collect();
+    let identity = || identity(args, options);
+    let Some(part) = Part::open(&args.shard, args.output.as_deref(), &texts, identity)? else {
+        return Ok(());
+    };
+    let mut input = Input::open(args, &part.lines)?;
+    let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, part.count()));
+    let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
+    let shared: signals::Shared = Arc::new(Mutex::new(part.create_output(&read)?));
     signals::flush_and_exit(&shared)?;
-    let mut done = 0;
+    let mut done = usize::try_from(part.lines.start)?;
     loop {
-        let chunk = input.next_chunk(&args);
-        let (requests, failure) = requests(&args, &translator, &mut input, chunk, &options);
-        let (all, broken) = translator.translate_ids_until_error(requests, &options);
+        let chunk = input.next_chunk(args);
+        let (requests, failure) = requests(args, translator, &mut input, chunk, options);
+        let (all, broken) = translator.translate_ids_until_error(requests, options);
         let count = all.len();
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, hypotheses) in (done..).zip(all) {
-            write(&args, &mut output, number, &alternatives(&args, &translator, hypotheses))?;
+            write(args, &mut output, number, &alternatives(args, translator, hypotheses))?;
         }
         output.flush()?;
         let broken = broken.map(|error| {
@@ -185,7 +199,22 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     input.finish();
-    Ok(())
+    let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    part.finish(&mut output, done as u64)
+}
+
+/// What decides the output, beside the text and the prefixes.
+fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
+    let languages = [&args.source_language, &args.target_language];
+    let mut identity = args.computing.identity(&args.model, options, languages)?;
+    let files = [("glossary", &args.glossary), ("shortlist", &args.shortlist)];
+    for (name, path) in files {
+        let digest =
+            |path: &PathBuf| digest_of_file(path).with_context(|| path.display().to_string());
+        identity[name] = path.as_ref().map(digest).transpose()?.into();
+    }
+    identity["form"] = json!([args.json, args.nbest, args.token_ids, args.prefix.is_some()]);
+    Ok(identity)
 }
 
 /// Refuses text on the command line, and warns of a document that is about to be translated line by line.

@@ -1,0 +1,290 @@
+//! A text in parts, each by a process of its own: together they give what one process gives, and a part that was
+//! interrupted, repeated or made from something else is never mistaken for a finished one.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Trained, Untrained, assert_refused, burnformer, pairs, run, stderr, stdout};
+
+/// A folder with a text to translate.
+struct Place {
+    folder: tempfile::TempDir,
+    text: PathBuf,
+}
+
+impl Place {
+    fn with(name: &str, text: &[u8]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        Self { folder, text: path }
+    }
+
+    /// `count` lines of the toy language.
+    fn of(count: usize) -> Self {
+        let lines: Vec<String> = pairs(9, count).into_iter().map(|(source, _)| source).collect();
+        Self::with("text.de", (lines.join("\n") + "\n").as_bytes())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Arguments that translate the text to `out`, as greedily as `more` permits.
+    fn arguments(&self, more: &[&str]) -> Vec<String> {
+        let (text, out) = (self.text.display().to_string(), self.path("out").display().to_string());
+        let model = Trained::get().model();
+        let own = ["translate", "--model", &model, "--input", &text, "--output", &out];
+        own.iter().chain(more).map(|argument| argument.to_string()).collect()
+    }
+
+    fn translate(&self, more: &[&str]) -> Output {
+        run(&self.arguments(more))
+    }
+
+    /// What `shard` says, which must succeed.
+    fn shard(&self, shard: &str, more: &[&str]) -> String {
+        let output = self.translate(&[&["--shard", shard], more].concat());
+        assert_eq!(stdout(&output), "", "results go to the file");
+        stderr(&output)
+    }
+
+    /// The outputs of `count` shards, one behind the other in the order of their names.
+    fn joined(&self, count: usize) -> Vec<u8> {
+        let ending = format!("-of-{count}");
+        let outputs: Vec<String> =
+            self.names().into_iter().filter(|name| name.ends_with(&ending)).collect();
+        assert_eq!(outputs.len(), count, "{outputs:?}");
+        outputs.iter().flat_map(|name| fs::read(self.path(name)).unwrap()).collect()
+    }
+
+    /// The names of the files, sorted.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    fn partials(&self) -> usize {
+        self.names().iter().filter(|name| name.ends_with(".partial")).count()
+    }
+
+    /// Starts a shard and waits until it has begun to write.
+    fn start(&self, shard: &str) -> Child {
+        let before = self.partials();
+        let mut command = burnformer(&self.arguments(&["--shard", shard, "--beam", "4"]));
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.partials() == before {
+            assert!(child.try_wait().unwrap().is_none() && Instant::now() < end, "never began");
+        }
+        child
+    }
+}
+
+#[test]
+fn the_outputs_of_all_shards_in_order_are_the_output_of_one_process() {
+    let lines: Vec<String> = pairs(5, 23).into_iter().map(|(source, _)| source).collect();
+    let odd = ["", "eins zwei\r", "", "", "vier", "neun\tacht", "caf\u{e9}", "null"].join("\n");
+    let mut latin1 = odd.clone().into_bytes();
+    latin1.extend_from_slice(b"\nca\xe9f\r\nzwei");
+    let table: Vec<String> = lines.iter().map(|line| format!("{line}\tright")).collect();
+    let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    archive.write_all(lines.join("\n").as_bytes()).unwrap();
+    for (name, text, more) in [
+        ("text.de", lines.join("\r\n").into_bytes(), &[][..]),
+        ("mark.de", [b"\xef\xbb\xbf", odd.as_bytes(), b"\n"].concat(), &["--nbest", "2"]),
+        ("latin1.de", latin1, &["--beam", "1"]),
+        ("text.tsv", (table.join("\n") + "\n").into_bytes(), &["--chunk", "2"]),
+        ("text.de.gz", archive.finish().unwrap(), &[]),
+        ("two.de", b"eins\n\n".to_vec(), &[]),
+        ("none.de", Vec::new(), &[]),
+    ] {
+        let place = Place::with(name, &text);
+        let whole = place.translate(more);
+        assert!(whole.status.success(), "{}", stderr(&whole));
+        let expected = fs::read(place.path("out")).unwrap();
+        for count in [1, 2, 3, 7] {
+            for number in (1..=count).rev() {
+                place.shard(&format!("{number}/{count}"), more);
+            }
+            let joined = place.joined(count);
+            assert!(joined == expected, "{name} in {count}: {}", String::from_utf8_lossy(&joined));
+        }
+    }
+}
+
+#[test]
+fn twelve_outputs_sort_by_their_shards_and_forced_prefixes_stay_with_their_lines() {
+    let place = Place::of(30);
+    let prefixes: Vec<&str> = (0..30).map(|line| ["", "one", "two two"][line % 3]).collect();
+    let file = place.path("prefixes.en");
+    fs::write(&file, prefixes.join("\n")).unwrap();
+    let more = ["--prefix", file.to_str().unwrap()];
+    assert!(place.translate(&more).status.success());
+    for number in 1..=12 {
+        place.shard(&format!("{number}/12"), &more);
+    }
+    assert_eq!(place.joined(12), fs::read(place.path("out")).unwrap());
+    fs::write(&file, "one\n").unwrap();
+    let output = place.translate(&[&["--shard", "1/12"][..], &more].concat());
+    assert_refused(&output, 1, &["prefixes.en ends after line 1", "30 lines"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_shard_leaves_no_output_and_is_done_by_the_next_process() {
+    let place = Place::of(6000);
+    let mut child = place.start("1/2");
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it was killed before its end");
+    assert_eq!(place.partials(), 1, "SIGKILL leaves what was written");
+    assert!(!place.path("out.1-of-2").exists());
+    let mut child = place.start("2/2");
+    let terminate = format!("kill -TERM {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &terminate]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(place.names().iter().filter(|name| name.starts_with(".out.2")).count(), 0);
+    for shard in ["1/2", "2/2"] {
+        place.shard(shard, &["--beam", "4"]);
+    }
+    let left = [".out.1-of-2.stamp", ".out.2-of-2.stamp", "out.1-of-2", "out.2-of-2", "text.de"];
+    assert_eq!(place.names(), left);
+    let joined = place.joined(2);
+    assert!(place.translate(&["--beam", "4"]).status.success());
+    assert!(joined == fs::read(place.path("out")).unwrap());
+}
+
+#[test]
+fn two_processes_with_the_same_shard_do_each_other_no_harm() {
+    let place = Place::of(3000);
+    let children = [place.start("1/1"), place.start("1/1")];
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(place.names(), [".out.1-of-1.stamp", "out.1-of-1", "text.de"]);
+    let joined = place.joined(1);
+    assert!(place.translate(&["--beam", "4"]).status.success());
+    assert!(joined == fs::read(place.path("out")).unwrap());
+}
+
+#[test]
+fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
+    let place = Place::of(20);
+    let read = |shard: &str| fs::read(place.path(&format!("out.{shard}-of-2"))).unwrap();
+    let skipped = |shard: &str, more: &[&str]| place.shard(shard, more).contains("is done already");
+    for shard in ["1/2", "2/2"] {
+        assert!(!skipped(shard, &[]), "there is none yet");
+        assert!(skipped(shard, &[]));
+    }
+    assert!(
+        skipped("1/2", &["--batch", "1", "--chunk", "3"]),
+        "translations do not depend on these"
+    );
+    assert_eq!(place.shard("1/2", &["--quiet"]), "");
+    let (first, second) = (read("1"), read("2"));
+    let text = fs::read_to_string(&place.text).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[15] = "null null null";
+    fs::write(&place.text, lines.join("\n")).unwrap();
+    assert!(skipped("1/2", &[]), "its lines are the same");
+    assert!(place.shard("2/2", &[]).contains("out.2-of-2: is done again, because of another text"));
+    assert!(read("1") == first && read("2") != second);
+
+    let again = |more: &[&str], why: &str| {
+        let said = place.shard("1/2", more);
+        assert!(said.contains(&format!("is done again, because of {why}")), "{why}: {said}");
+        assert!(skipped("1/2", more));
+    };
+    again(&["--beam", "1"], "another model or option");
+    again(&["--beam", "1", "--json"], "another model or option");
+    again(&["--beam", "1", "--model", &Untrained::get().model().display().to_string()], "another");
+    again(&[], "another model or option");
+    assert_eq!(read("1"), first);
+    fs::write(place.path("out.1-of-2"), "cut").unwrap();
+    again(&[], "a change to the file");
+    fs::remove_file(place.path(".out.1-of-2.stamp")).unwrap();
+    again(&[], "a missing stamp");
+    fs::write(place.path(".out.1-of-2.stamp"), "{\"made from\":").unwrap();
+    again(&[], "a missing stamp");
+    assert_eq!(read("1"), first);
+}
+
+#[test]
+fn what_is_no_shard_is_refused_with_a_remedy() {
+    let place = Place::of(3);
+    for (shard, remedy) in [
+        ("0/4", "--array=1-4"),
+        ("5/4", "from 1 to 4"),
+        ("1/0", "N is at least 1"),
+        ("a/b", "write I/N, such as 1/4"),
+        ("/4", "write I/N, such as 1/4"),
+        ("auto/4", "neither is set; write I itself"),
+    ] {
+        let mut command = burnformer(&place.arguments(&["--shard", shard]));
+        command.env_remove("SLURM_ARRAY_TASK_ID").env_remove("JOB_COMPLETION_INDEX");
+        assert_refused(&command.output().unwrap(), 2, &["--shard", remedy]);
+    }
+    let model = Trained::get().model();
+    let without_output = run(&["translate", "--model", &model, "--shard", "1/2"]);
+    assert_refused(&without_output, 2, &["--output"]);
+    let of_pipe = run(&["translate", "--model", &model, "--shard", "1/2", "--output", "out"]);
+    assert_refused(&of_pipe, 2, &["standard input: --shard reads", "name a file"]);
+    assert_refused(&place.translate(&["--shard", "1/2", "--format", "text"]), 2, &["--format"]);
+    fs::create_dir(place.path("out.1-of-2")).unwrap();
+    assert_refused(&place.translate(&["--shard", "1/2"]), 1, &["out.1-of-2: is a folder"]);
+    assert_eq!(place.names(), ["out.1-of-2", "text.de"]);
+}
+
+#[test]
+fn a_scheduler_numbers_the_shards_where_it_is_asked_to_and_nowhere_else() {
+    let place = Place::of(8);
+    for (name, first) in [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)] {
+        for number in [first, first + 1] {
+            let mut command = burnformer(&place.arguments(&["--shard", "auto/2"]));
+            let output = command.env(name, number.to_string()).output().unwrap();
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+        let joined = place.joined(2);
+        let mut command = burnformer(&place.arguments(&[]));
+        assert!(command.env(name, "1").output().unwrap().status.success());
+        assert_eq!(joined, fs::read(place.path("out")).unwrap(), "the whole text");
+        for path in ["out.1-of-2", "out.2-of-2"].map(|name| place.path(name)) {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn scores_come_in_shards_too() {
+    let (Trained { corpus, .. }, folder) = (Trained::get(), tempfile::tempdir().unwrap());
+    let [source, target] = corpus.test.each_ref().map(|path| path.display().to_string());
+    let (model, out) = (Trained::get().model(), folder.path().join("scores"));
+    let score = |target: &Path, more: &[&str]| {
+        let mut command = burnformer(&["score", "--model", &model, "--source", &source]);
+        command.arg("--target").arg(target).args(more).output().unwrap()
+    };
+    let to_file = ["--output", out.to_str().unwrap()];
+    let expected = stdout(&score(target.as_ref(), &[]));
+    let mut joined = String::new();
+    for shard in ["1/3", "2/3", "3/3"] {
+        let sharded = [&to_file[..], &["--shard", shard]].concat();
+        assert_eq!(stdout(&score(target.as_ref(), &sharded)), "");
+        let path = folder.path().join(format!("scores.{}", shard.replace('/', "-of-")));
+        joined += &fs::read_to_string(path).unwrap();
+        let again = stderr(&score(target.as_ref(), &sharded));
+        assert!(again.contains("is done already"), "{again}");
+    }
+    assert_eq!(joined, expected);
+    assert_eq!(stdout(&score(target.as_ref(), &to_file)), "");
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    let longer = folder.path().join("longer.en");
+    fs::write(&longer, fs::read_to_string(&target).unwrap() + "one\n").unwrap();
+    let output = score(&longer, &[&to_file[..], &["--shard", "1/3"]].concat());
+    assert_refused(&output, 1, &["ends after line 50", "longer.en has 51 lines"]);
+}
