@@ -1,8 +1,9 @@
 //! A text in several parts of consecutive lines, each of which is the work of a process of its own, on any machine.
 //!
-//! Every process finds its lines by counting those of the text, so that the processes need nothing of each other. Results
-//! do not depend on which lines stand in one process: the outputs of all shards, one behind the other, are the output of
-//! one process.
+//! Every process finds its lines by counting those of the text, so that the processes need nothing of each other. The
+//! outputs of all shards, one behind the other, are the output of one process. For that, shards consist of the same chunks
+//! from which one process makes its batches: sums are rounded differently in batches of other sizes, and products of 8-bit
+//! integers make a difference in the last digit one in the second, which gave one of 20,000 lines another translation.
 
 use std::env;
 use std::ffi::OsString;
@@ -29,7 +30,7 @@ const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETI
 /// The option by which a command does one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
-    /// Do only part I of N parts of the lines, I from 1 to N, and write OUT.I-of-N for the OUT of --output (with zeros
+    /// Do only part I of N parts of the text, I from 1 to N, each of whole chunks (--chunk, 2048 lines), and write OUT.I-of-N for the OUT of --output (with zeros
     /// before I, so that the names sort: OUT.03-of-12). `cat OUT.*-of-N` is then the output for the whole text. The file
     /// appears when the part is done; if it is there and fits the text, the models and the options, nothing is done. With
     /// auto/N, I comes from a Slurm array (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job
@@ -78,11 +79,13 @@ impl Shard {
         }
     }
 
-    /// Of `all` lines, counted from 0, those of this shard. The parts are as long as each other, or longer by one line.
-    fn lines_of(self, all: u64) -> Range<u64> {
+    /// Of `all` lines, counted from 0, those of this shard: whole chunks of `chunk` lines, of which each shard has as many as
+    /// the others, or one more.
+    fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
+        let chunks = u128::from(all.div_ceil(chunk));
         let end = |number: u64| {
-            let line = u128::from(all) * u128::from(number) / u128::from(self.count);
-            u64::try_from(line).expect("at most the number of lines")
+            let line = chunks * u128::from(number) / u128::from(self.count) * u128::from(chunk);
+            u64::try_from(line).unwrap_or(all).min(all)
         };
         end(self.number - 1)..end(self.number)
     }
@@ -128,8 +131,7 @@ pub struct Part {
 
 impl Part {
     /// The part that the options ask for; `None` if its output is there already and is made from the same. `texts` are
-    /// read line by line together; the first says how many lines there are. The `identity` is what decides the output
-    /// beside the texts.
+    /// read line by line together, in chunks of `chunk` lines. The `identity` is what decides the output beside the texts.
     ///
     /// # Errors
     /// If a text of a shard can be read only once, or not at all.
@@ -137,6 +139,7 @@ impl Part {
         args: &ShardArgs,
         output: Option<&Path>,
         texts: &[(&Path, Side)],
+        chunk: usize,
         identity: impl FnOnce() -> Result<Value>,
     ) -> Result<Option<Self>> {
         let (Some(shard), Some(out)) = (args.shard, output) else {
@@ -148,7 +151,7 @@ impl Part {
         if let Some(folder) = [out, &path].into_iter().find(|path| path.is_dir()) {
             bail!("{}: is a folder; name a file", folder.display());
         }
-        let lines = shard.lines_of(count_lines(texts)?);
+        let lines = shard.lines_of(count_lines(texts)?, chunk as u64);
         let mut made_from =
             json!({ "first line": lines.start, "program": env!("CARGO_PKG_VERSION") });
         made_from["text"] = digest_of_lines(texts, &lines)?.into();
@@ -372,15 +375,18 @@ mod tests {
     }
 
     #[test]
-    fn the_shards_are_the_lines_in_order_and_differ_by_one_line_at_most() {
-        for all in [0, 1, 2, 5, 7, 100, u64::MAX] {
+    fn the_shards_are_the_chunks_in_order_and_differ_by_one_chunk_at_most() {
+        for (all, chunk) in
+            [0, 1, 2, 5, 7, 100, u64::MAX].into_iter().flat_map(|all| [(all, 1), (all, 3)])
+        {
             for count in [1, 2, 3, 7, 64] {
-                let parts = (1..=count).map(|number| Shard { number, count }.lines_of(all));
+                let parts = (1..=count).map(|number| Shard { number, count }.lines_of(all, chunk));
                 let (mut end, mut lengths) = (0, Vec::new());
                 for part in parts {
                     assert_eq!(part.start, end);
+                    assert!(part.start % chunk == 0 || part.start == all);
                     end = part.end;
-                    lengths.push(part.end - part.start);
+                    lengths.push((part.end - part.start).div_ceil(chunk));
                 }
                 assert_eq!(end, all);
                 assert!(lengths.iter().max().unwrap() - lengths.iter().min().unwrap() <= 1);

@@ -63,7 +63,8 @@ pub fn run(args: Args) -> Result<()> {
     let target = args.target.as_ref().unwrap_or(&args.source);
     let texts = [(args.source.as_path(), Side::Source), (target, Side::Target)];
     let identity = || identity(&args, &options);
-    let Some(part) = Part::open(&args.shard, args.output.as_deref(), &texts, identity)? else {
+    let output = args.output.as_deref();
+    let Some(part) = Part::open(&args.shard, output, &texts, CHUNK, identity)? else {
         return Ok(());
     };
     let mut pairs = ParallelReader::open(&corpus, Utf8Policy::Error)?;

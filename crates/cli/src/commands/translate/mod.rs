@@ -169,7 +169,8 @@ fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Re
             .filter_map(|(path, side)| Some((path?.as_path(), side)))
             .collect();
     let identity = || identity(args, options);
-    let Some(part) = Part::open(&args.shard, args.output.as_deref(), &texts, identity)? else {
+    let output = args.output.as_deref();
+    let Some(part) = Part::open(&args.shard, output, &texts, args.chunk, identity)? else {
         return Ok(());
     };
     let mut input = Input::open(args, &part.lines)?;
@@ -213,6 +214,8 @@ fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
             |path: &PathBuf| digest_of_file(path).with_context(|| path.display().to_string());
         identity[name] = path.as_ref().map(digest).transpose()?.into();
     }
+    // Rounding depends on the sizes of batches.
+    identity["batches"] = json!([args.batch, args.chunk]);
     identity["form"] = json!([args.json, args.nbest, args.token_ids, args.prefix.is_some()]);
     Ok(identity)
 }
