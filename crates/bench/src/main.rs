@@ -63,9 +63,9 @@ fn main() -> ExitCode {
     device::prepare();
     let benchmark = match Cli::try_parse() {
         Ok(cli) => cli.benchmark,
-        Err(usage) => return output::exit_code(output::print_usage(usage)),
+        Err(usage) => return output::exit_code(output::print_usage(usage)).into(),
     };
-    output::exit_code(device::guarded("", || run(benchmark)))
+    output::exit_code(device::guarded("", || run(benchmark))).into()
 }
 
 /// Measures, and prints to standard output.

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
@@ -197,25 +196,25 @@ pub fn wrong_usage(message: impl Display) -> anyhow::Error {
 }
 
 /// The exit code for the `result` of a command. Prints the error, if there is one.
-pub fn exit_code(result: Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
+pub fn exit_code(result: Result<()>) -> u8 {
+    let Err(error) = result else { return 0 };
     if error.is::<Closed>() {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     if let Some(stopped) = error.downcast_ref::<Stopped>() {
-        return ExitCode::from(stopped.exit_code());
+        return stopped.exit_code();
     }
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         // Standard error may fail; the exit code tells all the same.
         let _ = usage.print();
-        return ExitCode::from(WRONG_USAGE);
+        return WRONG_USAGE;
     }
     say(format_args!("error: {}", message(&error)));
-    ExitCode::FAILURE
+    1
 }
 
 /// The error and its causes, without those that it has already named itself.
-fn message(error: &anyhow::Error) -> String {
+pub fn message(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |mut text, cause| {
         if text.is_empty() {
             text = cause;

@@ -13,7 +13,7 @@ const LEAST_CONFIDENCE: f64 = 0.1;
 
 /// A language that a text may be in.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Detection {
+pub struct Detection {
     /// The code, as the models name it if one takes the language.
     pub language: String,
     /// How sure that is, from 0 to 100.
@@ -24,10 +24,7 @@ pub(crate) struct Detection {
 
 /// The language of `texts` together. It is one of `codes`, those that models take, unless the texts are clearly in another
 /// language; `None` if there is nothing by which to tell.
-pub(crate) fn detect<'a>(
-    texts: impl IntoIterator<Item = &'a str>,
-    codes: &[&str],
-) -> Option<Detection> {
+pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> Option<Detection> {
     let text: Vec<&str> = texts.into_iter().collect();
     let text: String =
         text.iter().flat_map(|text| text.chars().chain(['\n'])).take(MOST_CHARACTERS).collect();

@@ -18,6 +18,7 @@
 //! | models by language pair, loaded when first needed | [`ModelSource`] |
 //! | bounds on what a client may ask | [`Limits`] |
 //! | requests that share batches | [`Queue`] |
+//! | the language of a text | [`detect`] |
 
 mod api;
 mod auth;
@@ -35,6 +36,7 @@ mod server;
 mod settings;
 mod text;
 
+pub use detect::{Detection, detect};
 #[cfg(feature = "translator")]
 pub use engine::TranslatorEngine;
 pub use engine::{Candidate, Choice, Engine, EngineError, Work};

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use burnformer_data::corpus::read_text;
-use burnformer_documents::{Document, Format, Link, Sentence, Translated};
-use burnformer_infer::{TextLink, TranslateOptions, Translation, Translator};
+use burnformer_documents::Format;
+use burnformer_infer::{Cancel, TranslateOptions, Translator};
 
 use super::Args;
+use crate::documents::{Source, translate};
 use crate::output::{Output, say};
 
 /// Translates `--input` and writes `--output`, both in `format`.
@@ -21,37 +22,8 @@ pub(super) fn run(
         say(format_args!("{name}: bytes that are not UTF-8 are replaced by U+FFFD"));
     }
     let mut output = Output::create(args.output.as_deref(), &[&args.input])?;
-    let limit = translator.longest_source(options);
-    // One token is left for </s>.
-    let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
     let language = args.language.as_ref().or(args.source_language.as_ref());
-    let mut document = Document::parse(&text, format, language.map(String::as_str), &fits);
-    loop {
-        let pending = document.pending();
-        if pending.is_empty() {
-            break;
-        }
-        document.accept(translate(translator, &pending, options)?);
-    }
-    output.text(&document.finish())?;
+    let source = Source { text: &text, format, language: language.map(String::as_str) };
+    output.text(&translate(translator, source, options, &Cancel::default())?)?;
     output.flush()
-}
-
-/// The translations of `sentences`, with links for those that need them.
-fn translate(
-    translator: &Translator,
-    sentences: &[Sentence],
-    options: &TranslateOptions,
-) -> Result<Vec<Translated>> {
-    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
-    let translations = translator.translate(&texts, options)?;
-    let link = |(sentence, translation): (&Sentence, Translation)| {
-        let links = match sentence.links {
-            true => translator.links(&sentence.text, &translation.text)?,
-            false => Vec::new(),
-        };
-        let link = |TextLink { source, target }| Link { source, target };
-        Ok(Translated { text: translation.text, links: links.into_iter().map(link).collect() })
-    };
-    sentences.iter().zip(translations).map(link).collect()
 }

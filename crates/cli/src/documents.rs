@@ -1,0 +1,64 @@
+//! Documents, translated by a model.
+
+use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+use burnformer_infer::{
+    Cancel, InferError, Request, TextLink, TranslateOptions, Translation, Translator,
+};
+
+/// What a translated document begins with: its text, its format, and the language by whose abbreviations it is split into
+/// sentences.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The whole document.
+    pub text: &'a str,
+    /// The format, whose markup is kept.
+    pub format: Format,
+    /// The language, such as `de`; English if there is none.
+    pub language: Option<&'a str>,
+}
+
+/// The document `source`, translated. Sentences that are too long for the model are cut at clauses. Once `cancel` says so,
+/// no further sentence is translated, and the result is worth nothing.
+///
+/// # Errors
+/// Those of [`Translator::translate`] and [`Translator::links`].
+pub fn translate(
+    translator: &Translator,
+    source: Source,
+    options: &TranslateOptions,
+    cancel: &Cancel,
+) -> Result<String, InferError> {
+    let limit = translator.longest_source(options);
+    // One token is left for </s>.
+    let fits = |sentence: &str| translator.tokenizers().source.encode(sentence).len() < limit;
+    let mut document = Document::parse(source.text, source.format, source.language, &fits);
+    loop {
+        let pending = document.pending();
+        if pending.is_empty() {
+            return Ok(document.finish());
+        }
+        document.accept(translated(translator, &pending, options, cancel)?);
+    }
+}
+
+/// The translations of `sentences`, with links for those that need them.
+fn translated(
+    translator: &Translator,
+    sentences: &[Sentence],
+    options: &TranslateOptions,
+    cancel: &Cancel,
+) -> Result<Vec<Translated>, InferError> {
+    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+    let mut requests = translator.requests(&texts, options)?;
+    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
+    let translations = translator.translate_requests(requests, options)?;
+    let link = |(sentence, translation): (&Sentence, Translation)| {
+        let links = match sentence.links && !cancel.is_cancelled() {
+            true => translator.links(&sentence.text, &translation.text)?,
+            false => Vec::new(),
+        };
+        let link = |TextLink { source, target }| Link { source, target };
+        Ok(Translated { text: translation.text, links: links.into_iter().map(link).collect() })
+    };
+    sentences.iter().zip(translations).map(link).collect()
+}

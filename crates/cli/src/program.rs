@@ -1,0 +1,100 @@
+//! The program itself: its command line, and what each command runs.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::output::exit_code;
+use crate::{commands, device, output};
+
+/// Runs the program `burnformer` with the command line `args`, whose first word is the program's name, and returns the exit
+/// code. Signals, standard streams and the memory of the whole process are the program's from then on, so that a process
+/// calls it once, before it starts any thread.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    burnformer_core::keep_freed_memory();
+    device::prepare();
+    let command = match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            output::set_quiet(cli.quiet);
+            cli.command
+        }
+        Err(usage) => return exit_code(output::print_usage(usage)),
+    };
+    exit_code(device::guarded("", || run_command(command)))
+}
+
+/// Train, score and run translation models: the Transformer of "Attention Is All You Need".
+#[derive(Parser)]
+#[command(name = "burnformer", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print nothing but results, warnings and errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train a model on parallel text; without arguments, on the German–English corpus inside the program.
+    Train(commands::train::Args),
+    /// Translate text, one sentence per line, from standard input to standard output.
+    Translate(commands::translate::Args),
+    /// Score the translations of a model, or those in a file, by BLEU, chrF or TER.
+    EvalBleu(commands::eval_bleu::Args),
+    /// Score given translations by the log-probability that a model assigns to them.
+    Score(commands::score::Args),
+    /// Explain the keys of configurations: type, default, presets, and when to change them.
+    Config(commands::config::Args),
+    /// Train the variations of the paper's Table 3 and compare them.
+    Study(commands::study::Args),
+    /// Average the parameters of several models.
+    Average(commands::average::Args),
+    /// Translate text by a large model, for a small model to learn from (knowledge distillation).
+    Distill(commands::distill::Args),
+    /// Convert a model of another system into a model directory.
+    Import(commands::import::Args),
+    /// Convert a model directory into a model of another system.
+    Export(commands::export::Args),
+    /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
+    Quantize(commands::quantize::Args),
+    /// List the likely translations of each token, with which models of large vocabularies translate faster.
+    Shortlist(commands::shortlist::Args),
+    /// Describe a model directory.
+    Inspect(commands::inspect::Args),
+    /// Show the attention of a model in every layer and head, or word alignments.
+    Attention(commands::attention::Args),
+    /// Draw the curves of runs, or figures of the paper.
+    Plot(commands::plot::Args),
+    /// Translate over HTTP: LibreTranslate's interface, one of our own, and a web page.
+    #[cfg(feature = "serve")]
+    Serve(commands::serve::Args),
+    /// List the devices of this build and this machine.
+    Devices(commands::devices::Args),
+    /// Print a script with which a shell completes commands and options.
+    Completions(commands::completions::Args),
+}
+
+fn run_command(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Train(args) => commands::train::run(args),
+        Command::Translate(args) => commands::translate::run(args),
+        Command::EvalBleu(args) => commands::eval_bleu::run(args),
+        Command::Score(args) => commands::score::run(args),
+        Command::Config(args) => commands::config::run(args),
+        Command::Study(args) => commands::study::run(args),
+        Command::Average(args) => commands::average::run(args),
+        Command::Distill(args) => commands::distill::run(args),
+        Command::Import(args) => commands::import::run(args),
+        Command::Export(args) => commands::export::run(args),
+        Command::Quantize(args) => commands::quantize::run(args),
+        Command::Shortlist(args) => commands::shortlist::run(args),
+        Command::Inspect(args) => commands::inspect::run(args),
+        Command::Attention(args) => commands::attention::run(args),
+        Command::Plot(args) => commands::plot::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Devices(args) => commands::devices::run(args),
+        Command::Completions(args) => commands::completions::run(args, Cli::command()),
+    }
+}

@@ -1,0 +1,99 @@
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict, final, overload
+
+from typing_extensions import Unpack
+
+from .results import Detection, Score, Translation
+
+__version__: str
+MODELS: list[str]
+OPTIONS: list[str]
+
+class BurnformerError(ValueError): ...
+
+class Sampling(TypedDict, total=False):
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+
+class Options(TypedDict, total=False):
+    beam_size: int
+    n_best: int
+    length_penalty: float | Literal["none", "average"] | Mapping[Literal["gnmt", "power"], float]
+    min_length: int
+    max_length: int | None
+    max_length_factor: float
+    max_length_extra: int
+    no_repeat_ngram: int
+    suppress: Sequence[int]
+    beam_rule: Literal["gnmt", "transformers"]
+    at_limit: Literal["cut", "close"]
+    sampling: bool | Sampling | None
+    batch_size: int
+    batch_tokens: int
+    longest: int
+    truncate: bool
+    source_language: str | None
+    target_language: str | None
+    glossary: dict[str, str] | str | PathLike[str] | None
+    shortlist: str | PathLike[str] | None
+
+@final
+class Translator:
+    def __new__(
+        cls,
+        model: str | PathLike[str] | Sequence[str | PathLike[str]] = "de-en",
+        device: str = "auto",
+        compute: Literal["float32", "int8"] | None = None,
+    ) -> Translator: ...
+    @overload
+    def translate(
+        self,
+        text: str,
+        *,
+        prefix: str | None = None,
+        alignment: bool = False,
+        **options: Unpack[Options],
+    ) -> Translation: ...
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        *,
+        prefix: Iterable[str] | None = None,
+        alignment: bool = False,
+        **options: Unpack[Options],
+    ) -> list[Translation]: ...
+    def translate_iterable(
+        self,
+        texts: Iterable[str],
+        *,
+        chunk: int = 2048,
+        alignment: bool = False,
+        **options: Unpack[Options],
+    ) -> Translations: ...
+    def translate_document(
+        self,
+        text: str,
+        format: Literal["text", "html", "markdown", "srt"] = "text",
+        *,
+        language: str | None = None,
+        **options: Unpack[Options],
+    ) -> str: ...
+    @overload
+    def score(self, source: str, target: str, **options: Unpack[Options]) -> Score: ...
+    @overload
+    def score(
+        self, source: Iterable[str], target: Iterable[str], **options: Unpack[Options]
+    ) -> list[Score]: ...
+    def __reduce__(self) -> tuple[type[Translator], tuple[Any, ...]]: ...
+
+@final
+class Translations(Iterator[Translation]):
+    def __iter__(self) -> Translations: ...
+    def __next__(self) -> Translation: ...
+
+def detect(text: str | Iterable[str], among: Sequence[str] = ...) -> Detection | None: ...
+def main(args: Sequence[str]) -> int: ...

@@ -1,0 +1,74 @@
+"""What translating, scoring and detecting return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Link = tuple[tuple[int, int], tuple[int, int]]
+"""Where a token stands in the source, and where in the translation: begin and end, in characters."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A translation of a sentence."""
+
+    text: str
+    #: Its log-probability divided by the length penalty.
+    score: float
+    #: The ids of its tokens, with `</s>` if the model ended the sentence.
+    tokens: list[int]
+    #: The natural log-probability of each token.
+    log_probs: list[float]
+    #: Whether the model ended the sentence, or the length limit did.
+    finish: Literal["end-of-sentence", "limit"]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translations of a sentence."""
+
+    #: The best one first, as many as `n_best` says or the search found.
+    alternatives: list[Alternative]
+    #: Which characters of the source those of the best translation come from; `None` if nobody asked.
+    alignment: list[Link] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the best translation."""
+        return self.alternatives[0].text
+
+    @property
+    def score(self) -> float:
+        """The score of the best translation."""
+        return self.alternatives[0].score
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Score:
+    """The probability that a model gives to a translation."""
+
+    #: The natural log-probability of the whole translation.
+    log_prob: float
+    #: That divided by the length penalty.
+    score: float
+    #: e to the power of minus the log-probability per token.
+    perplexity: float
+    #: The natural log-probability of each token, `</s>` last.
+    log_probs: list[float]
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The language of a text."""
+
+    #: Its code, such as `de`.
+    language: str
+    #: How sure that is, from 0 to 100.
+    confidence: float

@@ -1,0 +1,60 @@
+//! The Python module `burnformer._burnformer`: the [`Translator`](translator::Translator) behind Python's door, and the program
+//! `burnformer` as a function. The package around it is in `python/burnformer`.
+//!
+//! The trade-off taken: *what computes runs on threads of our own, while the caller's thread waits without Python's lock* and
+//! looks for Ctrl-C twenty times a second. So other Python threads go on, an interrupt needs no help of the search, and a
+//! process that was forked starts threads of its own (see [`compute`]).
+
+mod compute;
+mod options;
+mod results;
+mod translations;
+mod translator;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    burnformer,
+    BurnformerError,
+    pyo3::exceptions::PyValueError,
+    "What was asked for cannot be done: the sentence says why, and what to do."
+);
+
+/// Runs the program `burnformer` with the command line `args`, whose first word is the program's name; returns its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| burnformer::run(args))
+}
+
+/// The language of `text`, or of several texts together, and how sure that is; `None` if there is nothing by which to tell. With
+/// `among`, it is one of these codes unless the text is clearly in another language.
+#[pyfunction]
+#[pyo3(signature = (text, among = Vec::new()))]
+fn detect<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyAny>,
+    among: Vec<String>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let texts = results::Texts::read(text)?.all;
+    let found = py.detach(|| {
+        let codes: Vec<&str> = among.iter().map(String::as_str).collect();
+        burnformer_server::detect(texts.iter().map(String::as_str), &codes)
+    });
+    found.map(|found| results::detection(py, &found)).transpose()
+}
+
+#[pymodule(gil_used = false)]
+fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A library says nothing beside its results; the program sets this anew.
+    burnformer::output::set_quiet(true);
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MODELS", burnformer::embedded::PAIRS.to_vec())?;
+    module.add("OPTIONS", options::NAMES.to_vec())?;
+    module.add("BurnformerError", module.py().get_type::<BurnformerError>())?;
+    module.add_class::<translator::Translator>()?;
+    module.add_class::<translations::Translations>()?;
+    module.add_function(wrap_pyfunction!(detect, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)
+}

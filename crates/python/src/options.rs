@@ -1,0 +1,210 @@
+//! The keywords of a translation as options of the search.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use burnformer_infer::{
+    Glossary, LONGEST_SENTENCE, LongSources, SearchSettings, Shortlist, TranslateOptions,
+    Translator,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{Map, Value};
+
+/// The names of all keywords: the keys of `generation.json`, and those of a call alone.
+pub const NAMES: [&str; 20] = [
+    "beam_size",
+    "n_best",
+    "length_penalty",
+    "min_length",
+    "max_length",
+    "max_length_factor",
+    "max_length_extra",
+    "no_repeat_ngram",
+    "suppress",
+    "beam_rule",
+    "at_limit",
+    "sampling",
+    "batch_size",
+    "batch_tokens",
+    "longest",
+    "truncate",
+    "source_language",
+    "target_language",
+    "glossary",
+    "shortlist",
+];
+
+/// Keywords as they were given, each checked by itself.
+pub struct Options {
+    search: SearchSettings,
+    batch_size: Option<usize>,
+    batch_tokens: Option<usize>,
+    longest: usize,
+    truncate: bool,
+    source_language: Option<String>,
+    target_language: Option<String>,
+    glossary: Option<Terms>,
+    shortlist: Option<PathBuf>,
+}
+
+/// Where a glossary comes from.
+#[derive(FromPyObject)]
+enum Terms {
+    Pairs(std::collections::BTreeMap<String, String>),
+    File(PathBuf),
+}
+
+impl Options {
+    /// The keywords `given` of a call of `function`, for a model whose own settings are `search`. Those in `refused` mean
+    /// nothing there.
+    ///
+    /// # Errors
+    /// A `TypeError` for an unknown keyword or a value of another type.
+    pub fn read(
+        given: Option<&Bound<'_, PyDict>>,
+        search: SearchSettings,
+        function: &str,
+        refused: &[&str],
+    ) -> PyResult<Self> {
+        let mut options = Self {
+            search: SearchSettings { n_best: 1, ..search },
+            batch_size: None,
+            batch_tokens: None,
+            longest: LONGEST_SENTENCE,
+            truncate: false,
+            source_language: None,
+            target_language: None,
+            glossary: None,
+            shortlist: None,
+        };
+        let mut wide = false;
+        for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
+            let name: String = name.extract()?;
+            if refused.contains(&&*name) || !NAMES.contains(&&*name) {
+                let known = NAMES.iter().filter(|name| !refused.contains(*name)).copied();
+                let known = known.collect::<Vec<_>>().join(", ");
+                let message = format!("{function}() takes no keyword {name:?}; there are {known}");
+                return Err(PyTypeError::new_err(message));
+            }
+            wide |= name == "beam_size" || name == "sampling";
+            options.set(&name, &value)?;
+        }
+        if !wide {
+            options.search.beam_size = options.search.beam_size.max(options.search.n_best);
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match name {
+            "batch_size" => self.batch_size = of(name, value)?,
+            "batch_tokens" => self.batch_tokens = of(name, value)?,
+            "longest" => self.longest = of(name, value)?,
+            "truncate" => self.truncate = of(name, value)?,
+            "source_language" => self.source_language = of(name, value)?,
+            "target_language" => self.target_language = of(name, value)?,
+            "glossary" => self.glossary = of(name, value)?,
+            "shortlist" => self.shortlist = of(name, value)?,
+            _ => self.search = searched(&self.search, name, value)?,
+        }
+        Ok(())
+    }
+
+    /// The options themselves. Reads files, and computes on all threads.
+    ///
+    /// # Errors
+    /// If a value is out of its range, or a file is wrong.
+    pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
+        self.search.validate()?;
+        let mut options = TranslateOptions { search: self.search, ..translator.options() };
+        let batching = &mut options.batching;
+        batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
+        batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);
+        batching.validate()?;
+        options.longest = self.longest;
+        if self.truncate {
+            options.long_sources = LongSources::Truncate;
+        }
+        let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
+        options.languages = translator.languages(source, target)?;
+        if let Some(terms) = self.glossary {
+            let glossary = match terms {
+                Terms::Pairs(pairs) => Glossary::from_pairs(pairs)?,
+                Terms::File(path) => Glossary::load(&path)?,
+            };
+            translator.check_glossary(&glossary)?;
+            options.glossary = Some(Arc::new(glossary));
+        }
+        if let Some(path) = &self.shortlist {
+            let shortlist = Shortlist::load(path)?;
+            translator.check_shortlist(&shortlist).with_context(|| path.display().to_string())?;
+            options.shortlist = Some(Arc::new(shortlist));
+        }
+        Ok(options)
+    }
+}
+
+/// The value of the keyword `name`.
+fn of<'py, T>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+    for<'a> <T as FromPyObject<'a, 'py>>::Error: Into<PyErr>,
+{
+    value.extract::<T>().map_err(|error| {
+        let error: PyErr = error.into();
+        PyTypeError::new_err(format!("{name}: {}", error.value(value.py())))
+    })
+}
+
+/// `search` with another value of the key `name`, written as in `generation.json`; short forms are a number for GNMT's length
+/// penalty and `True` for sampling as it is by default.
+fn searched(
+    search: &SearchSettings,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<SearchSettings> {
+    let value = match (name, json(name, value)?) {
+        ("length_penalty", Value::Number(alpha)) => serde_json::json!({ "gnmt": alpha }),
+        ("sampling", Value::Bool(true)) => Value::Object(Map::new()),
+        ("sampling", Value::Bool(false)) => Value::Null,
+        (_, value) => value,
+    };
+    let mut all = serde_json::to_value(search).expect("settings are plain data");
+    all[name] = value;
+    serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
+}
+
+/// A Python value as it would be in a JSON file.
+fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        Ok(Value::Null)
+    } else if value.is_instance_of::<PyBool>() {
+        Ok(Value::Bool(value.extract()?))
+    } else if value.is_instance_of::<PyInt>() {
+        let number: i64 = value
+            .extract()
+            .map_err(|_| PyValueError::new_err(format!("{name}: {value} is out of range")))?;
+        Ok(number.into())
+    } else if value.is_instance_of::<PyFloat>() {
+        let number: f64 = value.extract()?;
+        let number = serde_json::Number::from_f64(number);
+        number
+            .map(Value::Number)
+            .ok_or_else(|| PyValueError::new_err(format!("{name}: {value} is not a finite number")))
+    } else if value.is_instance_of::<PyString>() {
+        Ok(Value::String(value.extract()?))
+    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        value.try_iter()?.map(|item| json(name, &item?)).collect::<PyResult<_>>().map(Value::Array)
+    } else if let Ok(dict) = value.cast::<PyDict>() {
+        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((key.extract()?, json(name, &value)?))
+        };
+        dict.iter().map(entry).collect::<PyResult<_>>().map(Value::Object)
+    } else {
+        let kind = value.get_type();
+        Err(PyTypeError::new_err(format!("{name}: {kind} is none of the types that it can have")))
+    }
+}

@@ -1,0 +1,110 @@
+//! What Python gets: instances of the dataclasses in `python/burnformer/results.py`.
+
+use burnformer_infer::{FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator};
+use burnformer_server::Detection;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// One text or several, as they were given.
+pub struct Texts {
+    pub all: Vec<String>,
+    pub is_one: bool,
+}
+
+impl Texts {
+    /// A string, or the strings of any iterable.
+    ///
+    /// # Errors
+    /// A `TypeError` if it is neither.
+    pub fn read(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            return Ok(Self { all: vec![given.extract()?], is_one: true });
+        }
+        let all = given.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
+        Ok(Self { all, is_one: false })
+    }
+}
+
+/// A translated sentence before it is an object: all hypotheses with their texts, and the links of the best one.
+pub struct Found {
+    alternatives: Vec<(String, Hypothesis)>,
+    alignment: Option<Vec<CharLink>>,
+}
+
+/// A link as ranges of characters: where it begins and ends in the source and in the translation.
+type CharLink = ((usize, usize), (usize, usize));
+
+impl Found {
+    /// The translation of `source` that consists of `hypotheses`; with links if it is `aligned`.
+    ///
+    /// # Errors
+    /// Those of [`Translator::links`].
+    pub fn new(
+        translator: &Translator,
+        source: &str,
+        hypotheses: Vec<Hypothesis>,
+        aligned: bool,
+    ) -> Result<Self, InferError> {
+        let alternatives: Vec<(String, Hypothesis)> = hypotheses
+            .into_iter()
+            .map(|hypothesis| (translator.text_of(&hypothesis), hypothesis))
+            .collect();
+        let best = &alternatives[0].0;
+        let alignment = match aligned {
+            true => Some(in_characters(source, best, translator.links(source, best)?)),
+            false => None,
+        };
+        Ok(Self { alternatives, alignment })
+    }
+}
+
+/// `links`, whose ranges count bytes, in characters, as Python counts.
+fn in_characters(source: &str, target: &str, links: Vec<TextLink>) -> Vec<CharLink> {
+    let places = |text: &str| {
+        let mut places = vec![0; text.len() + 1];
+        let mut count = 0;
+        for (at, _) in text.char_indices() {
+            places[at] = count;
+            count += 1;
+        }
+        places[text.len()] = count;
+        places
+    };
+    let (sources, targets) = (places(source), places(target));
+    let link = |TextLink { source, target }: TextLink| {
+        ((sources[source.start], sources[source.end]), (targets[target.start], targets[target.end]))
+    };
+    links.into_iter().map(link).collect()
+}
+
+/// The classes of the package, by their names.
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("burnformer.results")?.getattr(name)
+}
+
+/// `found` as a `Translation`.
+pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, PyAny>> {
+    let class_of_others = class(py, "Alternative")?;
+    let alternative = |(text, hypothesis): (String, Hypothesis)| {
+        let finish = match hypothesis.finish {
+            FinishReason::EndOfSentence => "end-of-sentence",
+            FinishReason::Limit => "limit",
+        };
+        let Hypothesis { tokens, log_probs, score, .. } = hypothesis;
+        class_of_others.call1((text, score, tokens, log_probs, finish))
+    };
+    let alternatives =
+        found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;
+    class(py, "Translation")?.call1((alternatives, found.alignment))
+}
+
+/// `score` as a `Score`.
+pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, PyAny>> {
+    let perplexity = score.perplexity();
+    class(py, "Score")?.call1((score.total, score.score, perplexity, score.log_probs))
+}
+
+/// `found` as a `Detection`.
+pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
+    class(py, "Detection")?.call1((&found.language, found.confidence))
+}

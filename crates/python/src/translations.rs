@@ -1,0 +1,105 @@
+use std::sync::Arc;
+use std::vec;
+
+use burnformer_infer::{TranslateOptions, Translator};
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+
+use crate::compute::{compute, exception};
+use crate::results::{self, Found};
+use crate::translator::requests;
+
+/// The translations of an iterable of texts, in order.
+#[pyclass(module = "burnformer")]
+pub struct Translations {
+    translator: Arc<Translator>,
+    /// Where further texts come from, until they end or fail.
+    texts: Option<Py<PyIterator>>,
+    options: Arc<TranslateOptions>,
+    chunk: usize,
+    alignment: bool,
+    ready: vec::IntoIter<Found>,
+    /// What is raised after those that are ready.
+    failure: Option<PyErr>,
+    /// The number of texts that were translated.
+    done: usize,
+}
+
+impl Translations {
+    /// The translations of `texts`, of which `chunk` are translated at a time.
+    pub fn new(
+        translator: Arc<Translator>,
+        texts: Py<PyIterator>,
+        options: Arc<TranslateOptions>,
+        chunk: usize,
+        alignment: bool,
+    ) -> Self {
+        let (ready, failure, done) = Default::default();
+        let (texts, chunk) = (Some(texts), chunk.max(1));
+        Self { translator, texts, options, chunk, alignment, ready, failure, done }
+    }
+
+    /// The next texts. None follow those before an exception of their iterator, which is kept.
+    fn next_texts(&mut self, py: Python<'_>) -> Vec<String> {
+        let mut texts = Vec::new();
+        let Some(iterator) = &self.texts else { return texts };
+        let mut iterator = iterator.bind(py).clone();
+        while texts.len() < self.chunk {
+            match iterator.next().map(|text| text?.extract::<String>()) {
+                Some(Ok(text)) => texts.push(text),
+                end => {
+                    self.failure = end.and_then(Result::err);
+                    self.texts = None;
+                    break;
+                }
+            }
+        }
+        texts
+    }
+
+    /// Translates `texts` up to the first that cannot be translated, whose error is raised after them.
+    fn translate(&mut self, py: Python<'_>, texts: Vec<String>) -> PyResult<()> {
+        let (translator, options) = (self.translator.clone(), self.options.clone());
+        let (alignment, before) = (self.alignment, self.done);
+        let (found, failure) = compute(py, move |cancel| {
+            let requests = requests(&translator, &texts, None, &options, cancel)?;
+            let (all, failure) = translator.translate_ids_until_error(requests, &options);
+            let mut found = Vec::with_capacity(all.len());
+            for (text, hypotheses) in texts.iter().zip(all) {
+                let aligned = alignment && !cancel.is_cancelled();
+                found.push(Found::new(&translator, text, hypotheses, aligned)?);
+            }
+            Ok((found, failure.map(|failure| failure.offset(before))))
+        })?;
+        self.done += found.len();
+        self.ready = found.into_iter();
+        if let Some(failure) = failure {
+            self.texts = None;
+            self.failure = Some(exception(&failure.into()));
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Translations {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        loop {
+            if let Some(found) = self.ready.next() {
+                return results::translation(py, found).map(Some);
+            }
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let texts = self.next_texts(py);
+            if texts.is_empty() && self.failure.is_none() {
+                return Ok(None);
+            }
+            self.translate(py, texts)?;
+        }
+    }
+}

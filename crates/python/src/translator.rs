@@ -1,0 +1,264 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Error, Result, anyhow};
+use burn::tensor::Device;
+use burnformer::device::DeviceName;
+use burnformer::embedded::PAIRS;
+use burnformer::{documents, values};
+use burnformer_core::ComputeType;
+use burnformer_documents::Format;
+use burnformer_infer::{Cancel, Request, TargetScore, TranslateOptions};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::compute::compute;
+use crate::options::Options;
+use crate::results::{self, Found, Texts};
+use crate::translations::Translations;
+
+/// The number of pairs that are scored between two looks at whether anyone still waits.
+const SCORED_AT_ONCE: usize = 256;
+
+/// A model that translates. Several threads may use it at the same time, and a process that is forked as well.
+#[pyclass(module = "burnformer", frozen)]
+pub struct Translator {
+    pub inner: Arc<burnformer_infer::Translator>,
+    models: Vec<PathBuf>,
+    device: String,
+    compute: Option<String>,
+}
+
+/// A model by its name or its folder, or several as an ensemble.
+#[derive(FromPyObject)]
+pub enum Models {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+#[pymethods]
+impl Translator {
+    #[new]
+    #[pyo3(signature = (model = Models::One(PathBuf::from("de-en")), device = "auto".to_owned(), compute = None))]
+    #[pyo3(text_signature = "(model='de-en', device='auto', compute=None)")]
+    fn new(
+        py: Python<'_>,
+        model: Models,
+        device: String,
+        compute: Option<String>,
+    ) -> PyResult<Self> {
+        let models = match model {
+            Models::One(model) => vec![model],
+            Models::Several(models) => models,
+        };
+        let asked = (models.clone(), device.clone(), compute.clone());
+        let inner = self::compute(py, move |_| load(&asked.0, &asked.1, asked.2.as_deref()))?;
+        Ok(Self { inner: Arc::new(inner), models, device, compute })
+    }
+
+    /// Translates one text, or the texts of an iterable, one sentence each. `prefix` is the text with which a translation
+    /// has to begin; with `alignment`, each translation tells which characters of its source it comes from.
+    #[pyo3(signature = (text, *, prefix = None, alignment = false, **options))]
+    fn translate<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        prefix: Option<&Bound<'py, PyAny>>,
+        alignment: bool,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let texts = Texts::read(text)?;
+        let is_one = texts.is_one;
+        let prefixes = prefix.map(Texts::read).transpose()?.map(|prefixes| prefixes.all);
+        let options = self.options(options, "translate", &[])?;
+        let inner = self.inner.clone();
+        let found = compute(py, move |cancel| {
+            let options = options.resolve(&inner)?;
+            let requests = requests(&inner, &texts.all, prefixes.as_deref(), &options, cancel)?;
+            let all = inner.translate_ids(requests, &options)?;
+            let found = texts.all.iter().zip(all).map(|(source, hypotheses)| {
+                let aligned = alignment && !cancel.is_cancelled();
+                Ok(Found::new(&inner, source, hypotheses, aligned)?)
+            });
+            found.collect::<Result<Vec<Found>>>()
+        })?;
+        given_as(py, is_one, found.into_iter().map(|found| results::translation(py, found)))
+    }
+
+    /// Translates any number of texts in order, in memory that does not grow with their number: an iterator. `chunk` texts
+    /// are read before the first is translated, so that those of similar length are translated together.
+    #[pyo3(signature = (texts, *, chunk = 2048, alignment = false, **options))]
+    fn translate_iterable<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        chunk: usize,
+        alignment: bool,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Translations> {
+        let texts = texts.try_iter()?.unbind();
+        let options = self.options(options, "translate_iterable", &[])?;
+        let inner = self.inner.clone();
+        let options = compute(py, move |_| options.resolve(&inner))?;
+        Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
+    }
+
+    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup. `language` is that by whose
+    /// abbreviations it is split into sentences.
+    #[pyo3(signature = (text, format = "text", *, language = None, **options))]
+    fn translate_document(
+        &self,
+        py: Python<'_>,
+        text: String,
+        format: &str,
+        language: Option<String>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        let format: Format =
+            format.parse().map_err(|error| crate::compute::exception(&Error::new(error)))?;
+        let options = self.options(options, "translate_document", &["n_best"])?;
+        let inner = self.inner.clone();
+        compute(py, move |cancel| {
+            let options = options.resolve(&inner)?;
+            let source = documents::Source { text: &text, format, language: language.as_deref() };
+            Ok(documents::translate(&inner, source, &options, cancel)?)
+        })
+    }
+
+    /// The probability that the model gives to `target` as the translation of `source`: two texts, or two iterables of texts.
+    #[pyo3(signature = (source, target, **options))]
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        target: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (sources, targets) = (Texts::read(source)?, Texts::read(target)?);
+        if sources.is_one != targets.is_one {
+            return Err(PyTypeError::new_err("source and target: give two texts, or two lists"));
+        }
+        let is_one = sources.is_one;
+        let options =
+            self.options(options, "score", &["n_best", "sampling", "glossary", "shortlist"])?;
+        let inner = self.inner.clone();
+        let scores = compute(py, move |cancel| {
+            score(&inner, &sources.all, &targets.all, &options.resolve(&inner)?, cancel)
+        })?;
+        given_as(py, is_one, scores.into_iter().map(|score| results::score(py, score)))
+    }
+
+    /// Pickled by its arguments, and loaded again.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let arguments = (&self.models, &self.device, &self.compute).into_pyobject(py)?;
+        Ok((py.get_type::<Self>().into_any(), arguments))
+    }
+
+    fn __repr__(&self) -> String {
+        let models: Vec<String> =
+            self.models.iter().map(|model| model.display().to_string()).collect();
+        format!("Translator({:?}, device={:?})", models.join(", "), self.device)
+    }
+}
+
+impl Translator {
+    fn options(
+        &self,
+        given: Option<&Bound<'_, PyDict>>,
+        function: &str,
+        refused: &[&str],
+    ) -> PyResult<Options> {
+        Options::read(given, self.inner.options().search, function, refused)
+    }
+}
+
+/// The model that `models` name, or their ensemble.
+fn load(
+    models: &[PathBuf],
+    device: &str,
+    compute: Option<&str>,
+) -> Result<burnformer_infer::Translator> {
+    let device: DeviceName = device.parse().map_err(Error::msg)?;
+    let device: Device = device.open()?;
+    let compute = compute.map(compute_type).transpose()?;
+    let folders = models.iter().map(|model| folder(model)).collect::<Result<Vec<PathBuf>>>()?;
+    Ok(burnformer_infer::Translator::load_as(&folders, &device, compute)?)
+}
+
+/// The folder of a model: that of this path, or of the model with this name inside the module.
+fn folder(name: &Path) -> Result<PathBuf> {
+    match name.to_str().filter(|pair| PAIRS.contains(pair) && !name.is_dir()) {
+        Some(pair) => values::model_dir(Path::new(&format!("embedded:{pair}"))),
+        None => values::model_dir(name),
+    }
+}
+
+fn compute_type(name: &str) -> Result<ComputeType> {
+    let found = ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
+    let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
+    found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
+}
+
+/// The requests to translate `texts`, each of which ends as `cancel` says.
+///
+/// # Errors
+/// Those of [`requests`](burnformer_infer::Translator::requests); if there is not one prefix for each text.
+pub fn requests(
+    translator: &burnformer_infer::Translator,
+    texts: &[String],
+    prefixes: Option<&[String]>,
+    options: &TranslateOptions,
+    cancel: &Cancel,
+) -> Result<Vec<Request>> {
+    let mut requests = translator.requests(texts, options)?;
+    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
+    let Some(prefixes) = prefixes else { return Ok(requests) };
+    if prefixes.len() != texts.len() {
+        let (sources, others) = (texts.len(), prefixes.len());
+        let what = "prefixes";
+        return Err(burnformer_infer::InferError::Count { sources, others, what }.into());
+    }
+    let prefixes = translator.tokenizers().target.encode_batch(prefixes);
+    for (request, prefix) in requests.iter_mut().zip(prefixes) {
+        request.prefix = prefix;
+    }
+    Ok(requests)
+}
+
+/// The scores of all pairs, or of some if nobody waits for them any more.
+fn score(
+    translator: &burnformer_infer::Translator,
+    sources: &[String],
+    targets: &[String],
+    options: &TranslateOptions,
+    cancel: &Cancel,
+) -> Result<Vec<TargetScore>> {
+    if sources.len() != targets.len() {
+        let (sources, others) = (sources.len(), targets.len());
+        return Err(burnformer_infer::InferError::Count { sources, others, what: "targets" }.into());
+    }
+    let mut scores = Vec::with_capacity(sources.len());
+    let chunks = sources.chunks(SCORED_AT_ONCE).zip(targets.chunks(SCORED_AT_ONCE));
+    for (sources, targets) in chunks.take_while(|_| !cancel.is_cancelled()) {
+        let done = scores.len();
+        let more = translator.score(sources, targets, options);
+        scores.extend(more.map_err(|error| error.offset(done))?);
+    }
+    Ok(scores)
+}
+
+/// The only one of `results` if one text was given, or their list.
+fn given_as<'py>(
+    py: Python<'py>,
+    is_one: bool,
+    mut results: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match is_one {
+        true => results.next().expect("a result for each text"),
+        false => Ok(results.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?),
+    }
+}
