@@ -11,6 +11,7 @@
 
 mod devices;
 mod guide;
+mod wheel;
 
 use std::env;
 use std::ffi::OsString;
@@ -47,11 +48,12 @@ const FORWARDED: [Entry; 18] = [
 ];
 
 /// Commands for developers.
-const OWN: [Entry; 4] = [
+const OWN: [Entry; 5] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
+    ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         "check" => check(&rest),
         "bench" => run("burnformer-bench", rest),
         "guide" => guide::build(&workspace()),
+        "wheel" => wheel::run(&workspace(), &rest),
         name if FORWARDED.iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())
         }

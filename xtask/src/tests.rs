@@ -38,7 +38,7 @@ fn the_manifest_is_the_workspace_s() {
 
 #[test]
 fn every_command_of_the_binary_is_listed() {
-    let source = manifest().with_file_name("crates/cli/src/main.rs");
+    let source = manifest().with_file_name("crates/cli/src/program.rs");
     let source = std::fs::read_to_string(source).unwrap();
     let variants = source.split("enum Command {").nth(1).unwrap().split('}').next().unwrap();
     // `EvalBleu(commands::eval_bleu::Args)` is the command `eval-bleu`.

@@ -17,7 +17,8 @@ use std::process::{Child, Command, Stdio};
 use common::{pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
-const NOT_RUN: [(&str, &str); 6] = [
+const NOT_RUN: [(&str, &str); 7] = [
+    ("pip install", "needs the wheel, which `cargo xtask wheel --test` builds and installs"),
     ("cargo install", "compiles the program, which the test has"),
     ("cargo xtask test", "is the suite of which this test is a part"),
     ("--device wgpu", "needs a build for graphics cards, and one to compute on"),

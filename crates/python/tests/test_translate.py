@@ -1,0 +1,179 @@
+"""What the translator returns, and that it is what the program prints."""
+
+import os
+import pickle
+import subprocess
+
+import pytest
+
+import burnformer
+from burnformer import BurnformerError, Translator
+
+
+def test_one_text_gives_one_translation_and_several_a_list(translator):
+    one = translator.translate("Wo ist der Bahnhof?")
+    assert one.text == str(one) == "Where is the station?"
+    assert one.score == one.alternatives[0].score < 0
+    assert len(one.alternatives) == 1 and one.alternatives[0].finish == "end-of-sentence"
+    assert len(one.alternatives[0].tokens) == len(one.alternatives[0].log_probs)
+    both = translator.translate(text for text in ["Wo ist der Bahnhof?", ""])
+    assert [found.text for found in both] == [one.text, ""]
+    assert translator.translate([]) == []
+
+
+def test_two_hundred_translations_equal_the_program_s(translator, sentences):
+    program = os.environ.get("BURNFORMER")
+    assert program, "name the program in BURNFORMER, as `cargo xtask wheel --test` does"
+    command = [program, "--quiet", "translate", "--nbest", "2"]
+    text = "\n".join(sentences) + "\n"
+    printed = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    found = translator.translate(sentences, n_best=2)
+    lines = [
+        f"{number} ||| {one.text} ||| {one.score:.4f}"
+        for number, translation in enumerate(found)
+        for one in translation.alternatives
+    ]
+    assert len(sentences) == 200
+    assert printed.stdout.splitlines() == lines
+
+
+def test_a_stream_is_in_order_lazy_and_equal_to_a_list(translator, sentences):
+    read = 0
+
+    def texts():
+        nonlocal read
+        for text in sentences:
+            read += 1
+            yield text
+
+    stream = translator.translate_iterable(texts(), chunk=16)
+    first = next(stream)
+    assert read == 16
+    assert [first, *stream] == translator.translate(sentences)
+    assert next(stream, None) is None
+
+
+def test_what_precedes_a_failure_of_a_stream_arrives_first(translator):
+    def texts():
+        yield "Guten Morgen!"
+        raise OSError("the disk is gone")
+
+    stream = translator.translate_iterable(texts())
+    assert next(stream).text
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(stream)
+    assert next(stream, None) is None
+    stream = translator.translate_iterable(["Guten Morgen!", "Ja. " * 2000, "Nein."])
+    assert next(stream).text
+    with pytest.raises(BurnformerError, match="sentence 2: the source has .* tokens"):
+        next(stream)
+    assert next(stream, None) is None
+
+
+def test_options_are_those_of_the_search(translator):
+    text = "Der Mann liest jeden Tag ein Buch."
+    assert len(translator.translate(text, n_best=7).alternatives) == 7
+    assert len(translator.translate(text, max_length=3).alternatives[0].tokens) == 3
+    draws = {translator.translate(text, sampling={"seed": seed}).text for seed in range(8)}
+    assert len(draws) > 1
+    again = [translator.translate(text, sampling={"seed": 3}, n_best=4) for _ in range(2)]
+    assert again[0] == again[1]
+    for penalty, value in [("none", None), (0.0, None), ({"gnmt": 0.0}, None)]:
+        found = translator.translate(text, length_penalty=penalty).alternatives[0]
+        assert found.score == pytest.approx(sum(found.log_probs), abs=1e-4), (penalty, value)
+    assert translator.translate(text, prefix="Every day").text.startswith("Every day")
+    cut = translator.translate("Ja. " * 2000, truncate=True, max_length=5)
+    assert len(cut.alternatives[0].tokens) <= 5
+    assert "automobile" in translator.translate("Das Auto ist rot.", glossary={"Auto": "automobile"}).text
+
+
+def test_an_alignment_counts_characters(translator):
+    source = "😀 Größe: das Auto ist rot."
+    found = translator.translate(source, alignment=True)
+    assert found.alignment
+    for (begin, end), (to, until) in found.alignment:
+        assert 0 <= begin <= end <= len(source) and 0 <= to <= until <= len(found.text)
+    assert found.alignment[-1][0][1] == len(source)
+    assert translator.translate(source).alignment is None
+
+
+def test_a_document_keeps_its_markup(translator):
+    page = translator.translate_document("<p id=x>Guten <b>Morgen</b>!</p>\n<hr>", "html", language="de")
+    assert page.startswith("<p id=x>") and page.endswith("</p>\n<hr>") and "<b>" in page
+    assert translator.translate_document("") == ""
+
+
+def test_scores_are_those_of_the_search(translator):
+    source = "Wo ist der Bahnhof?"
+    found = translator.translate(source)
+    score = translator.score(source, found.text)
+    assert score.score == pytest.approx(found.score, abs=2e-2)
+    assert score.log_prob == pytest.approx(sum(score.log_probs), abs=1e-5) and score.perplexity > 1
+    worse = translator.score([source] * 300, ["A dog sleeps."] * 300)
+    assert len(worse) == 300 and worse[0].log_prob < score.log_prob
+
+
+def test_a_language_is_detected():
+    german = burnformer.detect("Der alte Mann wohnt am Meer und fischt jeden Tag.")
+    assert german and german.language == "de" and 0 < german.confidence <= 100
+    short = burnformer.detect("Good morning!", among=["de", "en"])
+    assert short and short.language == "en"
+    assert burnformer.detect("12345 !?") is None
+
+
+def test_a_folder_is_a_model_too_and_several_are_an_ensemble(translator):
+    folder = translator.__reduce__()[1][0][0]
+    assert str(folder) == "de-en"
+    both = Translator(["de-en", "de-en"])
+    text = "Das Auto ist rot."
+    assert both.translate(text).text == translator.translate(text).text
+
+
+def test_translations_and_translators_are_pickled(translator):
+    found = translator.translate("Das Auto ist rot.", alignment=True)
+    assert pickle.loads(pickle.dumps(found)) == found
+    again = pickle.loads(pickle.dumps(translator))
+    assert again.translate("Das Auto ist rot.", alignment=True) == found
+
+
+@pytest.mark.parametrize(
+    "call, kind, words",
+    [
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; there are beam_size"),
+        (lambda t: t.translate("x", beam_size="3"), TypeError, "beam_size: invalid type"),
+        (lambda t: t.translate("x", beam_size=0), BurnformerError, "beam_size = 0: between 1 and 1000"),
+        (lambda t: t.translate("x", beam_size=-1), TypeError, "beam_size: invalid value"),
+        (lambda t: t.translate("x", beam_size=10**30), ValueError, "out of range"),
+        (lambda t: t.translate("x", length_penalty=float("nan")), ValueError, "not a finite number"),
+        (lambda t: t.translate("x", batch_size=0), BurnformerError, "max_sentences = 0"),
+        (lambda t: t.translate("x", batch_size=1.5), TypeError, "batch_size: "),
+        (lambda t: t.translate("x", sampling={"heat": 1}), TypeError, "sampling: unknown field `heat`"),
+        (lambda t: t.translate("x", target_language="fr"), BurnformerError, "target language"),
+        (lambda t: t.translate(3), TypeError, "not iterable"),
+        (lambda t: t.translate(["x", 3]), TypeError, "str"),
+        (lambda t: t.translate("x", prefix=["a", "b"]), BurnformerError, "1 sources but 2 prefixes"),
+        (lambda t: t.translate("Ja. " * 2000), BurnformerError, "sentence 1: the source has"),
+        (lambda t: t.translate("\ud800"), UnicodeEncodeError, "surrogates"),
+        (lambda t: t.translate("x", glossary="no/such.tsv"), BurnformerError, "no/such.tsv"),
+        (lambda t: t.translate_document("x", "pdf"), BurnformerError, "no document format `pdf`"),
+        (lambda t: t.translate_document("x", n_best=2), TypeError, "no keyword \"n_best\""),
+        (lambda t: t.score("x", ["y"]), TypeError, "give two texts, or two lists"),
+        (lambda t: t.score(["x", "z"], ["y"]), BurnformerError, "2 sources but 1 targets"),
+        (lambda t: Translator("no/such/folder"), BurnformerError, "no/such/folder: no such folder"),
+        (lambda t: Translator("embedded:de-fr"), BurnformerError, "no model \"de-fr\""),
+        (lambda t: Translator("de-en", device="gpu"), BurnformerError, "`gpu` is not a device"),
+        (lambda t: Translator("de-en", compute="int4"), BurnformerError, "compute type `int4`"),
+        (lambda t: Translator([]), BurnformerError, "at least one model"),
+        (lambda t: Translator(3), TypeError, "model"),
+    ],
+)
+def test_a_mistake_is_an_exception_that_says_what_to_do(translator, call, kind, words):
+    with pytest.raises(kind) as caught:
+        call(translator)
+    assert words in str(caught.value)
+
+
+def test_a_damaged_model_names_its_file(tmp_path):
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(BurnformerError, match="manifest.json"):
+        Translator(tmp_path)

@@ -1,0 +1,89 @@
+//! Builds the Python package by maturin, into `target/wheel`, and tests it where it is installed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::{USAGE, cargo, say};
+
+/// The packages that build a wheel, and those that its tests need.
+const TOOLS: [&str; 2] = ["maturin==1.16.0", "auditwheel==6.8.2"];
+const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
+
+/// Builds the wheel; with `--test`, installs it into a fresh environment and runs its tests there, which compare it with the
+/// program `burnformer`.
+pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
+    let is_tested = match args {
+        [] => false,
+        [only] if only == "--test" => true,
+        _ => {
+            say("xtask: `wheel` takes no arguments but --test");
+            return ExitCode::from(USAGE);
+        }
+    };
+    match build(workspace).and_then(|wheel| {
+        say(format_args!("xtask: the wheel is {}", wheel.display()));
+        if is_tested { test(workspace, &wheel) } else { Ok(()) }
+    }) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say(format_args!("xtask: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The path of the new wheel.
+fn build(workspace: &Path) -> Result<PathBuf, String> {
+    let folder = workspace.join("target/wheel");
+    let python = environment(&folder.join("tools"), &TOOLS.map(OsString::from), false)?;
+    let wheels = folder.join("dist");
+    let _ = fs::remove_dir_all(&wheels);
+    let maturin = python.with_file_name("maturin");
+    let mut command = Command::new(&maturin);
+    command.args(["build", "--release", "--locked", "--out"]).arg(&wheels);
+    command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
+    succeeds(&mut command)?;
+    let found = fs::read_dir(&wheels).ok().and_then(|mut found| found.next()?.ok());
+    Ok(found.ok_or("maturin left no wheel")?.path())
+}
+
+fn test(workspace: &Path, wheel: &Path) -> Result<(), String> {
+    let arguments = ["build", "--release", "--package", "burnformer"];
+    succeeds(cargo(arguments[0]).args(&arguments[1..]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| workspace.join("target"));
+    let mut packages = TEST_TOOLS.map(OsString::from).to_vec();
+    packages.push(wheel.into());
+    let python = environment(&workspace.join("target/wheel/venv"), &packages, true)?;
+    let mut command = Command::new(python);
+    command.args(["-m", "pytest", "--quiet"]).arg(workspace.join("crates/python/tests"));
+    let program =
+        target.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX));
+    succeeds(command.env("BURNFORMER", program))
+}
+
+/// The Python of an environment in `folder` that has `packages`; of a new one if it has to be `fresh`.
+fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<PathBuf, String> {
+    let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let python = programs.join(if cfg!(windows) { "python.exe" } else { "python" });
+    if fresh || !python.exists() {
+        let base = if cfg!(windows) { "python" } else { "python3" };
+        succeeds(Command::new(base).args(["-m", "venv", "--clear"]).arg(folder))?;
+    }
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    succeeds(Command::new(&python).args(install).args(packages))?;
+    Ok(python)
+}
+
+/// Runs `command`.
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?"));
+    let name = name.display().to_string();
+    match command.status() {
+        Err(cause) => Err(format!("{name} does not start ({cause}); is it installed?")),
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name} failed: {status}")),
+    }
+}
