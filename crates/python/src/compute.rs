@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -18,31 +18,53 @@ use crate::BurnformerError;
 /// How long Ctrl-C may wait.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The threads of the process with this number.
+/// The threads of a process, and the turns of those who have work for them.
 struct Pool {
     process: u32,
-    threads: Arc<ThreadPool>,
+    threads: ThreadPool,
+    /// As many works as there are threads may run. A thread that waits within a work takes up what else was asked for, on the
+    /// same stack, which would not hold the works of hundreds of callers; and the first of them would end last.
+    turns: Mutex<usize>,
+    ended: Condvar,
 }
 
 /// The threads, once there was something to compute. All parallel loops run inside them, so that rayon's own pool, which a
 /// forked process could not use, never starts.
-static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
 
 /// The threads of this process. A process that was forked has none of its parent's, and starts its own. (The lock is only
 /// taken by threads that have Python's, so that no other thread has it while a process is forked.)
-fn pool(_: Python<'_>) -> PyResult<Arc<ThreadPool>> {
+fn pool(_: Python<'_>) -> PyResult<Arc<Pool>> {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
     if let Some(own) = pool.as_ref().filter(|pool| pool.process == process) {
-        return Ok(own.threads.clone());
+        return Ok(own.clone());
     }
     let name = |number| format!("burnformer {number}");
     let threads = ThreadPoolBuilder::new().thread_name(name).build();
     let threads = threads.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    let threads = Arc::new(threads);
+    let turns = Mutex::new(threads.current_num_threads());
+    let own = Arc::new(Pool { process, threads, turns, ended: Condvar::new() });
     // The parent's threads cannot be ended here: they are not in this process.
-    std::mem::forget(pool.replace(Pool { process, threads: threads.clone() }));
-    Ok(threads)
+    std::mem::forget(pool.replace(own.clone()));
+    Ok(own)
+}
+
+impl Pool {
+    /// Takes a turn if there is one soon.
+    fn take_turn(&self) -> bool {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.ended.wait_timeout_while(turns, PATIENCE, |turns| *turns == 0);
+        let (mut turns, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let is_free = *turns > 0;
+        *turns -= usize::from(is_free);
+        is_free
+    }
+
+    fn end_turn(&self) {
+        *self.turns.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.ended.notify_one();
+    }
 }
 
 /// The result of `work`. Python's other threads go on meanwhile, and a signal's handler is called. If that raises an exception,
@@ -54,12 +76,18 @@ pub fn compute<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Cancel) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    let pool = pool(py)?;
+    while !py.detach(|| pool.take_turn()) {
+        py.check_signals()?;
+    }
     let cancel = Cancel::default();
     let (sender, mut receiver) = sync_channel(1);
-    let flag = cancel.clone();
-    pool(py)?.spawn(move || {
+    let (flag, own) = (cancel.clone(), pool.clone());
+    pool.threads.spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
+        own.end_turn();
         // Nobody takes the result of what was interrupted.
-        let _ = sender.send(catch_unwind(AssertUnwindSafe(|| work(&flag))));
+        let _ = sender.send(result);
     });
     loop {
         let (result, again) = py.detach(move || (receiver.recv_timeout(PATIENCE), receiver));

@@ -48,8 +48,9 @@ class Translator:
         device: str = "auto",
         compute: Literal["float32", "int8"] | None = None,
     ) -> Translator: ...
+    # A text is an iterable of texts, too; the first overload that fits holds.
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]
         self,
         text: str,
         *,
@@ -83,7 +84,9 @@ class Translator:
         **options: Unpack[Options],
     ) -> str: ...
     @overload
-    def score(self, source: str, target: str, **options: Unpack[Options]) -> Score: ...
+    def score(  # type: ignore[overload-overlap]
+        self, source: str, target: str, **options: Unpack[Options]
+    ) -> Score: ...
     @overload
     def score(
         self, source: Iterable[str], target: Iterable[str], **options: Unpack[Options]
