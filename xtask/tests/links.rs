@@ -21,6 +21,8 @@ struct Page {
     anchors: BTreeSet<String>,
     /// The destinations of its links and pictures that are not on the web.
     links: Vec<String>,
+    /// What stands in it as code, outside of blocks.
+    code: Vec<String>,
 }
 
 /// Every fault of the links below `root`, a sentence each.
@@ -65,6 +67,7 @@ impl Page {
         let mut page = Self::default();
         let mut heading: Option<String> = None;
         for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+            let is_code = matches!(event, Event::Code(_));
             match event {
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
@@ -73,6 +76,9 @@ impl Page {
                 Event::Text(part) | Event::Code(part) => {
                     if let Some(heading) = &mut heading {
                         heading.push_str(&part);
+                    }
+                    if is_code {
+                        page.code.push(part.into_string());
                     }
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
@@ -164,6 +170,26 @@ fn every_link_of_the_repository_leads_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let faults = faults(root).expect("git lists the Markdown files");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The files in `page` that do not exist below `root`: a guide's page cannot link to source files and names them as code, by
+/// their path or, in `base`, by their name.
+fn missing_files<'a>(root: &Path, base: &str, page: &'a Page) -> Vec<&'a str> {
+    let is_file = |code: &&str| code.starts_with("crates/") || code.ends_with(".rs");
+    let exists = |code: &str| root.join(code).exists() || root.join(base).join(code).exists();
+    page.code.iter().map(String::as_str).filter(is_file).filter(|code| !exists(code)).collect()
+}
+
+#[test]
+fn every_source_file_that_the_page_on_the_paper_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    let text = fs::read_to_string(root.join("docs/guide/paper.md")).expect("the page exists");
+    let page = Page::of(&text);
+    assert!(page.code.iter().filter(|code| code.ends_with(".rs")).count() > 20, "{:?}", page.code);
+    assert_eq!(missing_files(root, "crates/core/src", &page), Vec::<&str>::new());
+    let page = Page::of("`mask.rs`, `masks.rs`, `crates/core`, `crates/data/sampler`");
+    let missing = missing_files(root, "crates/core/src", &page);
+    assert_eq!(missing, ["masks.rs", "crates/data/sampler"]);
 }
 
 /// The faults of a repository that holds `files`.

@@ -19,7 +19,7 @@ pub struct Args {
     /// Widths, in features; those above 64 must be multiples of 64
     #[arg(long, value_delimiter = ',', num_args = 1.., default_values_t = [64, 128, 256, 512])]
     d: Vec<usize>,
-    /// Largest distance that restricted self-attention sees
+    /// Largest distance that restricted self-attention sees; the paper's r is the neighbourhood, 2·R + 1 positions
     #[arg(long, short, default_value_t = 32)]
     r: usize,
     /// Width of the convolution's kernel in positions; an odd number
@@ -147,7 +147,11 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
             largest.path,
         );
     }
-    text + &format!("\nFigures at n {n}, d {d}; the paper's orders in brackets.\n")
+    text + &format!(
+        "\nFigures at n {n}, d {d}; the paper's orders in brackets. They leave out constants: a contiguous kernel reaches \
+         (k − 1)/2 positions to each side, so the path has (n − 1)/((k − 1)/2) layers, and a window of radius -r, the \
+         paper's r being 2·radius + 1, (n − 1)/radius.\n"
+    )
 }
 
 fn shown(exponent: Option<f64>) -> String {

@@ -52,14 +52,15 @@ impl Kind {
     }
 
     /// The complexity per layer, the number of sequential operations and the maximum path length in the paper (Table
-    /// 1; for separable convolutions §4). The path length of convolutions is that of contiguous kernels.
+    /// 1; for separable convolutions §4). Table 1 gives log_k(n) for convolutions, which are dilated then; §4 gives n/k
+    /// for the contiguous kernels that are measured here.
     pub fn orders(self) -> [&'static str; 3] {
         match self {
             Self::SelfAttention => ["n²·d", "1", "1"],
             Self::RestrictedSelfAttention => ["r·n·d", "1", "n/r"],
             Self::Lstm | Self::Gru => ["n·d²", "n", "n"],
-            Self::Convolution => ["k·n·d²", "1", "n/k"],
-            Self::SeparableConvolution => ["k·n·d + n·d²", "1", "n/k"],
+            Self::Convolution => ["k·n·d²", "1", "n/k; dilated log_k(n)"],
+            Self::SeparableConvolution => ["k·n·d + n·d²", "1", "n/k; dilated log_k(n)"],
         }
     }
 
@@ -78,7 +79,8 @@ impl Kind {
 pub struct LayerSizes {
     /// Width of every position, d.
     pub d: usize,
-    /// The largest distance that restricted self-attention sees, r.
+    /// The largest distance that restricted self-attention sees. The paper's r is the size of the neighbourhood,
+    /// 2·radius + 1 positions.
     pub radius: usize,
     /// Kernel size of convolutions, k. It must be odd, so that the output has the length of the input.
     pub kernel: usize,

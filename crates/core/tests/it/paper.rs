@@ -4,8 +4,8 @@ use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, Dropout, Mode, MultiHeadAttention, PositionWiseFeedForward, RandomKey,
-    TransformerConfig, scaled_dot_product_attention,
+    Activation, Dropout, Mode, MultiHeadAttention, PositionWiseFeedForward, PositionalEncoding,
+    RandomKey, TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
 };
 
 fn random<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
@@ -26,6 +26,69 @@ fn scaling_by_root_d_k_keeps_the_variance_of_scores_near_1() {
         let scores = query.matmul(key.transpose()) / (d_k as f64).sqrt();
         let variance: f32 = (scores.clone() * scores).mean().into_scalar();
         assert!((variance - 1.0).abs() < 0.1, "d_k {d_k}: {variance}");
+    }
+}
+
+/// The numbers in `column` of the first table under `heading` of the guide's page, row by row.
+fn numbers_of_the_page(heading: &str, column: usize) -> Vec<f32> {
+    let page = include_str!("../../../../docs/guide/paper.md");
+    let (_, after) = page.split_once(heading).expect("the page has the heading");
+    let table = after.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = table.take_while(|line| line.starts_with('|')).skip(2);
+    let cells = rows.flat_map(|row| row.split('|').nth(column + 1).expect("a cell").split(','));
+    cells.map(|number| number.trim().parse().expect("a number")).collect()
+}
+
+/// §3.2.1 and §3.2.3: the guide's example. The numbers on its page do not come from this program.
+#[test]
+fn attention_gives_the_numbers_of_the_page() {
+    let device = Device::default();
+    let [query, key, value] = [1, 2, 3].map(|column| {
+        let numbers = numbers_of_the_page("## Attention by hand", column);
+        Tensor::<4>::from_data(TensorData::new(numbers, [1, 1, 3, 2]), &device)
+    });
+    let attended = scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        Some(look_ahead_mask(0, 3, &device)),
+        &Dropout::new(0.0),
+        Mode::Inference,
+    );
+    let heading = "A row of Q·Kᵀ";
+    for (column, found) in [(4, attended.weights), (5, attended.context)] {
+        let expected = numbers_of_the_page(heading, column);
+        let found: Vec<f32> = found.into_data().iter::<f32>().collect();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() <= 0.5e-4 + 1e-6, "{found} for {expected}");
+        }
+    }
+}
+
+/// §3.5: "for any fixed offset k, PE(pos+k) can be represented as a linear function of PE(pos)": a rotation of each pair of
+/// sine and cosine by k·ω, the same at every position.
+#[test]
+fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
+    const D: usize = 8;
+    let device = Device::default();
+    let zeros = Tensor::<2>::zeros([40, D], &device);
+    let encoded = PositionalEncoding::sinusoidal().forward(zeros, 0).into_data();
+    let encoded: Vec<f32> = encoded.iter::<f32>().collect();
+    for k in [1, 5, 13] {
+        for position in 0..40 - k {
+            for pair in 0..D / 2 {
+                let omega = 10_000f64.powf(-2.0 * pair as f64 / D as f64);
+                let (sin_k, cos_k) = (k as f64 * omega).sin_cos();
+                let at = |position: usize, part| f64::from(encoded[position * D + 2 * pair + part]);
+                let [sin, cos] = [0, 1].map(|part| at(position, part));
+                let rotated = [cos_k * sin + sin_k * cos, -sin_k * sin + cos_k * cos];
+                for (part, expected) in rotated.into_iter().enumerate() {
+                    let found = at(position + k, part);
+                    assert!((found - expected).abs() < 1e-6, "{position} + {k}, pair {pair}");
+                }
+            }
+        }
     }
 }
 
