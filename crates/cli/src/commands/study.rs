@@ -34,7 +34,7 @@ enum What {
 
 #[derive(clap::Args)]
 struct Common {
-    /// The preset whose variations are trained: tiny, small, base or big
+    /// The preset whose variations are trained: speedrun, tiny, small, base, big or multi30k
     #[arg(long, short, default_value = "tiny")]
     preset: String,
     /// TOML file of settings that replace those of the preset
@@ -49,8 +49,8 @@ struct Common {
     /// Change one setting of every row; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Number of updates per row
-    #[arg(long, default_value_t = 600)]
+    /// Number of updates per row, at least 1
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     updates: u64,
     /// Minutes of training per row, instead of updates
     #[arg(long, conflicts_with = "updates")]
@@ -137,6 +137,12 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
         "model.architecture is \"{architecture}\", but a study varies the parts of a Transformer; choose a preset of that \
          architecture, such as --preset tiny"
     );
+    if let Some(minutes) = common.minutes {
+        ensure!(
+            minutes > 0.0 && minutes.is_finite(),
+            "--minutes is {minutes}; a row needs a positive number of minutes, or else it would train without end"
+        );
+    }
     config.training.max_updates = if common.minutes.is_some() { 0 } else { common.updates };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
