@@ -18,7 +18,7 @@ use crate::ssru::{Ssru, SsruState};
 use crate::window::{SelfAttentionMask, Window};
 
 /// One layer of the decoder (paper §3.1): masked self-attention, cross-attention to the encoder's output, and the
-/// feed-forward network.
+/// feed-forward network. A layer of a decoder-only model, such as a language model, has no cross-attention.
 #[derive(Module, Debug)]
 pub struct DecoderLayer {
     /// Self-attention over the target positions so far; `None` where a recurrent unit stands in its place.
@@ -27,10 +27,10 @@ pub struct DecoderLayer {
     pub ssru: Option<Ssru>,
     /// Layer normalisation of the self-attention, or of the recurrent unit.
     pub self_attention_norm: LayerNorm,
-    /// Cross-attention over the encoded source.
-    pub cross_attention: MultiHeadAttention,
-    /// Layer normalisation of the cross-attention.
-    pub cross_attention_norm: LayerNorm,
+    /// Cross-attention over the encoded source; `None` in a decoder-only model.
+    pub cross_attention: Option<MultiHeadAttention>,
+    /// Layer normalisation of the cross-attention, where there is one.
+    pub cross_attention_norm: Option<LayerNorm>,
     /// The feed-forward network.
     pub feed_forward: PositionWiseFeedForward,
     /// Layer normalisation of the feed-forward network.
@@ -45,8 +45,15 @@ pub struct LayerCache {
     pub target: KvCache,
     /// The state of the recurrent unit, where one stands in the place of self-attention.
     pub recurrent: SsruState,
-    /// Keys and values of the source, `[sentences, source_len, heads·d]`.
-    pub source: KeyValues,
+    /// Keys and values of the source, `[sentences, source_len, heads·d]`; `None` in a layer without cross-attention.
+    pub source: Option<KeyValues>,
+}
+
+impl LayerCache {
+    /// An empty cache of a layer without cross-attention.
+    pub fn without_source() -> Self {
+        Self { target: KvCache::new(), recurrent: SsruState::default(), source: None }
+    }
 }
 
 /// The key-value cache of decoding: keys and values of all positions decoded so far, so that each is computed once.
@@ -57,7 +64,8 @@ pub struct LayerCache {
 #[derive(Clone, Debug)]
 pub struct DecoderCache {
     pub(crate) layers: Vec<LayerCache>,
-    pub(crate) source_padding: Tensor<4, Bool>,
+    /// `None` if there is no source.
+    pub(crate) source_padding: Option<Tensor<4, Bool>>,
     pub(crate) len: usize,
 }
 
@@ -84,23 +92,24 @@ impl DecoderCache {
     }
 
     /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
-    /// rows.
+    /// rows. Without a source there is nothing else to select.
     pub fn select_sentences(&mut self, indices: &[usize]) {
+        let Some(padding) = self.source_padding.take() else { return };
         let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
-        let device = self.source_padding.device();
-        let indices = &Tensor::<1, Int>::from_data(TensorData::new(ids, [indices.len()]), &device);
-        self.source_padding = self.source_padding.clone().select(0, indices.clone());
+        let ids = TensorData::new(ids, [indices.len()]);
+        let indices = &Tensor::<1, Int>::from_data(ids, &padding.device());
+        self.source_padding = Some(padding.select(0, indices.clone()));
         for layer in &mut self.layers {
-            layer.source = layer.source.clone().select(indices);
+            layer.source = layer.source.take().map(|source| source.select(indices));
         }
     }
 }
 
 impl DecoderLayer {
-    /// A layer made of three given sub-layers. Each gets the residual connection, dropout and norm position of
-    /// `residual`, with a layer normalisation of its own.
-    pub fn new(
-        [self_attention, cross_attention]: [MultiHeadAttention; 2],
+    /// A layer of a decoder-only model, made of two given sub-layers. Each gets the residual connection, dropout and norm
+    /// position of `residual`, with a layer normalisation of its own.
+    pub fn without_cross_attention(
+        self_attention: MultiHeadAttention,
         feed_forward: PositionWiseFeedForward,
         residual: ResidualNorm,
         device: &Device,
@@ -111,11 +120,27 @@ impl DecoderLayer {
             self_attention: Some(self_attention),
             ssru: None,
             self_attention_norm: norm(),
-            cross_attention,
-            cross_attention_norm: norm(),
+            cross_attention: None,
+            cross_attention_norm: None,
             feed_forward,
             feed_forward_norm: norm(),
             residual,
+        }
+    }
+
+    /// A layer made of three given sub-layers. Each gets the residual connection, dropout and norm position of
+    /// `residual`, with a layer normalisation of its own.
+    pub fn new(
+        [self_attention, cross_attention]: [MultiHeadAttention; 2],
+        feed_forward: PositionWiseFeedForward,
+        residual: ResidualNorm,
+        device: &Device,
+    ) -> Self {
+        let norm = LayerNorm::new(self_attention.d_model(), LayerNorm::EPSILON, device);
+        Self {
+            cross_attention: Some(cross_attention),
+            cross_attention_norm: Some(norm),
+            ..Self::without_cross_attention(self_attention, feed_forward, residual, device)
         }
     }
 
@@ -129,18 +154,28 @@ impl DecoderLayer {
             self_attention: (!recurrent).then(|| attention(0)),
             ssru: recurrent.then(|| Ssru::new(config.d_model, key.fold(3), device)),
             self_attention_norm: norm(),
-            cross_attention: attention(1),
-            cross_attention_norm: norm(),
+            cross_attention: Some(attention(1)),
+            cross_attention_norm: Some(norm()),
             feed_forward: PositionWiseFeedForward::from_config(config, key.fold(2), device),
             feed_forward_norm: norm(),
             residual: ResidualNorm::new(config.norm, config.dropout),
         }
     }
 
-    /// An empty cache for decoding from the encoded source `memory`, `[sentences, source_len, d_model]`.
+    /// Adds `epsilon` to the variance in all layer normalisations instead of [`LayerNorm::EPSILON`].
+    pub fn with_epsilon(mut self, epsilon: f64) -> Self {
+        self.self_attention_norm = self.self_attention_norm.with_epsilon(epsilon);
+        self.cross_attention_norm =
+            self.cross_attention_norm.map(|norm| norm.with_epsilon(epsilon));
+        self.feed_forward_norm = self.feed_forward_norm.with_epsilon(epsilon);
+        self
+    }
+
+    /// An empty cache for decoding from the encoded source `memory`, `[sentences, source_len, memory_width]`. A layer
+    /// without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
-        let source = self.cross_attention.key_values(memory);
-        LayerCache { target: KvCache::new(), recurrent: SsruState::default(), source }
+        let source = self.cross_attention.as_ref().map(|attention| attention.key_values(memory));
+        LayerCache { source, ..LayerCache::without_source() }
     }
 
     /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
@@ -149,17 +184,19 @@ impl DecoderLayer {
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of rows
     /// - `mask`: `[1, 1, new_len, past + new_len]`, hides keys in the cache and among the new positions
-    /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides
+    /// - `source_padding`: `[sentences, 1, 1, source_len]`, `true` hides; `None` hides nothing
+    ///
+    /// # Panics
+    /// If the layer has cross-attention and `cache` has no source.
     pub fn forward(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
         mask: &SelfAttentionMask,
-        source_padding: &Tensor<4, Bool>,
+        source_padding: Option<&Tensor<4, Bool>>,
         mode: Mode,
         mut maps: Option<&mut AttentionMaps>,
     ) -> Tensor<3> {
-        let [rows, new_len, d_model] = x.dims();
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let record = maps.as_deref_mut().map(|maps| &mut maps.decoder_self);
             match (&self.self_attention, &self.ssru) {
@@ -170,20 +207,15 @@ impl DecoderLayer {
                 (None, None) => panic!("the layer has neither self-attention nor a recurrent unit"),
             }
         });
-        let x = self.residual.forward(x, &self.cross_attention_norm, mode.fold(2), |x| {
-            // All hypotheses of a sentence attend to the same source, so they become further queries of one row.
-            let sentences = source_padding.dims()[0];
-            let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
-            let (memory, mask) = (cache.source.clone(), Some(source_padding.clone()));
-            let record = maps.map(|maps| &mut maps.cross);
-            let y = match (new_len, mode, &record) {
-                (1, Mode::Inference, None) => {
-                    self.cross_attention.attend_step(grouped, memory, mask)
-                }
-                _ => self.cross_attention.attend(grouped, memory, mask, mode.fold(3), record),
-            };
-            y.reshape([rows, new_len, d_model])
-        });
+        let x = match (&self.cross_attention, &self.cross_attention_norm) {
+            (Some(attention), Some(norm)) => self.residual.forward(x, norm, mode.fold(2), |x| {
+                let memory = cache.source.clone().expect("the cache has a source");
+                let record = maps.map(|maps| &mut maps.cross);
+                let mask = source_padding.cloned();
+                attend_source(attention, x, memory, mask, mode, record)
+            }),
+            _ => x,
+        };
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(4), |x| {
             self.feed_forward.forward(x, mode.fold(5))
         })
@@ -208,6 +240,26 @@ fn attend_target(
         // Blocks are used only for a whole target, so the cache holds no earlier positions.
         SelfAttentionMask::Blocks(_) => attention.attend_self(x, new, mask, mode, record),
     }
+}
+
+/// Cross-attention of target positions `x` (`[rows, new_len, d_model]`) to the source in `memory`.
+fn attend_source(
+    attention: &MultiHeadAttention,
+    x: Tensor<3>,
+    memory: KeyValues,
+    mask: Option<Tensor<4, Bool>>,
+    mode: Mode,
+    record: Option<&mut Vec<Tensor<4>>>,
+) -> Tensor<3> {
+    let [rows, new_len, d_model] = x.dims();
+    // All hypotheses of a sentence attend to the same source, so they become further queries of one row.
+    let [sentences, ..] = memory.key.dims();
+    let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
+    let y = match (new_len, mode, &record) {
+        (1, Mode::Inference, None) => attention.attend_step(grouped, memory, mask),
+        _ => attention.attend(grouped, memory, mask, mode.fold(3), record),
+    };
+    y.reshape([rows, new_len, d_model])
 }
 
 /// The stack of decoder layers (paper §3.1). In a pre-norm model a last layer normalisation follows.
@@ -239,9 +291,15 @@ impl Decoder {
         let start = |layer: &DecoderLayer| layer.start(memory.states.clone());
         DecoderCache {
             layers: self.layers.iter().map(start).collect(),
-            source_padding: memory.padding.clone(),
+            source_padding: Some(memory.padding.clone()),
             len: 0,
         }
+    }
+
+    /// An empty cache for a decoder-only model, whose layers have no cross-attention.
+    pub fn start_without_source(&self) -> DecoderCache {
+        let layers = self.layers.iter().map(|_| LayerCache::without_source()).collect();
+        DecoderCache { layers, source_padding: None, len: 0 }
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it. Appends attention
@@ -260,7 +318,7 @@ impl Decoder {
         let mask = self.mask(cache.len, new_len, &x.device(), maps.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
-            let (past, padding) = (&mut cache.layers[n], &cache.source_padding);
+            let (past, padding) = (&mut cache.layers[n], cache.source_padding.as_ref());
             x = layer.forward(x, past, &mask, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
@@ -278,7 +336,7 @@ impl Decoder {
         for layer in &mut self.layers {
             layer.self_attention.iter_mut().for_each(|attention| attention.pack(compute));
             layer.ssru.iter_mut().for_each(|ssru| ssru.pack(compute));
-            layer.cross_attention.pack(compute);
+            layer.cross_attention.iter_mut().for_each(|attention| attention.pack(compute));
             layer.feed_forward.pack(compute);
         }
     }
@@ -288,7 +346,7 @@ impl Decoder {
         for layer in &mut self.layers {
             layer.self_attention.iter_mut().for_each(|own| own.set_precision(precision));
             layer.ssru.iter_mut().for_each(|own| own.set_precision(precision));
-            layer.cross_attention.set_precision(precision);
+            layer.cross_attention.iter_mut().for_each(|own| own.set_precision(precision));
             layer.feed_forward.set_precision(precision);
         }
     }

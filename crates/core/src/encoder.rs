@@ -45,6 +45,13 @@ impl EncoderLayer {
         }
     }
 
+    /// Adds `epsilon` to the variance in both layer normalisations instead of [`LayerNorm::EPSILON`].
+    pub fn with_epsilon(mut self, epsilon: f64) -> Self {
+        self.self_attention_norm = self.self_attention_norm.with_epsilon(epsilon);
+        self.feed_forward_norm = self.feed_forward_norm.with_epsilon(epsilon);
+        self
+    }
+
     /// A layer with the sizes of `config`; its initial weights are a function of `key`.
     pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
         let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
@@ -107,15 +114,15 @@ impl Encoder {
     ///
     /// # Shapes
     /// - `x`: `[batch, len, d_model]` → the same shape
-    /// - `padding`: `[batch, 1, 1, len]`, `true` hides
+    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing
     pub fn forward(
         &self,
         mut x: Tensor<3>,
-        padding: &Tensor<4, Bool>,
+        padding: Option<&Tensor<4, Bool>>,
         mode: Mode,
         mut record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let mask = self.mask(padding, x.dims()[1], record.is_some());
+        let mask = self.mask(padding, x.dims()[1], &x.device(), record.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
             x = layer.forward(x, &mask, mode.fold(n as u64), record.as_deref_mut());
         }
@@ -142,17 +149,20 @@ impl Encoder {
     }
 
     /// The mask of padding and window together. If weights are recorded, it is a dense one.
-    fn mask(&self, padding: &Tensor<4, Bool>, len: usize, recording: bool) -> SelfAttentionMask {
+    fn mask(
+        &self,
+        padding: Option<&Tensor<4, Bool>>,
+        len: usize,
+        device: &Device,
+        recording: bool,
+    ) -> SelfAttentionMask {
         let Some(radius) = self.window else {
-            return SelfAttentionMask::Dense(Some(padding.clone()));
+            return SelfAttentionMask::Dense(padding.cloned());
         };
         let window = Window { radius, causal: false };
         match recording {
-            true => {
-                let mask = window.dense_mask(len, Some(padding), &padding.device());
-                SelfAttentionMask::Dense(Some(mask))
-            }
-            false => window.mask(len, Some(padding), &padding.device()),
+            true => SelfAttentionMask::Dense(Some(window.dense_mask(len, padding, device))),
+            false => window.mask(len, padding, device),
         }
     }
 }

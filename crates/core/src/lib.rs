@@ -5,7 +5,9 @@
 //!
 //! The design: every type is one idea of the paper, has a plain configuration, and is built on any
 //! [`Device`](burn::tensor::Device) that the caller passes. The crate names no backend. Modules hold no hidden state:
-//! dropout takes its random numbers as an argument, and decoding takes its cache. Weights have PyTorch's `[out, in]`
+//! dropout takes its random numbers as an argument, and decoding takes its cache. Random numbers are an argument
+//! ([`Mode`]) so that a run can be resumed and repeated bit for bit, on any number of threads. Dropout therefore follows the `Mode`
+//! alone: Burn's `valid()` does not stop it, [`Mode::Inference`] does. Weights have PyTorch's `[out, in]`
 //! layout in memory and in files.
 //!
 //! | paper | type |
@@ -70,7 +72,9 @@ mod window;
 pub mod init;
 pub mod model_dir;
 
-pub use burnformer_kernels::{ComputeType, RandomKey, keep_freed_memory, share_freed_memory};
+pub use burnformer_kernels::{
+    ComputeType, KvCache, RandomKey, keep_freed_memory, share_freed_memory,
+};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
@@ -90,7 +94,7 @@ pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
 pub use memory::Memory;
-pub use multi_head::{KeyValues, MultiHeadAttention};
+pub use multi_head::{KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
 pub use norm::LayerNorm;
 pub use parameters::{
     LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,

@@ -1,5 +1,6 @@
+use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Bool, Device, Distribution, Int, Tensor};
 use burnformer_kernels::{
     ComputeType, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
 };
@@ -11,6 +12,86 @@ use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::window::{SelfAttentionMask, window_attention};
+
+/// The sizes of a [`MultiHeadAttention`] layer, in the manner of Burn's own layers.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burnformer_core::{Mode, MultiHeadAttentionConfig};
+///
+/// let device = Device::default();
+/// // A decoder of width 32 attends to the features of a picture, which have width 48. No projection has a bias.
+/// let config = MultiHeadAttentionConfig::new(32, 4).with_memory_width(Some(48)).with_bias(false);
+/// let attention = config.init(&device);
+/// let (query, picture) = (Tensor::<3>::ones([2, 5, 32], &device), Tensor::<3>::ones([2, 9, 48], &device));
+/// assert_eq!(attention.forward(query, picture, None, Mode::Inference).dims(), [2, 5, 32]);
+/// ```
+#[derive(Config, Debug)]
+pub struct MultiHeadAttentionConfig {
+    /// The number of features of a query and of the output.
+    pub d_model: usize,
+    /// The number of heads.
+    pub heads: usize,
+    /// The width of the queries and keys of a head; `None` for `d_model / heads`, as in the paper.
+    pub d_k: Option<usize>,
+    /// The width of the values of a head; `None` for `d_model / heads`, as in the paper.
+    pub d_v: Option<usize>,
+    /// The number of features of what is attended to; `None` for `d_model`.
+    pub memory_width: Option<usize>,
+    /// Whether the four projections have a bias. The paper's formulas have none.
+    #[config(default = true)]
+    pub bias: bool,
+    /// The rate of dropout on the attention weights; the paper has no such dropout.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+}
+
+impl MultiHeadAttentionConfig {
+    /// A layer whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    ///
+    /// # Panics
+    /// As [`init_with_key`](Self::init_with_key).
+    pub fn init(&self, device: &Device) -> MultiHeadAttention {
+        let range = Distribution::Uniform(0.0, f64::from(1 << 24));
+        let draws = Tensor::<1>::random([2], range, device).into_data();
+        let key = draws.iter::<f32>().fold(RandomKey::new(0), |key, draw| key.fold(draw as u64));
+        self.init_with_key(key, device)
+    }
+
+    /// A layer whose initial weights are a function of `key`.
+    ///
+    /// # Panics
+    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the rate of dropout is not in
+    /// `[0, 1)`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
+        let &Self { d_model, heads, memory_width, bias, dropout, .. } = self;
+        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| d.unwrap_or_else(|| head(d_model, heads)));
+        let map = |input, output, place| match bias {
+            true => Linear::new(input, output, key.fold(place), device),
+            false => Linear::without_bias(input, output, key.fold(place), device),
+        };
+        let memory = memory_width.unwrap_or(d_model);
+        MultiHeadAttention {
+            query: map(d_model, heads * d_k, 0),
+            key: map(memory, heads * d_k, 1),
+            value: map(memory, heads * d_v, 2),
+            output: map(heads * d_v, d_model, 3),
+            dropout: Dropout::new(dropout),
+            heads,
+            precision: Precision::Float32,
+        }
+    }
+}
+
+/// The width of each of `heads` heads of equal width over `d_model` features.
+///
+/// # Panics
+/// If `heads` does not divide `d_model`.
+pub(crate) fn head(d_model: usize, heads: usize) -> usize {
+    let divides = heads > 0 && d_model.is_multiple_of(heads);
+    assert!(divides, "{heads} heads do not divide {d_model} features");
+    d_model / heads
+}
 
 /// Multi-head attention (paper §3.2.2): `heads` attentions over projected queries, keys and values,
 /// concatenated and projected back. `d_k` and `d_v` need not be `d_model / heads`.
@@ -30,9 +111,9 @@ use crate::window::{SelfAttentionMask, window_attention};
 pub struct MultiHeadAttention {
     /// Projection of the queries, `d_model → heads·d_k`.
     pub query: Linear,
-    /// Projection of the keys, `d_model → heads·d_k`.
+    /// Projection of the keys, `memory_width → heads·d_k`.
     pub key: Linear,
-    /// Projection of the values, `d_model → heads·d_v`.
+    /// Projection of the values, `memory_width → heads·d_v`.
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
@@ -79,9 +160,7 @@ impl MultiHeadAttention {
     /// # Panics
     /// If `heads` does not divide `d_model`.
     pub fn new(d_model: usize, heads: usize, key: RandomKey, device: &Device) -> Self {
-        let divides = heads > 0 && d_model.is_multiple_of(heads);
-        assert!(divides, "{heads} heads do not divide {d_model} features");
-        Self::with_widths(d_model, heads, [d_model / heads; 2], key, device)
+        MultiHeadAttentionConfig::new(d_model, heads).init_with_key(key, device)
     }
 
     /// Attention whose heads have queries and keys of width `d_k` and values of width `d_v`, without dropout. The
@@ -93,15 +172,8 @@ impl MultiHeadAttention {
         key: RandomKey,
         device: &Device,
     ) -> Self {
-        Self {
-            query: Linear::new(d_model, heads * d_k, key.fold(0), device),
-            key: Linear::new(d_model, heads * d_k, key.fold(1), device),
-            value: Linear::new(d_model, heads * d_v, key.fold(2), device),
-            output: Linear::new(heads * d_v, d_model, key.fold(3), device),
-            dropout: Dropout::new(0.0),
-            heads,
-            precision: Precision::Float32,
-        }
+        let config = MultiHeadAttentionConfig::new(d_model, heads);
+        config.with_d_k(Some(d_k)).with_d_v(Some(d_v)).init_with_key(key, device)
     }
 
     /// Attention with the `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout` of `config`.
@@ -124,7 +196,7 @@ impl MultiHeadAttention {
     ///
     /// # Shapes
     /// - `query`: `[batch, query_len, d_model]` → the same shape
-    /// - `memory`: `[batch, key_len, d_model]`
+    /// - `memory`: `[batch, key_len, memory_width]`
     /// - `mask`: `[batch or 1, 1, query_len or 1, key_len]`, `true` hides
     pub fn forward(
         &self,
@@ -152,7 +224,7 @@ impl MultiHeadAttention {
         (output, weights.remove(0))
     }
 
-    /// Projects `memory` (`[batch, key_len, d_model]`) to keys and values.
+    /// Projects `memory` (`[batch, key_len, memory_width]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
         let key = self.precision.narrowed(self.key.forward(memory.clone()));
         KeyValues { key, value: self.precision.narrowed(self.value.forward(memory)) }

@@ -27,6 +27,11 @@ impl LayerNorm {
         }
     }
 
+    /// Adds `epsilon` to the variance.
+    pub fn with_epsilon(self, epsilon: f64) -> Self {
+        Self { epsilon, ..self }
+    }
+
     /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the offset.
     ///
     /// # Shapes

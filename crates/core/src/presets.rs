@@ -3,6 +3,7 @@
 use crate::activation::Activation;
 use crate::config::{EmbeddingSharing, NormPosition, Positions, TransformerConfig};
 use crate::conventions::Conventions;
+use crate::multi_head::head;
 
 impl TransformerConfig {
     /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both languages.
@@ -60,8 +61,11 @@ impl TransformerConfig {
     }
 
     /// Sets the width `d_model` and the number of heads, with d_k = d_v = d_model / heads.
+    ///
+    /// # Panics
+    /// If `heads` does not divide `d_model`.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
-        let d_head = d_model / heads.max(1);
+        let d_head = head(d_model, heads);
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
 

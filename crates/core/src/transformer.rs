@@ -156,6 +156,34 @@ impl Transformer {
         self.embeddings.set_precision(precision);
     }
 
+    /// Encodes vectors that are not embeddings of token ids, such as features of a picture or of speech. They get positions
+    /// and the dropout of embeddings, and no factor √d_model.
+    ///
+    /// # Shapes
+    /// - `x`: `[batch, source_len, d_model]`; a [`Linear`](crate::Linear) layer before it changes the width
+    /// - `padding`: `[batch, 1, 1, source_len]`, `true` hides; `None` hides nothing
+    pub fn encode_embedded(
+        &self,
+        x: Tensor<3>,
+        padding: Option<Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Memory {
+        let [batch, len, _] = x.dims();
+        let none = || Tensor::<1, Int>::zeros([batch * len], &x.device());
+        let padding = padding.unwrap_or_else(|| none().equal_elem(1).reshape([batch, 1, 1, len]));
+        self.encode_vectors(x, padding, mode, None)
+    }
+
+    /// Decodes vectors that are not embeddings of token ids, after those in `cache`
+    /// ([`start_decoding`](Self::start_decoding)), to which they are added. They get positions and the dropout of embeddings,
+    /// and no factor √d_model.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
+    pub fn decode_embedded(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
+        self.decode_vectors(x, cache, mode, None)
+    }
+
     fn encode_recording(
         &self,
         source: Tensor<2, Int>,
@@ -163,9 +191,19 @@ impl Transformer {
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Memory {
         let padding = self.hidden(&source);
-        let x = self.source_position.forward(self.embeddings.source(source), 0);
+        self.encode_vectors(self.embeddings.source(source), padding, mode, record)
+    }
+
+    fn encode_vectors(
+        &self,
+        x: Tensor<3>,
+        padding: Tensor<4, Bool>,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
+    ) -> Memory {
+        let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, mode.fold(0));
-        let states = self.encoder.forward(x, &padding, mode.fold(1), record);
+        let states = self.encoder.forward(x, Some(&padding), mode.fold(1), record);
         Memory { states, padding }
     }
 
@@ -189,7 +227,17 @@ impl Transformer {
         if self.decoder_start == DecoderStart::Zero && cache.is_empty() {
             embedded = with_first_zero(embedded);
         }
-        let x = self.target_position.forward(embedded, cache.len());
+        self.decode_vectors(embedded, cache, mode, maps)
+    }
+
+    fn decode_vectors(
+        &self,
+        x: Tensor<3>,
+        cache: &mut DecoderCache,
+        mode: Mode,
+        maps: Option<&mut AttentionMaps>,
+    ) -> Tensor<3> {
+        let x = self.target_position.forward(x, cache.len());
         let x = self.dropout.forward(x, mode.fold(2));
         self.decoder.forward(x, cache, mode.fold(3), maps)
     }

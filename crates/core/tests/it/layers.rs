@@ -1,10 +1,12 @@
 //! Layers by themselves, for models of one's own.
 
+use burn::module::Module;
 use burn::tensor::{Device, Distribution, Int, Tensor};
 use burnformer_core::{
     Activation, ComputeType, Decoder, DecoderLayer, Encoder, EncoderLayer, LayerNorm, Linear,
-    Memory, Mode, MultiHeadAttention, NormPosition, PositionWiseFeedForward, PositionalEncoding,
-    RandomKey, ResidualNorm, SelfAttentionMask, TransformerConfig, look_ahead_mask, padding_mask,
+    Memory, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
+    PositionWiseFeedForward, PositionalEncoding, RandomKey, ResidualNorm, SelfAttentionMask,
+    Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
 };
 
 const D_MODEL: usize = 16;
@@ -89,7 +91,7 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
     let own = Encoder::new(vec![layer(0), layer(1)], Some(norm), None);
     let expected = Encoder::from_config(&config(), key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
-    let run = |encoder: &Encoder| encoder.forward(x.clone(), &padding, Mode::Inference, None);
+    let run = |encoder: &Encoder| encoder.forward(x.clone(), Some(&padding), Mode::Inference, None);
     run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
 }
 
@@ -123,12 +125,13 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let x = random([2, 3, D_MODEL]);
     let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
     let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &mask, &padding, Mode::Inference, None);
+    let whole = layer.forward(x.clone(), &mut cache, &mask, Some(&padding), Mode::Inference, None);
     let mut cache = layer.start(memory);
     for place in 0..3 {
         let position = x.clone().slice([0..2, place..place + 1]);
         let mask = SelfAttentionMask::Dense(None);
-        let step = layer.forward(position, &mut cache, &mask, &padding, Mode::Inference, None);
+        let step =
+            layer.forward(position, &mut cache, &mask, Some(&padding), Mode::Inference, None);
         let expected = whole.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -138,4 +141,152 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
 #[should_panic(expected = "5 heads do not divide 16 features")]
 fn heads_that_do_not_divide_the_width_panic() {
     MultiHeadAttention::new(D_MODEL, 5, RandomKey::new(1), &Device::default());
+}
+
+#[test]
+fn vectors_in_the_place_of_embeddings_go_the_same_way() {
+    let device = Device::default();
+    let config = TransformerConfig { dropout: 0.2, ..config() };
+    let model = config.init(1, &device).unwrap();
+    let mode = Mode::training(1, 1);
+    let expected = model.encode(ids(), mode);
+    let vectors = model.embeddings.source(ids());
+    let memory = model.encode_embedded(vectors, Some(padding_mask(&ids(), config.pad)), mode);
+    memory.states.to_data().assert_eq(&expected.states.into_data(), true);
+    let target = Tensor::<2, Int>::from_ints([[1, 4, 5], [1, 6, 7]], &device);
+    let expected = model.decode(target.clone(), &memory, mode);
+    let mut cache = model.start_decoding(&memory);
+    let found = model.decode_embedded(model.embeddings.target(target), &mut cache, mode);
+    found.into_data().assert_eq(&expected.into_data(), true);
+    assert_eq!(cache.len(), 3);
+}
+
+#[test]
+fn without_padding_every_vector_is_seen() {
+    let device = Device::default();
+    let model = config().init(1, &device).unwrap();
+    let x = random([2, 4, D_MODEL]);
+    let memory = model.encode_embedded(x.clone(), None, Mode::Inference);
+    let nothing = padding_mask(&Tensor::ones([2, 4], &device), 0);
+    let expected = model.encode_embedded(x.clone(), Some(nothing), Mode::Inference);
+    memory.states.to_data().assert_eq(&expected.states.into_data(), true);
+    let whole = model.decode_embedded(x, &mut model.start_decoding(&memory), Mode::Inference);
+    assert_eq!(whole.dims(), [2, 4, D_MODEL]);
+}
+
+/// A decoder-only model of two layers.
+fn language_model() -> Decoder {
+    let (device, key) = (Device::default(), RandomKey::new(9));
+    let layer = |n| {
+        let key = key.fold(n);
+        let residual = ResidualNorm::new(NormPosition::Pre, 0.0);
+        let network = feed_forward(key.fold(1));
+        DecoderLayer::without_cross_attention(attention(key.fold(0)), network, residual, &device)
+    };
+    let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
+    Decoder::new(vec![layer(0), layer(1)], Some(norm), None)
+}
+
+#[test]
+fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
+    let model = language_model();
+    let x = random([2, 5, D_MODEL]);
+    let whole =
+        |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), Mode::Inference, None);
+    let states = whole(x.clone());
+    let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
+    let others = whole(changed);
+    let first = |x: &Tensor<3>| x.clone().slice([0..2, 0..4]);
+    assert_eq!(worst(first(&states), first(&others)), 0.0);
+    assert!(worst(states.clone(), others) > 0.1);
+    let mut cache = model.start_without_source();
+    for place in 0..5 {
+        let step = x.clone().slice([0..2, place..place + 1]);
+        let step = model.forward(step, &mut cache, Mode::Inference, None);
+        let expected = states.clone().slice([0..2, place..place + 1]);
+        assert!(worst(step, expected) < 1e-5, "position {place}");
+    }
+    // Rows can be reordered and dropped, and nothing else is to be selected.
+    cache.select_rows(&[1]);
+    cache.select_sentences(&[1]);
+    let last = random([1, 1, D_MODEL]);
+    let next = model.forward(last.clone(), &mut cache, Mode::Inference, None);
+    let longer = Tensor::cat(vec![x.slice([1..2, 0..5]), last], 1);
+    assert!(worst(next, whole(longer).slice([0..1, 5..6])) < 1e-5);
+}
+
+#[test]
+fn a_decoder_attends_to_a_memory_of_another_width() {
+    let (device, key) = (Device::default(), RandomKey::new(5));
+    let sizes = MultiHeadAttentionConfig::new(D_MODEL, 4);
+    let cross = sizes.with_memory_width(Some(6)).init_with_key(key.fold(1), &device);
+    let attentions = [attention(key.fold(0)), cross];
+    let residual = ResidualNorm::new(NormPosition::Post, 0.0);
+    let layer = DecoderLayer::new(attentions, feed_forward(key.fold(2)), residual, &device);
+    let x = random([2, 3, D_MODEL]);
+    let run = |memory| {
+        let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
+        let mut cache = layer.start(memory);
+        layer.forward(x.clone(), &mut cache, &mask, None, Mode::Inference, None)
+    };
+    let memory = random([2, 4, 6]);
+    let states = run(memory.clone());
+    assert_eq!(states.dims(), [2, 3, D_MODEL]);
+    assert!(worst(states, run(memory * 3.0)) > 1e-3);
+}
+
+#[test]
+fn attention_of_a_configuration_is_that_of_new_and_has_no_biases_if_none_are_wanted() {
+    let (device, key) = (Device::default(), RandomKey::new(5));
+    let sizes = || MultiHeadAttentionConfig::new(D_MODEL, 4);
+    let x = random([2, 3, D_MODEL]);
+    let run = |own: &MultiHeadAttention| own.forward(x.clone(), x.clone(), None, Mode::Inference);
+    let expected = run(&attention(key));
+    let found = run(&sizes().init_with_key(key, &device));
+    found.into_data().assert_eq(&expected.to_data(), true);
+    // Biases are zeros at first, and the weights do not depend on them.
+    let without = sizes().with_bias(false).init_with_key(key, &device);
+    assert_eq!(without.num_params(), 4 * D_MODEL * D_MODEL);
+    assert!(worst(run(&without), expected) < 1e-6);
+    // Two layers of one configuration are not the same layer.
+    let [one, other] = [(); 2].map(|()| sizes().init(&device));
+    assert!(worst(run(&one), run(&other)) > 1e-3);
+}
+
+#[test]
+fn an_epsilon_reaches_every_norm_of_a_layer() {
+    let (device, key) = (Device::default(), RandomKey::new(5));
+    let residual = || ResidualNorm::new(NormPosition::Pre, 0.0);
+    let layer = |epsilon| {
+        let (own, network) = (attention(key.fold(0)), feed_forward(key.fold(1)));
+        EncoderLayer::new(own, network, residual(), &device).with_epsilon(epsilon)
+    };
+    let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };
+    let expected = EncoderLayer::from_config(&config, key, &device);
+    let (x, mask) = (random([2, 3, D_MODEL]), SelfAttentionMask::Dense(None));
+    let run = |layer: &EncoderLayer| layer.forward(x.clone(), &mask, Mode::Inference, None);
+    run(&layer(0.3)).into_data().assert_eq(&run(&expected).into_data(), true);
+    assert!(worst(run(&layer(0.3)), run(&layer(1e-5))) > 1e-3);
+}
+
+/// Burn's own way to save a module.
+#[test]
+fn a_model_goes_through_a_record_of_burn_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::default();
+    let path = folder.path().join("model");
+    let model = config().init(1, &device).unwrap();
+    model.clone().save_file(&path).unwrap();
+    let loaded = config().init(2, &device).unwrap().try_load_file(&path).unwrap();
+    assert_eq!(named_parameters(&loaded), named_parameters(&model));
+    let run = |model: &Transformer| model.forward(ids(), ids(), Mode::Inference);
+    run(&loaded).into_data().assert_eq(&run(&model).into_data(), true);
+    let other = TransformerConfig { d_ff: 8, ..config() }.init(2, &device).unwrap();
+    assert!(other.try_load_file(&path).is_err(), "another shape is refused");
+}
+
+#[test]
+#[should_panic(expected = "3 heads do not divide 100 features")]
+fn a_configuration_refuses_heads_that_do_not_divide_the_width() {
+    let _ = TransformerConfig::tiny(20).with_width(100, 3);
 }
