@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow, bail};
 use burn::tensor::Device;
 use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
@@ -20,6 +20,9 @@ use crate::translations::Translations;
 
 /// The number of pairs that are scored between two looks at whether anyone still waits.
 const SCORED_AT_ONCE: usize = 256;
+
+/// The number of texts that become tokens between two such looks.
+const READ_AT_ONCE: usize = 1024;
 
 /// A model that translates. Several threads may use it at the same time, and a process that is forked as well.
 #[pyclass(module = "burnformer", frozen)]
@@ -214,7 +217,15 @@ pub fn requests(
     options: &TranslateOptions,
     cancel: &Cancel,
 ) -> Result<Vec<Request>> {
-    let mut requests = translator.requests(texts, options)?;
+    let mut requests = Vec::with_capacity(texts.len());
+    for texts in texts.chunks(READ_AT_ONCE) {
+        if cancel.is_cancelled() {
+            bail!("interrupted");
+        }
+        let done = requests.len();
+        let more = translator.requests(texts, options);
+        requests.extend(more.map_err(|error| error.offset(done))?);
+    }
     requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
     let Some(prefixes) = prefixes else { return Ok(requests) };
     if prefixes.len() != texts.len() {

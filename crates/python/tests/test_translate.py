@@ -164,7 +164,7 @@ def test_translations_and_translators_are_pickled(translator):
         (lambda t: Translator("de-en", device="gpu"), BurnformerError, "`gpu` is not a device"),
         (lambda t: Translator("de-en", compute="int4"), BurnformerError, "compute type `int4`"),
         (lambda t: Translator([]), BurnformerError, "at least one model"),
-        (lambda t: Translator(3), TypeError, "model"),
+        (lambda t: Translator(3), TypeError, "Models"),
     ],
 )
 def test_a_mistake_is_an_exception_that_says_what_to_do(translator, call, kind, words):

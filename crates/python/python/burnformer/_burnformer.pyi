@@ -1,10 +1,21 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, TypedDict, final, overload
+from typing import Any, Literal, TypedDict, final, overload, type_check_only
 
 from typing_extensions import Unpack
 
 from .results import Detection, Score, Translation
+
+__all__ = [
+    "BurnformerError",
+    "MODELS",
+    "OPTIONS",
+    "Translations",
+    "Translator",
+    "__version__",
+    "detect",
+    "main",
+]
 
 __version__: str
 MODELS: list[str]
@@ -12,12 +23,14 @@ OPTIONS: list[str]
 
 class BurnformerError(ValueError): ...
 
+@type_check_only
 class Sampling(TypedDict, total=False):
     temperature: float
     top_k: int
     top_p: float
     seed: int
 
+@type_check_only
 class Options(TypedDict, total=False):
     beam_size: int
     n_best: int
