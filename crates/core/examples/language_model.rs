@@ -63,7 +63,7 @@ impl LanguageModel {
     /// The logits of the token after each of `tokens`, which follow those in `cache`: `[rows, len]` → `[rows, len, VOCAB]`.
     fn forward(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
         let x = self.positions.forward(self.embedding.forward(tokens), cache.len());
-        self.embedding.logits(self.decoder.forward(x, cache, mode, None), None)
+        self.embedding.logits(self.decoder.forward(x, cache, mode), None)
     }
 
     /// The sum of −log p over the tokens of `sentences`, and their number. Padding stands at the end, where no token that

@@ -179,7 +179,7 @@ impl DecoderLayer {
     }
 
     /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
-    /// empty and `x` is the whole target. Appends the attention weights to `maps` if it is given.
+    /// empty and `x` is the whole target.
     ///
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of rows
@@ -189,6 +189,33 @@ impl DecoderLayer {
     /// # Panics
     /// If the layer has cross-attention and `cache` has no source.
     pub fn forward(
+        &self,
+        x: Tensor<3>,
+        cache: &mut LayerCache,
+        mask: &SelfAttentionMask,
+        source_padding: Option<&Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.run(x, cache, mask, source_padding, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps`.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward), and if the mask is one in blocks, which computes no weights outside of the window.
+    pub fn forward_recording(
+        &self,
+        x: Tensor<3>,
+        cache: &mut LayerCache,
+        mask: &SelfAttentionMask,
+        source_padding: Option<&Tensor<4, Bool>>,
+        mode: Mode,
+        maps: &mut AttentionMaps,
+    ) -> Tensor<3> {
+        self.run(x, cache, mask, source_padding, mode, Some(maps))
+    }
+
+    fn run(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
@@ -235,7 +262,7 @@ fn attend_target(
     cache.append(new.key.clone(), new.value.clone());
     match mask {
         SelfAttentionMask::Dense(mask) => {
-            attention.attend_history(x, cache, mask.clone(), mode, record)
+            attention.run_history(x, cache, mask.clone(), mode, record)
         }
         // Blocks are used only for a whole target, so the cache holds no earlier positions.
         SelfAttentionMask::Blocks(_) => attention.attend_self(x, new, mask, mode, record),
@@ -257,7 +284,7 @@ fn attend_source(
     let grouped = x.reshape([sentences, rows / sentences * new_len, d_model]);
     let y = match (new_len, mode, &record) {
         (1, Mode::Inference, None) => attention.attend_step(grouped, memory, mask),
-        _ => attention.attend(grouped, memory, mask, mode.fold(3), record),
+        _ => attention.run(grouped, memory, mask, mode.fold(3), record),
     };
     y.reshape([rows, new_len, d_model])
 }
@@ -302,12 +329,26 @@ impl Decoder {
         DecoderCache { layers, source_padding: None, len: 0 }
     }
 
-    /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it. Appends attention
-    /// weights to `maps` if it is given.
+    /// Decodes the embedded positions `x`, which follow those in `cache`, and adds them to it.
     ///
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the same shape
-    pub fn forward(
+    pub fn forward(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
+        self.run(x, cache, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to `maps`.
+    pub fn forward_recording(
+        &self,
+        x: Tensor<3>,
+        cache: &mut DecoderCache,
+        mode: Mode,
+        maps: &mut AttentionMaps,
+    ) -> Tensor<3> {
+        self.run(x, cache, mode, Some(maps))
+    }
+
+    pub(crate) fn run(
         &self,
         mut x: Tensor<3>,
         cache: &mut DecoderCache,
@@ -319,7 +360,7 @@ impl Decoder {
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
             let (past, padding) = (&mut cache.layers[n], cache.source_padding.as_ref());
-            x = layer.forward(x, past, &mask, padding, mode.fold(n as u64), maps);
+            x = layer.run(x, past, &mask, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
             }

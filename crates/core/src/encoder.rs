@@ -65,11 +65,29 @@ impl EncoderLayer {
     }
 
     /// Runs self-attention and the feed-forward network over every position. A position sees the positions that
-    /// `mask` does not hide. Appends the attention weights to `record` if it is given.
+    /// `mask` does not hide.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
-    pub fn forward(
+    pub fn forward(&self, x: Tensor<3>, mask: &SelfAttentionMask, mode: Mode) -> Tensor<3> {
+        self.run(x, mask, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record`.
+    ///
+    /// # Panics
+    /// If the mask is one in blocks, which computes no weights outside of the window.
+    pub fn forward_recording(
+        &self,
+        x: Tensor<3>,
+        mask: &SelfAttentionMask,
+        mode: Mode,
+        record: &mut Vec<Tensor<4>>,
+    ) -> Tensor<3> {
+        self.run(x, mask, mode, Some(record))
+    }
+
+    fn run(
         &self,
         x: Tensor<3>,
         mask: &SelfAttentionMask,
@@ -110,12 +128,33 @@ impl Encoder {
         Self::new(layers, closing_norm(config, device), config.attention_window)
     }
 
-    /// Encodes the embedded positions `x`. Appends the attention weights of each layer to `record` if it is given.
+    /// Encodes the embedded positions `x`.
     ///
     /// # Shapes
     /// - `x`: `[batch, len, d_model]` → the same shape
     /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing
     pub fn forward(
+        &self,
+        x: Tensor<3>,
+        padding: Option<&Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.run(x, padding, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer, `[batch, heads, len, len]`, to
+    /// `record`.
+    pub fn forward_recording(
+        &self,
+        x: Tensor<3>,
+        padding: Option<&Tensor<4, Bool>>,
+        mode: Mode,
+        record: &mut Vec<Tensor<4>>,
+    ) -> Tensor<3> {
+        self.run(x, padding, mode, Some(record))
+    }
+
+    pub(crate) fn run(
         &self,
         mut x: Tensor<3>,
         padding: Option<&Tensor<4, Bool>>,
@@ -124,7 +163,7 @@ impl Encoder {
     ) -> Tensor<3> {
         let mask = self.mask(padding, x.dims()[1], &x.device(), record.is_some());
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(x, &mask, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.run(x, &mask, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),

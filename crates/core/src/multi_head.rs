@@ -206,7 +206,7 @@ impl MultiHeadAttention {
         mode: Mode,
     ) -> Tensor<3> {
         let memory = self.key_values(memory);
-        self.attend(query, memory, mask, mode, None)
+        self.run(query, memory, mask, mode, None)
     }
 
     /// Computes [`forward`](Self::forward) and returns also the attention weights,
@@ -220,7 +220,7 @@ impl MultiHeadAttention {
     ) -> (Tensor<3>, Tensor<4>) {
         let mut weights = Vec::with_capacity(1);
         let memory = self.key_values(memory);
-        let output = self.attend(query, memory, mask, mode, Some(&mut weights));
+        let output = self.run(query, memory, mask, mode, Some(&mut weights));
         (output, weights.remove(0))
     }
 
@@ -230,9 +230,19 @@ impl MultiHeadAttention {
         KeyValues { key, value: self.precision.narrowed(self.value.forward(memory)) }
     }
 
-    /// Attends from `query` to keys and values that are already projected. Appends the attention weights to
-    /// `record` if it is given.
+    /// Attends from `query` to keys and values that are already projected. Otherwise like [`forward`](Self::forward).
     pub fn attend(
+        &self,
+        query: Tensor<3>,
+        memory: KeyValues,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.run(query, memory, mask, mode, None)
+    }
+
+    /// Appends the attention weights to `record` if it is given.
+    pub(crate) fn run(
         &self,
         query: Tensor<3>,
         memory: KeyValues,
@@ -260,7 +270,7 @@ impl MultiHeadAttention {
     ///
     /// # Panics
     /// If weights are to be recorded with a mask in blocks, which computes no weights outside of the window.
-    pub fn attend_self(
+    pub(crate) fn attend_self(
         &self,
         x: Tensor<3>,
         memory: KeyValues,
@@ -269,7 +279,7 @@ impl MultiHeadAttention {
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         match mask {
-            SelfAttentionMask::Dense(mask) => self.attend(x, memory, mask.clone(), mode, record),
+            SelfAttentionMask::Dense(mask) => self.run(x, memory, mask.clone(), mode, record),
             SelfAttentionMask::Blocks(blocks) => {
                 assert!(record.is_none(), "attention in blocks has no whole rows of weights");
                 let query = self.queries(x);
@@ -288,11 +298,22 @@ impl MultiHeadAttention {
         history: &KvCache,
         mask: Option<Tensor<4, Bool>>,
         mode: Mode,
+    ) -> Tensor<3> {
+        self.run_history(query, history, mask, mode, None)
+    }
+
+    /// Appends the attention weights to `record` if it is given.
+    pub(crate) fn run_history(
+        &self,
+        query: Tensor<3>,
+        history: &KvCache,
+        mask: Option<Tensor<4, Bool>>,
+        mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         if record.is_some() {
             let (key, value) = history.key_values();
-            return self.attend(query, KeyValues { key, value }, mask, mode, record);
+            return self.run(query, KeyValues { key, value }, mask, mode, record);
         }
         let query = self.queries(query);
         let context = history.attend(query, self.heads, mask, self.dropout.mask(mode));

@@ -203,7 +203,7 @@ impl Transformer {
     ) -> Memory {
         let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, mode.fold(0));
-        let states = self.encoder.forward(x, Some(&padding), mode.fold(1), record);
+        let states = self.encoder.run(x, Some(&padding), mode.fold(1), record);
         Memory { states, padding }
     }
 
@@ -239,7 +239,7 @@ impl Transformer {
     ) -> Tensor<3> {
         let x = self.target_position.forward(x, cache.len());
         let x = self.dropout.forward(x, mode.fold(2));
-        self.decoder.forward(x, cache, mode.fold(3), maps)
+        self.decoder.run(x, cache, mode.fold(3), maps)
     }
 
     /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.

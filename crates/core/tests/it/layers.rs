@@ -3,8 +3,8 @@
 use burn::module::Module;
 use burn::tensor::{Device, Distribution, Int, Tensor};
 use burnformer_core::{
-    Activation, ComputeType, Decoder, DecoderLayer, Encoder, EncoderLayer, LayerNorm, Linear,
-    Memory, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
+    Activation, AttentionMaps, ComputeType, Decoder, DecoderLayer, Encoder, EncoderLayer,
+    LayerNorm, Linear, Memory, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
     PositionWiseFeedForward, PositionalEncoding, RandomKey, ResidualNorm, SelfAttentionMask,
     Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
 };
@@ -91,7 +91,7 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
     let own = Encoder::new(vec![layer(0), layer(1)], Some(norm), None);
     let expected = Encoder::from_config(&config(), key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
-    let run = |encoder: &Encoder| encoder.forward(x.clone(), Some(&padding), Mode::Inference, None);
+    let run = |encoder: &Encoder| encoder.forward(x.clone(), Some(&padding), Mode::Inference);
     run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
 }
 
@@ -110,7 +110,7 @@ fn a_decoder_of_parts_is_that_of_the_configuration() {
     let memory = Memory { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
     let x = random([2, 3, D_MODEL]);
     let run = |decoder: &Decoder| {
-        decoder.forward(x.clone(), &mut decoder.start(&memory), Mode::Inference, None)
+        decoder.forward(x.clone(), &mut decoder.start(&memory), Mode::Inference)
     };
     run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
 }
@@ -125,13 +125,12 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let x = random([2, 3, D_MODEL]);
     let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
     let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &mask, Some(&padding), Mode::Inference, None);
+    let whole = layer.forward(x.clone(), &mut cache, &mask, Some(&padding), Mode::Inference);
     let mut cache = layer.start(memory);
     for place in 0..3 {
         let position = x.clone().slice([0..2, place..place + 1]);
         let mask = SelfAttentionMask::Dense(None);
-        let step =
-            layer.forward(position, &mut cache, &mask, Some(&padding), Mode::Inference, None);
+        let step = layer.forward(position, &mut cache, &mask, Some(&padding), Mode::Inference);
         let expected = whole.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -191,8 +190,7 @@ fn language_model() -> Decoder {
 fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     let model = language_model();
     let x = random([2, 5, D_MODEL]);
-    let whole =
-        |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), Mode::Inference, None);
+    let whole = |x: Tensor<3>| model.forward(x, &mut model.start_without_source(), Mode::Inference);
     let states = whole(x.clone());
     let changed = x.clone().slice_assign([0..2, 4..5], random([2, 1, D_MODEL]) * 7.0);
     let others = whole(changed);
@@ -202,7 +200,7 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     let mut cache = model.start_without_source();
     for place in 0..5 {
         let step = x.clone().slice([0..2, place..place + 1]);
-        let step = model.forward(step, &mut cache, Mode::Inference, None);
+        let step = model.forward(step, &mut cache, Mode::Inference);
         let expected = states.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -210,7 +208,7 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
     cache.select_rows(&[1]);
     cache.select_sentences(&[1]);
     let last = random([1, 1, D_MODEL]);
-    let next = model.forward(last.clone(), &mut cache, Mode::Inference, None);
+    let next = model.forward(last.clone(), &mut cache, Mode::Inference);
     let longer = Tensor::cat(vec![x.slice([1..2, 0..5]), last], 1);
     assert!(worst(next, whole(longer).slice([0..1, 5..6])) < 1e-5);
 }
@@ -227,7 +225,7 @@ fn a_decoder_attends_to_a_memory_of_another_width() {
     let run = |memory| {
         let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
         let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &mask, None, Mode::Inference, None)
+        layer.forward(x.clone(), &mut cache, &mask, None, Mode::Inference)
     };
     let memory = random([2, 4, 6]);
     let states = run(memory.clone());
@@ -264,7 +262,7 @@ fn an_epsilon_reaches_every_norm_of_a_layer() {
     let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };
     let expected = EncoderLayer::from_config(&config, key, &device);
     let (x, mask) = (random([2, 3, D_MODEL]), SelfAttentionMask::Dense(None));
-    let run = |layer: &EncoderLayer| layer.forward(x.clone(), &mask, Mode::Inference, None);
+    let run = |layer: &EncoderLayer| layer.forward(x.clone(), &mask, Mode::Inference);
     run(&layer(0.3)).into_data().assert_eq(&run(&expected).into_data(), true);
     assert!(worst(run(&layer(0.3)), run(&layer(1e-5))) > 1e-3);
 }
@@ -289,4 +287,33 @@ fn a_model_goes_through_a_record_of_burn_and_comes_back() {
 #[should_panic(expected = "3 heads do not divide 100 features")]
 fn a_configuration_refuses_heads_that_do_not_divide_the_width() {
     let _ = TransformerConfig::tiny(20).with_width(100, 3);
+}
+
+#[test]
+fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
+    let device = Device::default();
+    let encoder = Encoder::from_config(&config(), RandomKey::new(3), &device);
+    let (x, mut weights) = (random([2, 4, D_MODEL]), Vec::new());
+    let padding = padding_mask(&ids(), 0);
+    let states = encoder.forward(x.clone(), Some(&padding), Mode::Inference);
+    let recorded =
+        encoder.forward_recording(x.clone(), Some(&padding), Mode::Inference, &mut weights);
+    assert!(worst(recorded, states) < 1e-5);
+    assert_eq!(weights.len(), 2);
+    let sums = weights[1].clone().sum_dim(3);
+    assert!(worst(sums.clone(), sums.ones_like()) < 1e-5);
+    let (model, mut maps) = (language_model(), AttentionMaps::default());
+    let states = model.forward(x.clone(), &mut model.start_without_source(), Mode::Inference);
+    let mut cache = model.start_without_source();
+    let recorded = model.forward_recording(x, &mut cache, Mode::Inference, &mut maps);
+    assert!(worst(recorded, states) < 1e-5);
+    assert_eq!([maps.decoder_self.len(), maps.cross.len()], [2, 0]);
+}
+
+#[test]
+#[should_panic(expected = "the cache has a source")]
+fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
+    let decoder = Decoder::from_config(&config(), RandomKey::new(3), &Device::default());
+    let mut cache = decoder.start_without_source();
+    decoder.forward(random([2, 3, D_MODEL]), &mut cache, Mode::Inference);
 }

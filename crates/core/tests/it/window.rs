@@ -129,11 +129,11 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let len = 100;
     let padding = Tensor::<2, Int>::zeros([1, len], &device).equal_elem(1).reshape([1, 1, 1, len]);
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
-    let own = model.encoder.forward(x.clone(), Some(&padding), Mode::Inference, None);
+    let own = model.encoder.forward(x.clone(), Some(&padding), Mode::Inference);
     let window = Window { radius: 3, causal: false };
     let whole = SelfAttentionMask::Dense(Some(window.dense_mask(len, Some(&padding), &device)));
     let layers = model.encoder.layers.iter();
-    let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference, None));
+    let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference));
     let worst = distance(own, whole);
     assert!(worst < 1e-5, "{worst}");
 }
