@@ -4,6 +4,7 @@
 //! outputs of all shards, one behind the other, are the output of one process. For that, shards consist of the same chunks
 //! from which one process makes its batches: sums are rounded differently in batches of other sizes, and products of 8-bit
 //! integers make a difference in the last digit one in the second, which gave one of 20,000 lines another translation.
+//! Text of megabytes per chunk, which is read in smaller ones, has no such promise; its lines are no sentences.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,11 +31,11 @@ const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETI
 /// The option by which a command does one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
-    /// Do only part I of N parts of the text, I from 1 to N, each of whole chunks (--chunk, 2048 lines), and write OUT.I-of-N for the OUT of --output (with zeros
-    /// before I, so that the names sort: OUT.03-of-12). `cat OUT.*-of-N` is then the output for the whole text. The file
-    /// appears when the part is done; if it is there and fits the text, the models and the options, nothing is done. With
-    /// auto/N, I comes from a Slurm array (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job
-    /// (JOB_COMPLETION_INDEX, numbered from 0)
+    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the OUT of --output (with zeros before
+    /// I, so that the names sort: OUT.03-of-12). `cat OUT.*-of-N` is then the output for the whole text. The file appears
+    /// when the part is done; if it is there and fits the text, the models and the options, nothing is done. A part consists
+    /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a Slurm array
+    /// (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job (JOB_COMPLETION_INDEX, numbered from 0)
     // The environment alone never makes shards: who translates a text of his own within a task of an array would get a part
     // of it and would not be told.
     #[arg(long, value_name = "I/N", requires = "output")]
