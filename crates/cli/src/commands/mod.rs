@@ -69,7 +69,8 @@ impl Computing {
         options: &TranslateOptions,
         languages: [&Option<String>; 2],
     ) -> Result<Value> {
-        let default = models.is_empty().then(embedded::default_model).transpose()?;
+        let default = models.is_empty().then_some(Path::new(embedded::DEFAULT_MODEL));
+        let default = default.map(embedded::model_dir).transpose()?;
         let manifest = |folder: &PathBuf| {
             let path = folder.join("manifest.json");
             digest_of_file(&path).with_context(|| path.display().to_string())
