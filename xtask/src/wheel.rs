@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use crate::{USAGE, cargo, say};
 
-/// The packages that build a wheel, and those that its tests need.
-const TOOLS: [&str; 2] = ["maturin==1.16.0", "auditwheel==6.8.2"];
+/// The package that builds a wheel, and those that its tests need.
+const TOOLS: [&str; 1] = ["maturin==1.16.0"];
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 
 /// Builds the wheel; with `--test`, installs it into a fresh environment and runs its tests there, which compare it with the

@@ -1,4 +1,4 @@
-"""What `docs/guide/how-to.md` shows, and a little more."""
+"""What `docs/guide/how-to/python.md` shows, and a little more."""
 
 from burnformer import Translator, detect
 
