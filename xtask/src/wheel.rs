@@ -5,26 +5,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::devices::{Plan, devices_of};
 use crate::{USAGE, cargo, say};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 
-/// Builds the wheel; with `--test`, installs it into a fresh environment and runs its tests there, which compare it with the
-/// program `burnformer`.
+/// Builds the wheel, with the devices that `--device` names; with `--test`, installs it into a fresh environment and runs its
+/// tests there, which compare it with the program `burnformer`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
-    let is_tested = match args {
+    let is_tested = match &Plan::of(args).rest[..] {
         [] => false,
         [only] if only == "--test" => true,
         _ => {
-            say("xtask: `wheel` takes no arguments but --test");
+            say("xtask: `wheel` takes no arguments but --test and --device");
             return ExitCode::from(USAGE);
         }
     };
-    match build(workspace).and_then(|wheel| {
+    let devices = devices_of(args);
+    let features: Vec<&str> =
+        devices.iter().flat_map(|device| ["--features", device.as_str()]).collect();
+    match build(workspace, &features).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
-        if is_tested { test(workspace, &wheel) } else { Ok(()) }
+        if is_tested { test(workspace, &wheel, &features) } else { Ok(()) }
     }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -35,23 +39,23 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
 }
 
 /// The path of the new wheel.
-fn build(workspace: &Path) -> Result<PathBuf, String> {
+fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
     let python = environment(&folder.join("tools"), &TOOLS.map(OsString::from), false)?;
     let wheels = folder.join("dist");
     let _ = fs::remove_dir_all(&wheels);
     let maturin = python.with_file_name("maturin");
     let mut command = Command::new(&maturin);
-    command.args(["build", "--release", "--locked", "--out"]).arg(&wheels);
+    command.args(["build", "--release", "--locked"]).args(features).arg("--out").arg(&wheels);
     command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
     succeeds(&mut command)?;
     let found = fs::read_dir(&wheels).ok().and_then(|mut found| found.next()?.ok());
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
-fn test(workspace: &Path, wheel: &Path) -> Result<(), String> {
-    let arguments = ["build", "--release", "--package", "burnformer"];
-    succeeds(cargo(arguments[0]).args(&arguments[1..]))?;
+fn test(workspace: &Path, wheel: &Path, features: &[&str]) -> Result<(), String> {
+    let mut program = cargo("build");
+    succeeds(program.args(["--release", "--package", "burnformer"]).args(features))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| workspace.join("target"));
     let mut packages = TEST_TOOLS.map(OsString::from).to_vec();

@@ -34,13 +34,13 @@ pub fn detect<'a>(texts: impl IntoIterator<Item = &'a str>, codes: &[&str]) -> O
     let is_reliable = any.is_reliable();
     let allowed = known.iter().map(|&(lang, _)| lang).collect();
     let among = Detector::with_allowlist(allowed).detect(&text);
-    // Of a short text nobody can tell which of all languages it is in, but often which of a few.
-    let other = is_reliable || among.is_none();
     let is_known = |found: Lang| known.iter().any(|&(lang, _)| lang == found);
-    let found = among.filter(|_| is_known(any.lang()) || !other).unwrap_or(any);
-    if !is_reliable && found.confidence() < LEAST_CONFIDENCE {
-        return None;
-    }
+    // Of a short text nobody can tell which of all languages it is in, but often which of a few.
+    let found = match among {
+        Some(among) if !is_reliable && among.confidence() < LEAST_CONFIDENCE => return None,
+        Some(among) if !is_reliable || is_known(any.lang()) => among,
+        _ => any,
+    };
     let code = known.iter().find(|&&(lang, _)| lang == found.lang()).map(|&(_, code)| code);
     let language = match (code, Language::from_639_3(found.lang().code())) {
         (Some(code), _) => code,

@@ -166,8 +166,8 @@ pub fn run(args: Args) -> Result<()> {
         };
         scores.push(score);
     }
-    let lost = |score: &Score| score.name != "TER" && score.value < 1.0;
-    if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().all(lost) {
+    let lost = |score: &Score| score.name == "BLEU" && score.value < LITTLE;
+    if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().any(lost) {
         note(
             "nearly nothing is right: does the model translate from the language of --source into that of --reference?",
         );
@@ -177,6 +177,8 @@ pub fn run(args: Args) -> Result<()> {
 
 /// Scores of fewer lines may be low by chance.
 const FEW: usize = 10;
+/// BLEU below which names and punctuation may be all that is right, as with swapped sides.
+const LITTLE: f64 = 3.0;
 
 fn print(args: &Args, scores: &[Score]) -> Result<()> {
     if !args.json {
