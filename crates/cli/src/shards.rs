@@ -164,7 +164,7 @@ impl Part {
                 note(format_args!("{name}: is done already; remove it to do it again"));
                 return Ok(None);
             }
-            Some(differs) => note(format_args!("{name}: is done again, because of {differs}")),
+            Some(differs) => note(format_args!("{name}: is done again: {differs}")),
             None => note(format_args!("{name}: {} lines from line {} on", end - start, start + 1)),
         }
         Ok(Some(Self { lines, output: Some(path), made_from: Some(made_from) }))
@@ -239,20 +239,21 @@ fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     }
     let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
     let Ok(stamp) = serde_json::from_str::<Value>(&stamp) else {
-        return Ok(Some("a missing stamp, which says what it was made from".into()));
+        return Ok(Some("the file that says what it was made from is missing or damaged".into()));
     };
     // A number may differ in its last digit from the text that it is written as.
     let made_from: Value = serde_json::from_str(&made_from.to_string())?;
     let parts = made_from.as_object().into_iter().flatten();
-    let mut differs: Vec<String> = parts
+    let differs: Vec<String> = parts
         .filter(|(key, value)| stamp["made from"][key.as_str()] != **value)
-        .map(|(key, _)| format!("another {key}"))
+        .map(|(key, _)| key.clone())
         .collect();
     let digest = digest_of_file(path).with_context(|| path.display().to_string())?;
-    if differs.is_empty() && stamp["output"] != digest {
-        differs.push("a change to the file".into());
-    }
-    Ok(Some(differs.join(", ")))
+    Ok(Some(match &differs[..] {
+        [] if stamp["output"] != digest => "the file itself has changed".into(),
+        [] => String::new(),
+        differs => format!("made from another {}", differs.join(", another ")),
+    }))
 }
 
 fn write_stamp(path: &Path, stamp: &Value) -> io::Result<()> {

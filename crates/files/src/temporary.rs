@@ -177,8 +177,9 @@ fn make(
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
         // NFS locks only what is open for writing.
-        let file = File::options().read(true).write(true).open(&path);
-        if file.is_ok_and(|file| file.try_lock().is_ok()) {
+        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
+        // The lock is held until the name is gone, or another process could take the file as its own in between.
+        if file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }
     }

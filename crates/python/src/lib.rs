@@ -49,6 +49,9 @@ fn detect<'py>(
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A library says nothing beside its results; the program sets this anew.
     burnformer::output::set_quiet(true);
+    let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
+    let program = [interpreter, "-m".into(), "burnformer".into()];
+    burnformer::device::prepare_within(program.to_vec());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MODELS", burnformer::embedded::PAIRS.to_vec())?;
     module.add("OPTIONS", options::NAMES.to_vec())?;

@@ -8,10 +8,12 @@ use burnformer_infer::{
     Glossary, LONGEST_SENTENCE, LongSources, SearchSettings, Shortlist, TranslateOptions,
     Translator,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PySequence, PyString};
 use serde_json::{Map, Value};
+
+use crate::BurnformerError;
 
 /// The names of all keywords: the keys of `generation.json`, and those of a call alone.
 pub const NAMES: [&str; 20] = [
@@ -37,6 +39,16 @@ pub const NAMES: [&str; 20] = [
     "shortlist",
 ];
 
+/// A function that takes keywords of a translation.
+pub struct Function {
+    /// Its name.
+    pub name: &'static str,
+    /// Its own keywords beside them.
+    pub own: &'static [&'static str],
+    /// The keywords that mean nothing there.
+    pub refused: &'static [&'static str],
+}
+
 /// Keywords as they were given, each checked by itself.
 pub struct Options {
     search: SearchSettings,
@@ -44,7 +56,7 @@ pub struct Options {
     batch_tokens: Option<usize>,
     longest: usize,
     truncate: bool,
-    source_language: Option<String>,
+    pub source_language: Option<String>,
     target_language: Option<String>,
     glossary: Option<Terms>,
     shortlist: Option<PathBuf>,
@@ -58,17 +70,16 @@ enum Terms {
 }
 
 impl Options {
-    /// The keywords `given` of a call of `function`, for a model whose own settings are `search`. Those in `refused` mean
-    /// nothing there.
+    /// The keywords `given` of a call of `function`, for a model whose own settings are `search`.
     ///
     /// # Errors
     /// A `TypeError` for an unknown keyword or a value of another type.
     pub fn read(
         given: Option<&Bound<'_, PyDict>>,
         search: SearchSettings,
-        function: &str,
-        refused: &[&str],
+        function: &Function,
     ) -> PyResult<Self> {
+        let Function { name: function, own, refused } = function;
         let mut options = Self {
             search: SearchSettings { n_best: 1, ..search },
             batch_size: None,
@@ -80,19 +91,20 @@ impl Options {
             glossary: None,
             shortlist: None,
         };
-        let mut wide = false;
+        let mut beam_is_given = false;
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             let name: String = name.extract()?;
             if refused.contains(&&*name) || !NAMES.contains(&&*name) {
-                let known = NAMES.iter().filter(|name| !refused.contains(*name)).copied();
+                let known = NAMES.iter().filter(|name| !refused.contains(*name));
+                let known = own.iter().chain(known).copied();
                 let known = known.collect::<Vec<_>>().join(", ");
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));
             }
-            wide |= name == "beam_size" || name == "sampling";
+            beam_is_given |= name == "beam_size";
             options.set(&name, &value)?;
         }
-        if !wide {
+        if !beam_is_given && options.search.sampling.is_none() {
             options.search.beam_size = options.search.beam_size.max(options.search.n_best);
         }
         Ok(options)
@@ -177,32 +189,31 @@ fn searched(
     serde_json::from_value(all).map_err(|error| PyTypeError::new_err(format!("{name}: {error}")))
 }
 
-/// A Python value as it would be in a JSON file.
+/// A Python value as it would be in a JSON file: also a number of NumPy, and any mapping or sequence.
 fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         Ok(Value::Null)
     } else if value.is_instance_of::<PyBool>() {
         Ok(Value::Bool(value.extract()?))
-    } else if value.is_instance_of::<PyInt>() {
-        let number: i64 = value
-            .extract()
-            .map_err(|_| PyValueError::new_err(format!("{name}: {value} is out of range")))?;
-        Ok(number.into())
-    } else if value.is_instance_of::<PyFloat>() {
-        let number: f64 = value.extract()?;
-        let number = serde_json::Number::from_f64(number);
-        number
-            .map(Value::Number)
-            .ok_or_else(|| PyValueError::new_err(format!("{name}: {value} is not a finite number")))
     } else if value.is_instance_of::<PyString>() {
         Ok(Value::String(value.extract()?))
-    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        value.try_iter()?.map(|item| json(name, &item?)).collect::<PyResult<_>>().map(Value::Array)
-    } else if let Ok(dict) = value.cast::<PyDict>() {
-        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-            Ok((key.extract()?, json(name, &value)?))
+    } else if let Ok(number) = value.extract::<i64>() {
+        Ok(number.into())
+    } else if let Ok(number) = value.extract::<f64>() {
+        let is_whole = value.is_instance_of::<PyInt>();
+        let number = serde_json::Number::from_f64(number).filter(|_| !is_whole);
+        number.map(Value::Number).ok_or_else(|| {
+            let fault = if is_whole { "out of range" } else { "not a finite number" };
+            BurnformerError::new_err(format!("{name}: {value} is {fault}"))
+        })
+    } else if let Ok(mapping) = value.cast::<PyMapping>() {
+        let entry = |entry: Bound<'_, PyAny>| {
+            let (key, value): (String, Bound<'_, PyAny>) = entry.extract()?;
+            Ok((key, json(name, &value)?))
         };
-        dict.iter().map(entry).collect::<PyResult<_>>().map(Value::Object)
+        mapping.items()?.iter().map(entry).collect::<PyResult<_>>().map(Value::Object)
+    } else if value.cast::<PySequence>().is_ok() {
+        value.try_iter()?.map(|item| json(name, &item?)).collect::<PyResult<_>>().map(Value::Array)
     } else {
         let kind = value.get_type();
         Err(PyTypeError::new_err(format!("{name}: {kind} is none of the types that it can have")))

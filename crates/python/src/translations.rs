@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::vec;
 
 use burnformer_infer::{TranslateOptions, Translator};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -40,13 +41,17 @@ impl Translations {
     }
 
     /// The next texts. None follow those before an exception of their iterator, which is kept.
-    fn next_texts(&mut self, py: Python<'_>) -> Vec<String> {
+    ///
+    /// # Errors
+    /// At once what ends a program: a `KeyboardInterrupt` or a `SystemExit` of the iterator.
+    fn next_texts(&mut self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut texts = Vec::new();
-        let Some(iterator) = &self.texts else { return texts };
+        let Some(iterator) = &self.texts else { return Ok(texts) };
         let mut iterator = iterator.bind(py).clone();
         while texts.len() < self.chunk {
             match iterator.next().map(|text| text?.extract::<String>()) {
                 Some(Ok(text)) => texts.push(text),
+                Some(Err(error)) if !error.is_instance_of::<PyException>(py) => return Err(error),
                 end => {
                     self.failure = end.and_then(Result::err);
                     self.texts = None;
@@ -54,7 +59,7 @@ impl Translations {
                 }
             }
         }
-        texts
+        Ok(texts)
     }
 
     /// Translates `texts` up to the first that cannot be translated, whose error is raised after them.
@@ -79,6 +84,23 @@ impl Translations {
         }
         Ok(())
     }
+
+    /// The next translation, if there is one.
+    fn next_found(&mut self, py: Python<'_>) -> PyResult<Option<Found>> {
+        loop {
+            if let Some(found) = self.ready.next() {
+                return Ok(Some(found));
+            }
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let texts = self.next_texts(py)?;
+            if texts.is_empty() && self.failure.is_none() {
+                return Ok(None);
+            }
+            self.translate(py, texts)?;
+        }
+    }
 }
 
 #[pymethods]
@@ -88,18 +110,10 @@ impl Translations {
     }
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        loop {
-            if let Some(found) = self.ready.next() {
-                return results::translation(py, found).map(Some);
-            }
-            if let Some(failure) = self.failure.take() {
-                return Err(failure);
-            }
-            let texts = self.next_texts(py);
-            if texts.is_empty() && self.failure.is_none() {
-                return Ok(None);
-            }
-            self.translate(py, texts)?;
-        }
+        let found = self.next_found(py).inspect_err(|_| {
+            // The texts that were read are gone: nothing may follow as if they had been translated.
+            (self.texts, self.failure) = (None, None);
+        });
+        found?.map(|found| results::translation(py, found)).transpose()
     }
 }

@@ -11,10 +11,10 @@ use burnformer_documents::Format;
 use burnformer_infer::{Cancel, Request, TargetScore, TranslateOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compute::compute;
-use crate::options::Options;
+use crate::options::{Function, Options};
 use crate::results::{self, Found, Texts};
 use crate::translations::Translations;
 
@@ -23,6 +23,15 @@ const SCORED_AT_ONCE: usize = 256;
 
 /// The number of texts that become tokens between two such looks.
 const READ_AT_ONCE: usize = 1024;
+
+const TRANSLATE: Function =
+    Function { name: "translate", own: &["prefix", "alignment"], refused: &[] };
+const TRANSLATE_ITERABLE: Function =
+    Function { name: "translate_iterable", own: &["chunk", "alignment"], refused: &[] };
+const TRANSLATE_DOCUMENT: Function =
+    Function { name: "translate_document", own: &["language"], refused: &["n_best"] };
+const SCORE: Function =
+    Function { name: "score", own: &[], refused: &["n_best", "sampling", "glossary", "shortlist"] };
 
 /// A model that translates. Several threads may use it at the same time, and a process that is forked as well.
 #[pyclass(module = "burnformer", frozen)]
@@ -74,7 +83,7 @@ impl Translator {
         let texts = Texts::read(text)?;
         let is_one = texts.is_one;
         let prefixes = prefix.map(Texts::read).transpose()?.map(|prefixes| prefixes.all);
-        let options = self.options(options, "translate", &[])?;
+        let options = self.options(options, &TRANSLATE)?;
         let inner = self.inner.clone();
         let found = compute(py, move |cancel| {
             let options = options.resolve(&inner)?;
@@ -100,15 +109,19 @@ impl Translator {
         alignment: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Translations> {
+        if texts.is_instance_of::<PyString>() {
+            let message = "texts: give an iterable of texts; translate() takes a single one";
+            return Err(PyTypeError::new_err(message));
+        }
         let texts = texts.try_iter()?.unbind();
-        let options = self.options(options, "translate_iterable", &[])?;
+        let options = self.options(options, &TRANSLATE_ITERABLE)?;
         let inner = self.inner.clone();
         let options = compute(py, move |_| options.resolve(&inner))?;
         Ok(Translations::new(self.inner.clone(), texts, Arc::new(options), chunk, alignment))
     }
 
-    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup. `language` is that by whose
-    /// abbreviations it is split into sentences.
+    /// Translates a whole document ("text", "html", "markdown" or "srt") and keeps its markup. Texts are split into
+    /// sentences by the abbreviations of `language`: by default the source language, or English if that is not known.
     #[pyo3(signature = (text, format = "text", *, language = None, **options))]
     fn translate_document(
         &self,
@@ -120,11 +133,13 @@ impl Translator {
     ) -> PyResult<String> {
         let format: Format =
             format.parse().map_err(|error| crate::compute::exception(&Error::new(error)))?;
-        let options = self.options(options, "translate_document", &["n_best"])?;
+        let options = self.options(options, &TRANSLATE_DOCUMENT)?;
+        let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
         compute(py, move |cancel| {
             let options = options.resolve(&inner)?;
-            let source = documents::Source { text: &text, format, language: language.as_deref() };
+            let language = language.as_deref();
+            let source = documents::Source { text: &text, format, language };
             Ok(documents::translate(&inner, source, &options, cancel)?)
         })
     }
@@ -143,8 +158,7 @@ impl Translator {
             return Err(PyTypeError::new_err("source and target: give two texts, or two lists"));
         }
         let is_one = sources.is_one;
-        let options =
-            self.options(options, "score", &["n_best", "sampling", "glossary", "shortlist"])?;
+        let options = self.options(options, &SCORE)?;
         let inner = self.inner.clone();
         let scores = compute(py, move |cancel| {
             score(&inner, &sources.all, &targets.all, &options.resolve(&inner)?, cancel)
@@ -169,13 +183,8 @@ impl Translator {
 }
 
 impl Translator {
-    fn options(
-        &self,
-        given: Option<&Bound<'_, PyDict>>,
-        function: &str,
-        refused: &[&str],
-    ) -> PyResult<Options> {
-        Options::read(given, self.inner.options().search, function, refused)
+    fn options(&self, given: Option<&Bound<'_, PyDict>>, function: &Function) -> PyResult<Options> {
+        Options::read(given, self.inner.options().search, function)
     }
 }
 

@@ -3,6 +3,7 @@
 import os
 import pickle
 import subprocess
+from types import MappingProxyType
 
 import pytest
 
@@ -68,6 +69,40 @@ def test_what_precedes_a_failure_of_a_stream_arrives_first(translator):
     with pytest.raises(BurnformerError, match="sentence 2: the source has .* tokens"):
         next(stream)
     assert next(stream, None) is None
+
+
+def test_nothing_is_left_out_silently_after_an_interruption(translator):
+    def texts(error):
+        yield "Guten Morgen!"
+        raise error
+
+    stream = translator.translate_iterable(texts(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+    assert next(stream, None) is None
+    stream = translator.translate_iterable(["Guten Morgen!", "\ud800", "Nein."], chunk=1)
+    assert next(stream).text
+    with pytest.raises(UnicodeEncodeError):
+        next(stream)
+    assert next(stream, None) is None
+
+
+class Number:
+    """What NumPy's numbers have."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+def test_any_mapping_sequence_or_number_is_an_option(translator):
+    text = "Der Mann liest jeden Tag ein Buch."
+    settings = MappingProxyType({"temperature": 0.5, "seed": 3})
+    drawn = translator.translate(text, sampling=settings, n_best=Number(2), suppress=range(7, 9))
+    assert drawn == translator.translate(text, sampling=dict(settings), n_best=2, suppress=[7, 8])
+    assert len(translator.translate(text, n_best=9, sampling=None).alternatives) == 9
 
 
 def test_options_are_those_of_the_search(translator):
@@ -139,16 +174,17 @@ def test_translations_and_translators_are_pickled(translator):
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; there are beam_size"),
+        (lambda t: t.translate("x", beam=3), TypeError, "no keyword \"beam\"; there are prefix, alignment, beam_size"),
         (lambda t: t.translate("x", beam_size="3"), TypeError, "beam_size: invalid type"),
         (lambda t: t.translate("x", beam_size=0), BurnformerError, "beam_size = 0: between 1 and 1000"),
         (lambda t: t.translate("x", beam_size=-1), TypeError, "beam_size: invalid value"),
-        (lambda t: t.translate("x", beam_size=10**30), ValueError, "out of range"),
-        (lambda t: t.translate("x", length_penalty=float("nan")), ValueError, "not a finite number"),
+        (lambda t: t.translate("x", beam_size=10**30), BurnformerError, "out of range"),
+        (lambda t: t.translate("x", length_penalty=float("nan")), BurnformerError, "not a finite number"),
         (lambda t: t.translate("x", batch_size=0), BurnformerError, "max_sentences = 0"),
         (lambda t: t.translate("x", batch_size=1.5), TypeError, "batch_size: "),
         (lambda t: t.translate("x", sampling={"heat": 1}), TypeError, "sampling: unknown field `heat`"),
         (lambda t: t.translate("x", target_language="fr"), BurnformerError, "target language"),
+        (lambda t: t.translate_iterable("ab"), TypeError, "an iterable of texts"),
         (lambda t: t.translate(3), TypeError, "not iterable"),
         (lambda t: t.translate(["x", 3]), TypeError, "str"),
         (lambda t: t.translate("x", prefix=["a", "b"]), BurnformerError, "1 sources but 2 prefixes"),

@@ -26,3 +26,11 @@ pub fn prepare() {
     }
     self_test::answer_parent();
 }
+
+/// The same for a process that is not this program, such as an interpreter: `program` is the command that starts it, for the
+/// devices that are tested in a process of their own.
+pub fn prepare_within(program: Vec<std::ffi::OsString>) {
+    #[cfg(feature = "gpu")]
+    gpu::keep_tuning();
+    self_test::set_program(program);
+}

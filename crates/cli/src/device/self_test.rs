@@ -1,6 +1,8 @@
 //! Tests whether a device gives the results of the CPU, and how fast it is.
 
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{Mode, Precision, TransformerConfig, label_smoothed_cross_entropy};
@@ -49,14 +51,31 @@ pub fn in_process(device: &Device) -> Result<Verdict, String> {
     })
 }
 
+/// The command that starts this program, if it is not the executable of the process.
+static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Says by which `command` a process of this program is started, where it is part of another: an interpreter with its arguments.
+pub(super) fn set_program(command: Vec<OsString>) {
+    // The first who says it has started the process.
+    let _ = PROGRAM.set(command);
+}
+
+/// The command line of a new process of this program.
+fn program() -> Result<Command, String> {
+    let Some([exe, args @ ..]) = PROGRAM.get().map(Vec::as_slice) else {
+        return Ok(Command::new(std::env::current_exe().map_err(|e| e.to_string())?));
+    };
+    let mut command = Command::new(exe);
+    command.args(args);
+    Ok(command)
+}
+
 /// Runs the self-test of the device `name` in a process of its own, because a driver may crash the process.
 ///
 /// # Errors
 /// What went wrong.
 pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
-    let exe = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut command = Command::new(exe);
-    let output = command.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
+    let output = program()?.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| e.to_string())?;
     serde_json::from_slice(&output.stdout).map_err(|_| format!("it crashes ({})", output.status))?
 }

@@ -190,27 +190,38 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
     lines[15] = "null null null";
     fs::write(&place.text, lines.join("\n")).unwrap();
     assert!(skipped("1/2", &[]), "its lines are the same");
-    assert!(place.shard("2/2", &[]).contains("out.2-of-2: is done again, because of another text"));
+    assert!(place.shard("2/2", &[]).contains("out.2-of-2: is done again: made from another text"));
     assert!(read("1") == first && read("2") != second);
 
     let again = |more: &[&str], why: &str| {
         let said = place.shard("1/2", more);
-        assert!(said.contains(&format!("is done again, because of {why}")), "{why}: {said}");
+        assert!(said.contains(&format!("is done again: {why}")), "{why}: {said}");
         assert!(skipped("1/2", more));
     };
-    again(&["--beam", "1"], "another model or option");
-    again(&["--beam", "1", "--json"], "another model or option");
-    again(&["--beam", "1", "--model", &Untrained::get().model().display().to_string()], "another");
-    again(&["--batch", "1"], "another model or option");
-    again(&[], "another model or option");
+    again(&["--beam", "1"], "made from another model or option");
+    again(&["--beam", "1", "--json"], "made from another model or option");
+    again(
+        &["--beam", "1", "--model", &Untrained::get().model().display().to_string()],
+        "made from",
+    );
+    again(&["--batch", "1"], "made from another model or option");
+    again(&[], "made from another model or option");
     assert_eq!(read("1"), first);
     fs::write(place.path("out.1-of-2"), "cut").unwrap();
-    again(&[], "a change to the file");
+    again(&[], "the file itself has changed");
     fs::remove_file(place.path(".out.1-of-2.stamp")).unwrap();
-    again(&[], "a missing stamp");
+    again(&[], "the file that says what it was made from is missing or damaged");
     fs::write(place.path(".out.1-of-2.stamp"), "{\"made from\":").unwrap();
-    again(&[], "a missing stamp");
+    again(&[], "the file that says what it was made from is missing or damaged");
     assert_eq!(read("1"), first);
+
+    // A failure in the middle leaves nothing behind.
+    let prefixes = place.path("prefixes");
+    let broken: Vec<&str> = (0..lines.len()).map(|i| if i == 3 { "x" } else { "4" }).collect();
+    fs::write(&prefixes, broken.join("\n")).unwrap();
+    let more = ["--shard", "1/1", "--token-ids", "--prefix", &prefixes.display().to_string()];
+    assert_refused(&place.translate(&more), 1, &["line"]);
+    assert!(place.names().iter().all(|name| !name.ends_with(".partial")), "{:?}", place.names());
 }
 
 #[test]

@@ -31,9 +31,8 @@ class Sampling(TypedDict, total=False):
     seed: int
 
 @type_check_only
-class Options(TypedDict, total=False):
+class ScoreOptions(TypedDict, total=False):
     beam_size: int
-    n_best: int
     length_penalty: float | Literal["none", "average"] | Mapping[Literal["gnmt", "power"], float]
     min_length: int
     max_length: int | None
@@ -43,15 +42,22 @@ class Options(TypedDict, total=False):
     suppress: Sequence[int]
     beam_rule: Literal["gnmt", "transformers"]
     at_limit: Literal["cut", "close"]
-    sampling: bool | Sampling | None
     batch_size: int
     batch_tokens: int
     longest: int
     truncate: bool
     source_language: str | None
     target_language: str | None
+
+@type_check_only
+class DocumentOptions(ScoreOptions, total=False):
+    sampling: bool | Sampling | None
     glossary: dict[str, str] | str | PathLike[str] | None
     shortlist: str | PathLike[str] | None
+
+@type_check_only
+class Options(DocumentOptions, total=False):
+    n_best: int
 
 @final
 class Translator:
@@ -94,15 +100,15 @@ class Translator:
         format: Literal["text", "html", "markdown", "srt"] = "text",
         *,
         language: str | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[DocumentOptions],
     ) -> str: ...
     @overload
     def score(  # type: ignore[overload-overlap]
-        self, source: str, target: str, **options: Unpack[Options]
+        self, source: str, target: str, **options: Unpack[ScoreOptions]
     ) -> Score: ...
     @overload
     def score(
-        self, source: Iterable[str], target: Iterable[str], **options: Unpack[Options]
+        self, source: Iterable[str], target: Iterable[str], **options: Unpack[ScoreOptions]
     ) -> list[Score]: ...
     def __reduce__(self) -> tuple[type[Translator], tuple[Any, ...]]: ...
 

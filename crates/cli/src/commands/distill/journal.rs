@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::input::{Input, Sentence, one_column};
 
@@ -42,7 +43,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it belongs to another `identity` or other text, or cannot be read or written.
-    pub(super) fn open(out: &Path, identity: &str, input: &mut Input) -> Result<Self> {
+    pub(super) fn open(out: &Path, identity: &Value, input: &mut Input) -> Result<Self> {
         let path = path_for(out)?;
         if out.is_dir() {
             bail!("{}: is a folder; name a file", out.display());
@@ -62,7 +63,7 @@ impl Journal {
     }
 
     /// Reads what is there, and returns how many bytes of it are whole lines.
-    fn read(&mut self, identity: &str, input: &mut Input) -> Result<u64> {
+    fn read(&mut self, identity: &Value, input: &mut Input) -> Result<u64> {
         let (mut reader, mut line, mut whole) =
             (BufReader::new(self.file.get_ref()), Vec::new(), 0);
         loop {
@@ -72,7 +73,9 @@ impl Journal {
             let Some((b'\n', text)) = line.split_last() else { return Ok(whole) };
             match whole {
                 0 => {
-                    self.check(text == identity.as_bytes(), "of another teacher or other options")?
+                    let same =
+                        serde_json::from_slice::<Value>(text).is_ok_and(|it| it == *identity);
+                    self.check(same, "of another teacher or other options")?;
                 }
                 _ => {
                     let sentence = input.next_sentence()?;
@@ -94,7 +97,7 @@ impl Journal {
         Ok(())
     }
 
-    fn go_on_at(&mut self, end: u64, identity: &str) -> std::io::Result<()> {
+    fn go_on_at(&mut self, end: u64, identity: &Value) -> std::io::Result<()> {
         self.file.get_ref().set_len(end)?;
         self.file.seek(SeekFrom::Start(end))?;
         if end == 0 {

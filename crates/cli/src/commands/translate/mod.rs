@@ -173,12 +173,27 @@ fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Re
     let Some(part) = Part::open(&args.shard, output, &texts, args.chunk, identity)? else {
         return Ok(());
     };
-    let mut input = Input::open(args, &part.lines)?;
+    let input = Input::open(args, &part.lines)?;
     let _progress = (!input.is_dialogue()).then(|| Progress::of(&options.tally, 0, part.count()));
     let read: Vec<&Path> = texts.iter().map(|(path, _)| *path).collect();
     let shared: signals::Shared = Arc::new(Mutex::new(part.create_output(&read)?));
     signals::flush_and_exit(&shared)?;
-    let mut done = usize::try_from(part.lines.start)?;
+    let first = usize::try_from(part.lines.start)?;
+    let end = write_lines(args, translator, options, input, (first, &shared));
+    let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let finished = end.and_then(|end| part.finish(&mut output, end as u64));
+    // The handler of signals keeps the output for as long as the process lives.
+    finished.inspect_err(|_| output.discard())
+}
+
+/// Translates all lines of `input`, of which the first has the number `done`, and returns the number after the last.
+fn write_lines(
+    args: &Args,
+    translator: &Translator,
+    options: &TranslateOptions,
+    mut input: Input,
+    (mut done, shared): (usize, &signals::Shared),
+) -> Result<usize> {
     loop {
         let chunk = input.next_chunk(args);
         let (requests, failure) = requests(args, translator, &mut input, chunk, options);
@@ -200,8 +215,7 @@ fn lines(args: &Args, translator: &Translator, options: &TranslateOptions) -> Re
         }
     }
     input.finish();
-    let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    part.finish(&mut output, done as u64)
+    Ok(done)
 }
 
 /// What decides the output, beside the text and the prefixes.
