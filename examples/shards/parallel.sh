@@ -15,7 +15,10 @@ shift 3
 # a later start of this script does only what is missing. `-q` keeps paths with spaces whole.
 parallel -q --retries 3 "$@" \
     env RAYON_NUM_THREADS=1 burnformer translate --model "$model" --input "$input" --output "$output" --shard "{}/$shards" \
-    ::: $(seq "$shards")
+    ::: $(seq "$shards") || { echo "$0: $? of $shards shards failed; start the same command again" >&2; exit 1; }
 
-# parallel has failed, and `set -e` has ended the script, if a shard is missing.
+# An output appears when all of its shard is done, so a missing one stops the script here, too.
+for shard in $(seq "$shards"); do
+    [ -f "$output.$shard-of-$shards" ] || { echo "$0: $output.$shard-of-$shards is missing" >&2; exit 1; }
+done
 cat "$output".*-of-"$shards" > "$output"
