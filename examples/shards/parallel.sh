@@ -15,7 +15,7 @@ shift 3
 # a later start of this script does only what is missing. `-q` keeps paths with spaces whole.
 parallel -q --retries 3 "$@" \
     env RAYON_NUM_THREADS=1 burnformer translate --model "$model" --input "$input" --output "$output" --shard "{}/$shards" \
-    ::: $(seq "$shards") || { echo "$0: $? of $shards shards failed; start the same command again" >&2; exit 1; }
+    ::: $(seq "$shards") || { echo "$0: a shard failed (parallel: $?); start the same command again" >&2; exit 1; }
 
 # An output appears when all of its shard is done, so a missing one stops the script here, too.
 for shard in $(seq "$shards"); do

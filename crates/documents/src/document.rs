@@ -254,7 +254,7 @@ fn kept(block: &Block, range: &Range<usize>) -> Done {
     Done { translated: Translated { text, links }, atoms }
 }
 
-/// What stands between two sentences: as in the source, except between scripts with and without spaces.
+/// The text between two sentences. It is the source's, except between scripts with and without spaces.
 fn gap(block: &Block, range: Range<usize>, before: &str, after: &str) -> String {
     let gap = &block.text[range.clone()];
     let edges = (before.chars().next_back(), after.chars().next());

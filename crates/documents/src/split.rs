@@ -14,7 +14,7 @@ const PART_BYTES: usize = 4 << 10;
 /// Longer sentences are cut, whatever the model says: invisible characters may be no tokens.
 const LONGEST_SENTENCE: usize = 4 << 10;
 
-/// Longer ones are no part of what the model gets.
+/// The model does not get longer ones.
 const LONGEST_ATOM: usize = 120;
 
 /// Fills the block's segments.

@@ -1,8 +1,9 @@
 /// Tells the C library of Linux (glibc) to keep freed memory instead of returning it to the system after each tensor.
 ///
 /// An update of a training allocates and frees the same large buffers again and again. By default each of them is mapped,
-/// zeroed page by page and unmapped. With memory that is kept, training is about 1.2 times as fast. Call it once, first thing in `main`, before any other thread starts. The process then holds the most memory that
-/// it ever needed until it ends. On other systems this does nothing.
+/// zeroed page by page and unmapped. With memory that is kept, training is about 1.2 times as fast. Call it once, first thing
+/// in `main`, before any other thread starts. The process then holds the most memory that it ever needed until it ends. On
+/// other systems this does nothing.
 pub fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -27,8 +28,9 @@ fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
 /// [`keep_freed_memory`] keeps.
 ///
 /// By default other threads than the first have places of their own, from which freed memory does go back to the system. The
-/// updates of a training are computed by such threads: without this call they are about a tenth slower at d_model 256. Where several threads allocate at the same time, as in translation, they would
-/// wait for one another instead. Call it before training. On other systems this does nothing.
+/// updates of a training are computed by such threads: without this call they are about a tenth slower at d_model 256. Where
+/// several threads allocate at the same time, as in translation, they would wait for one another instead. Call it before
+/// training. On other systems this does nothing.
 pub fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt only sets a parameter of the allocator, for places that threads have not got yet.

@@ -107,7 +107,7 @@ impl Path {
     }
 }
 
-/// `documents` with what is pending of each, whose terms may have `most` characters together.
+/// `documents` with the pending work of each, whose terms may have `most` characters together.
 fn round(
     documents: Vec<Document>,
     glossaries: &[Arc<Glossary>],
@@ -123,7 +123,7 @@ fn round(
     Ok((documents, all))
 }
 
-/// `work` with what its translation has to contain by `glossaries`. A term of few characters may prescribe many, in each
+/// `work` with the terms that `glossaries` require in its translation. A term of few characters may prescribe many, in each
 /// sentence again; `left` is how many characters there may be still.
 ///
 /// # Errors

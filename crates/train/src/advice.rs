@@ -1,4 +1,4 @@
-//! Warnings while a run does not go well, each with what helps.
+//! Warnings while a run does not go well, each with a remedy.
 
 /// The perplexity above which a model has hardly learned anything but the frequencies of tokens.
 const HARDLY_LEARNED: f64 = 100.0;

@@ -185,7 +185,7 @@ pub struct Loaded {
     pub changes: Vec<String>,
 }
 
-/// Reads the checkpoint at `path` onto `device`, to go on under `config` with what `origin` names.
+/// Reads the checkpoint at `path` onto `device`, to go on under `config` with the texts and tokenisers of `origin`.
 /// Every file is checked against its hash before any of it is used.
 ///
 /// # Errors

@@ -48,8 +48,8 @@ impl Corpora {
         Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
     }
 
-    /// [`prepare`](Self::prepare) for a run that starts from `start`, whose tokenisers it keeps, and not from
-    /// `training.from`: from what a run that goes on has of it.
+    /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in place of `training.from`: a
+    /// resumed run has its own record of that model.
     ///
     /// # Errors
     /// Those of [`prepare`](Self::prepare).

@@ -1,7 +1,7 @@
 //! Folders that exist completely or not at all, at whatever moment the machine stops.
 //!
 //! A folder is first written beside its final place: every file is flushed to the disk, and the manifest is written
-//! last. Then it is renamed to its place (or exchanged with what is there, in one step if the system can do so), and
+//! last. Then it is renamed to its place (or exchanged with the old one, in one step if the system can do so), and
 //! the parent folder is flushed too. [`recover`] repairs what a killed process leaves behind.
 
 use std::ffi::OsString;

@@ -53,7 +53,7 @@ const FIXED: [&str; 15] = [
 const LABEL_SMOOTHING: &str = "training.label_smoothing";
 /// The settings that limit how long a sentence may become by BPE-dropout, which are fixed if there is any.
 const LONGEST: [&str; 2] = ["data.max_source_len", "data.max_target_len"];
-/// Sections that are compared by the hashes of what they lead to: a corpus may be moved.
+/// Sections that are compared by the hashes of the files that they name: a corpus may be moved.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
 /// A setting that has changed.

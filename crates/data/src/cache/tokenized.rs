@@ -230,7 +230,7 @@ const CHUNK: u64 = 1 << 18;
 /// Reads a whole cache file in bounded memory and checks header, size and checksum.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] with what does not match, [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
+/// [`io::ErrorKind::InvalidData`] with the part that does not match, [`io::ErrorKind::UnexpectedEof`], or errors of the disk.
 fn verify(file: &File, key: &Key) -> io::Result<Verified> {
     let size = file.metadata()?.len();
     let mut reader = Hashing { inner: BufReader::with_capacity(CHUNK as usize, file), hash: None };

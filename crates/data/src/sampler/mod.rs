@@ -4,8 +4,8 @@
 //! that are as large as the budget allows; then the batches are shuffled. All of this is a pure function of the
 //! corpus, the settings, the seed and the epoch. Pairs of equal length meet different neighbours in each epoch. A run
 //! resumes from a [`SamplerState`] of three integers.
-//! From a [mixture](TokenizedCorpus::mixed), an epoch takes as many pairs as there are, from each corpus the share that its
-//! weight says; each corpus is gone through in an order of its own, again and again, over the epochs.
+//! An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora together. The weight of a corpus
+//! decides its share. Each corpus has an order of its own, which begins again when it is used up, also between epochs.
 //! The plan of an epoch needs about 20 bytes of memory per pair;
 //! the text stays on the disk.
 //!

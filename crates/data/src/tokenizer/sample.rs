@@ -7,7 +7,7 @@ use rand::Rng;
 
 use crate::random::generator;
 
-/// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, as many as the limit allows.
+/// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, up to the limit.
 ///
 /// A row is a line, or a line and its translation, so that both sides of a corpus are kept in equal numbers. Ranks do
 /// not depend on a row's position in a regular way. Texts can be periodic (two languages in turn, questions and

@@ -106,7 +106,8 @@ impl Alignment {
         start..end.max(start)
     }
 
-    /// Where what stands at `at` in `source` belongs in the translation. `spaces` says whether white space is before and behind it.
+    /// The place in the translation that corresponds to `at` in `source`. `spaces` says whether white space is before and
+    /// behind it.
     pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
         let next = self.sentences.partition_point(|(source, _)| source.end < at);
         let Some((range, target)) = self.sentences.get(next) else {
@@ -161,8 +162,8 @@ impl Alignment {
         sentence.checked_sub(1).map_or(0, |last| self.sentences[last].1.end)
     }
 
-    /// The end of what the last aligned piece of `pieces` became, with the marks that stand between it and `at`. If there is none, the
-    /// marks at the beginning of the sentence.
+    /// The end of the translation of the last aligned piece of `pieces`, with the marks between it and `at`. If no piece is
+    /// aligned, the end of the marks at the beginning of the sentence.
     fn after_piece(
         &self,
         at: usize,

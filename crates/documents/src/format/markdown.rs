@@ -52,7 +52,7 @@ struct Parser<'a> {
     written: usize,
     /// The block that is being read, with its start.
     block: Option<(usize, Builder)>,
-    /// The end of what was read of it.
+    /// The end of the part that was read.
     end: usize,
     place: Place,
     /// How many elements are open whose content is not read.

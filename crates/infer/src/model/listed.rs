@@ -20,7 +20,7 @@ impl<'a> Listed<'a> {
 impl Decoding for Listed<'_> {
     fn step(&mut self, tokens: &[u32]) -> Vec<f32> {
         let all = self.inner.step(tokens);
-        // Ascending columns that are as many as there are, are all of them.
+        // The columns ascend without repetition, so a list of the full length has every column.
         if self.columns.iter().all(|columns| columns.len() == self.width) {
             return all;
         }

@@ -116,7 +116,7 @@ pub fn find_language<'a>(
 /// A language code in its parts, all in lower case.
 #[derive(PartialEq)]
 struct Code {
-    /// The code of ISO 639-3, or what stands in its place.
+    /// The code of ISO 639-3, or the name that the model has in its place.
     language: String,
     /// Four letters, such as `latn`.
     script: Option<String>,

@@ -72,8 +72,8 @@ pub(super) fn sums(pairs: &[Pair]) -> Sums {
     sums
 }
 
-/// Turns the logits in `out`, or in `source` if there is one, into their gradient in `out`. With d = ln p − ln q, that of
-/// the first pass is `scale`·(½·(p − (1−ε)·onehot − ε/V) + α/4·(p·(d − KL(p‖q)) + p − q)).
+/// Turns the logits in `out`, or in `source` if there is one, into their gradient in `out`. With d = ln p − ln q, the gradient
+/// of the first pass is `scale`·(½·(p − (1−ε)·onehot − ε/V) + α/4·(p·(d − KL(p‖q)) + p − q)).
 #[expect(clippy::too_many_arguments, reason = "the slices and settings of one loop")]
 pub(super) fn backward(
     out: &mut [f32],

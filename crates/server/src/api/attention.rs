@@ -138,7 +138,7 @@ async fn translated(
     Ok(all.into_iter().flatten().next().unwrap_or_default())
 }
 
-/// The weights of `engine`, found by a thread of its own, of which there are as many as `looking` permits.
+/// The weights of `engine`, computed by a thread of its own; `looking` limits the number of these threads.
 async fn weights(
     looking: &Arc<Semaphore>,
     engine: Arc<dyn Engine>,

@@ -147,5 +147,5 @@ pub(super) fn one_line(error: &Error) -> String {
     names.iter().fold(message, |message, (name, words)| message.replace(name, words))
 }
 
-/// What stands for Rust's types of whole numbers.
+/// The words that replace Rust's types of whole numbers in a message.
 const WHOLE: &str = "expected a whole number, 0 or more,";

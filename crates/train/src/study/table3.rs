@@ -54,7 +54,7 @@ fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
     std::iter::once(base).chain(again).collect()
 }
 
-/// Whether the row of this name in [`table3`] is the base, from whatever seed.
+/// Whether the row of this name in [`table3`] is the base, from any seed.
 pub fn table3_is_base(row: &str) -> bool {
     row.starts_with(BASE)
 }

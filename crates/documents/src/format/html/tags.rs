@@ -3,7 +3,7 @@
 /// The part that an element plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Divides text: what is before it is another block than what is in it.
+    /// Divides text: the text before it and the text in it are two blocks.
     Block,
     /// Stands within text.
     Inline,

@@ -28,8 +28,8 @@ pub(crate) fn choose(extensions: &mut Vec<Extension>, rows: usize, closing: usiz
     });
 }
 
-/// How many of `rows` each bank gets, given the number of its hypotheses: as many as the others if it has so many. What
-/// is left goes to those that need the least.
+/// How many of `rows` each bank gets, given the number of its hypotheses. All banks get the same number, at most one row per
+/// hypothesis. The rows that are left go to the banks whose hypotheses need the fewest tokens.
 fn share(sizes: &[usize], rows: usize) -> Vec<usize> {
     let mut shares = vec![0; sizes.len()];
     let mut free = rows.min(sizes.iter().sum());

@@ -260,7 +260,7 @@ impl Panels {
     }
 }
 
-/// Writes a panel, `[input, width]`, of which `weight` are the rows, as many as the width or fewer.
+/// Writes a panel, `[input, width]`, from the rows `weight`, of which there are at most `width`.
 fn write_panel(panel: &mut [f32], weight: &[f32], input: usize) {
     let width = panel.len() / input;
     // A few terms of every feature at a time: what they are written to stays in the first-level cache.

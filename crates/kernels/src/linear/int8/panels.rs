@@ -32,8 +32,7 @@ struct Line([i8; LINE]);
 pub(in crate::linear) struct Panels {
     instructions: Instructions,
     lines: Vec<Line>,
-    /// The number at which the sum of each feature starts: the negative of what the offset of the inputs adds to the
-    /// sum.
+    /// The number at which the sum of each feature starts. The offset of the inputs adds the negative of it to the sum.
     starts: Vec<i32>,
     /// The scale of each feature.
     scales: Vec<f32>,

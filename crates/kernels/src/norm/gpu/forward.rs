@@ -51,7 +51,7 @@ pub(super) fn norm_of_rows(
     }
 }
 
-/// Loads this unit's features of what is normalised, and sums them.
+/// Loads this unit's features of the normalised row, and sums them.
 #[cube]
 fn load_row(
     x: &[f32],

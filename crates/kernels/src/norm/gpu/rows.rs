@@ -46,7 +46,7 @@ impl Rows {
     }
 }
 
-/// Feature `column` of row `row` of what is normalised. `words` are those of the block that decides about it.
+/// Feature `column` of row `row` of the input of the norm. `words` are those of the block that decides about it.
 #[cube]
 pub(super) fn input_at(
     x: &[f32],

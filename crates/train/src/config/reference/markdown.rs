@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{Key, Section, SettingsFile, at, presets};
 use crate::config::DEFAULT_PRESET;
 
-/// What stands above the keys.
+/// The text above the keys.
 const OPENING: &str = include_str!("opening.md");
-/// What stands above the keys of `generation.json`.
+/// The text above the keys of `generation.json`.
 const GENERATION: &str = include_str!("generation.md");
 
 /// The page `docs/configuration.md`: how a configuration is put together, the presets, and every key.
