@@ -49,7 +49,7 @@ impl Corpora {
     }
 
     /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in place of `training.from`: a
-    /// resumed run has its own record of that model.
+    /// resumed run has its own copy of that model.
     ///
     /// # Errors
     /// Those of [`prepare`](Self::prepare).
