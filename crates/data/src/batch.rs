@@ -39,7 +39,7 @@ impl Batch {
     /// are their indices in the corpus.
     ///
     /// # Panics
-    /// If there are not as many indices as pairs.
+    /// If the number of indices is not the number of pairs.
     pub fn new<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: Vec<u32>, rows: &[(S, T)]) -> Self {
         Self::with_special_ids(pairs, rows, 1, SpecialIds::OURS)
     }
@@ -48,7 +48,7 @@ impl Batch {
     /// special ids.
     ///
     /// # Panics
-    /// If there are not as many indices as pairs, or `multiple` is 0.
+    /// If the number of indices is not the number of pairs, or `multiple` is 0.
     pub fn with_special_ids<S: AsRef<[u32]>, T: AsRef<[u32]>>(
         pairs: Vec<u32>,
         rows: &[(S, T)],

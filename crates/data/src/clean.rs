@@ -239,7 +239,7 @@ impl Cleaner {
     }
 }
 
-/// The length of the longer side divided by that of the shorter; infinite if one side is empty.
+/// The length of the longer side divided by the length of the shorter; infinite if one side is empty.
 fn length_ratio(source: usize, target: usize) -> f64 {
     source.max(target) as f64 / source.min(target) as f64
 }

@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 use crate::block::{Atom, AtomKind, Block};
 use crate::words::floor;
 
-/// Alternatives in the order of their precedence. A group says what is checked beyond the pattern, words
+/// Alternatives in the order of their precedence. A group names the check that follows the pattern, words
 /// of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let alternatives = [

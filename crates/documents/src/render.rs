@@ -59,7 +59,7 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     writer.out
 }
 
-/// Where the translation is broken into as many lines as the source: at spaces, and between words that need none.
+/// Where the translation is broken into the number of lines of the source: at spaces, and between words that need none.
 /// Never within one of `atoms`, which are sorted ranges of the translation.
 pub(crate) fn breaks(
     block: &Block,

@@ -11,7 +11,7 @@ use crate::{Link, Translated};
 #[derive(Debug)]
 pub(crate) struct Reduced {
     pub(crate) text: String,
-    /// What is left: bytes of `text` and of the block's text.
+    /// The bytes that are left, of `text` and of the block's text.
     kept: Vec<(usize, Range<usize>)>,
     removed: Vec<Removed>,
 }

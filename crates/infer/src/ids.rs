@@ -24,7 +24,7 @@ pub(crate) fn first_too_long<'a>(
     (1..).zip(lengths).find(|&(_, length)| length > limit)
 }
 
-/// Checks that there are as many sources as targets, all ending with `</s>`, and that the model accepts each.
+/// Checks that the numbers of sources and targets are equal, all ending with `</s>`, and that the model accepts each.
 ///
 /// # Errors
 /// [`InferError::Count`], [`InferError::UnknownId`], [`InferError::SourceTooLong`],

@@ -16,7 +16,7 @@ const MOST_TOKENS: usize = 1_000_000;
 /// The largest number of tokens per source token that a limit may allow.
 const MOST_FACTOR: f64 = 1000.0;
 
-/// How translations are searched. The default is that of the paper (§6.1): beam 4, α 0.6, at most 50 tokens more than
+/// How translations are searched. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens more than
 /// the source.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

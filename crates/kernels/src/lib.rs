@@ -105,7 +105,7 @@ pub mod reference {
     pub use crate::r_drop::reference::r_drop_loss;
 }
 
-/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is that of the host, and the work
+/// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is the host's, and the work
 /// is divided among its cores.
 pub fn is_fused_on(device: &burn::tensor::Device) -> bool {
     op::Place::of_device(device) == op::Place::Cpu

@@ -18,7 +18,7 @@ impl Default for Bootstrap {
     }
 }
 
-/// The scores of resampled corpora. A resample has as many segments as the corpus, chosen with replacement, and is
+/// The scores of resampled corpora. A resample has the corpus's number of segments, chosen with replacement, and is
 /// scored by its summed statistics.
 ///
 /// # Errors

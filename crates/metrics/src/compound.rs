@@ -15,7 +15,7 @@ const MAX_ORDER: usize = 4;
 /// Tokenised BLEU with compound splitting. Not comparable with [`Bleu`](crate::Bleu).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompoundBleu {
-    /// The language whose tokenisation rules are used: that of the translations.
+    /// The language whose tokenisation rules are used: the language of the translations.
     pub language: MosesLanguage,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Path {
 /// The translations of a text: the best, then the alternatives.
 pub(crate) type Translations = Vec<String>;
 
-/// The documents of a request, and for each what is to be translated of it now.
+/// The documents of a request, and for each the part that is translated now.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Path {

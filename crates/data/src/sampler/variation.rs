@@ -35,7 +35,7 @@ impl Variation {
         Self { bpe_dropout: Some(dropout), last: Mutex::default() }
     }
 
-    /// `pair`, which is that of the corpus with this number, as an epoch has it.
+    /// `pair`, the pair of the corpus with this number, as an epoch has it.
     pub(super) fn pair(&self, pair: Pair, seed: u64, epoch: u64, number: u32) -> Pair {
         match &self.bpe_dropout {
             None => pair,

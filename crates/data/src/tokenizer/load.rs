@@ -67,7 +67,7 @@ impl Tokenizer {
     /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks is unknown, and its
     /// `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without it pieces have the ids of the model. A text
     /// may begin with a token of the form `>>fra<<` that the vocabulary has, which names the target language and is not cut.
-    /// `name` and that of the vocabulary are what error messages call them.
+    /// Error messages call them by `name` and by the name of the vocabulary.
     ///
     /// # Errors
     /// [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is wrong.

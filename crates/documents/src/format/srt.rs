@@ -120,7 +120,7 @@ fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str))
     rest(builder, &line[at..]);
 }
 
-/// The translated subtitle in as many lines as before.
+/// The translated subtitle, in the same number of lines as before.
 pub(super) fn finish(block: &Block, layout: &Layout) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     render(block, layout, &block.escape, &breaks)

@@ -32,7 +32,7 @@ impl From<Arc<AtomicBool>> for Cancel {
     }
 }
 
-/// A flag does not belong to what is asked for: requests that differ in it alone are equal.
+/// The flag is no part of the question: requests that differ in the flag alone are equal.
 impl PartialEq for Cancel {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -90,7 +90,8 @@ impl Request {
         self.source.is_empty() || self.source == [eos]
     }
 
-    /// The largest number of tokens of the translation, with `</s>`: that of the settings, and what its terms need.
+    /// The largest number of tokens of the translation, with `</s>`: the limit of the settings and the tokens
+    /// that its terms need.
     pub(super) fn limit(&self, settings: &SearchSettings, model: &dyn StepModel) -> usize {
         let positions = model.max_positions();
         let limit = settings.limit(closed_len(&self.source, model.special().eos), positions);

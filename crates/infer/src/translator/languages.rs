@@ -150,7 +150,7 @@ impl Code {
     }
 }
 
-/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a macrolanguage that of the language
+/// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a macrolanguage the code of the language
 /// that models have of it; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
     let other = OTHER.iter().find(|(other, _)| *other == code).map(|(_, code)| *code);

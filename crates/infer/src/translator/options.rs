@@ -92,7 +92,7 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,
-    /// Counts what is done, for a program that tells its user.
+    /// Counts the finished work, for a program that tells its user.
     pub tally: Tally,
 }
 

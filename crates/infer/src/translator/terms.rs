@@ -130,7 +130,7 @@ fn phrases(tokenizer: &Tokenizer, text: &str) -> Result<Vec<Phrase>, InferError>
     }
 }
 
-/// What is left of `ids` after the tokens of `first`, with which their text begins.
+/// The rest of `ids` after the tokens of `first`, with which their text begins.
 fn behind(tokenizer: &Tokenizer, first: &str, ids: &[u32]) -> Option<Vec<u32>> {
     let count = (1..ids.len()).find(|&count| tokenizer.decode(&ids[..count]) == first)?;
     Some(ids[count..].to_vec())

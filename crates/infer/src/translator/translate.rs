@@ -129,7 +129,7 @@ impl Translator {
         hypotheses.into_iter().map(decode).collect()
     }
 
-    /// Gives each request its languages, cuts what is too long, and lists the tokens that are likely for it.
+    /// Gives each request its languages, cuts texts that are too long, and lists the tokens that are likely for it.
     fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));

@@ -31,7 +31,7 @@ struct Linear {
     product: Product,
 }
 
-/// A gradient from that of the output and the other factor.
+/// A gradient from the gradient of the output and the other factor.
 type Gradient = fn(Sizes, &[f32], &[f32]) -> Vec<f32>;
 
 /// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.

@@ -11,7 +11,7 @@
 //!
 //! # Example
 //!
-//! The square of every element, whose gradient is 2·x times that of the output:
+//! The square of every element, whose gradient is 2·x times the gradient of the output:
 //!
 //! ```
 //! # #[cfg(feature = "cpu")] {

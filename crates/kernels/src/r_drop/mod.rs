@@ -27,7 +27,7 @@ pub struct RDropLoss {
 /// rows is the first pass, the second half the second. Each pass has the loss of
 /// [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) with ε `smoothing`.
 ///
-/// What is minimised is half of equation 4 of Wu et al. (2021), which adds the losses of both passes, so that the gradient
+/// The function is half of equation 4 of Wu et al. (2021), which adds the losses of both passes, so that the gradient
 /// is as large as without R-Drop. The fused version, on the CPU, reads the logits twice forward and once backward, and
 /// writes the gradient over them if no other tensor shares their memory.
 ///
@@ -35,7 +35,7 @@ pub struct RDropLoss {
 /// - `logits`: `[2·rows, vocab]`, all finite, `targets`: `[2·rows]` ids, the same in both halves
 ///
 /// # Panics
-/// If the number of rows is odd or is not that of the targets, or if a target is neither `pad` nor below `vocab`.
+/// If the number of rows is odd or is not the number of targets, or if a target is neither `pad` nor below `vocab`.
 pub fn r_drop_loss(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,

@@ -2,7 +2,7 @@
 //! `-l en`).
 //!
 //! Deliberately absent: protected patterns, aggressive hyphen splitting (`-a`), the Penn variant, and languages other
-//! than these two. Every step is that of the Perl script; character properties are those of this build's Unicode
+//! than these two. Every step is the Perl script's; character properties are those of this build's Unicode
 //! version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
 
 use std::fmt;

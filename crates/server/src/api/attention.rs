@@ -53,7 +53,7 @@ pub(crate) struct AttentionResponse {
 /// One kind of attention in every layer and head.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AttentionPanel {
-    /// `encoder` or `decoder` for self-attention, `cross` for that of the decoder to the encoder.
+    /// `encoder` or `decoder` for self-attention, `cross` for attention of the decoder to the encoder.
     pub kind: &'static str,
     /// The tokens that attend, one per row.
     pub queries: Vec<String>,

@@ -69,7 +69,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// The bytes that it takes, with about what is beside its text.
+    /// The bytes that it takes, with an estimate for the parts beside its text.
     fn bytes(&self) -> usize {
         self.text.len() + 512
     }
@@ -196,7 +196,7 @@ pub(crate) async fn translate_file(
     }))
 }
 
-/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. What is no host is left out.
+/// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value that is no host is ignored.
 fn origin(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };

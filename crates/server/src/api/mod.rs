@@ -142,7 +142,7 @@ impl Service {
     }
 
     /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`, with the glossary
-    /// of the request before that of the model.
+    /// of the request before the one of the model.
     pub async fn path(
         self: &Arc<Self>,
         pair: &LanguagePair,

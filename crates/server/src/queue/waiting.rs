@@ -29,7 +29,7 @@ pub(super) struct State {
     running: usize,
     /// How many of them are a single sentence beyond the bound on the cost of a batch.
     long: usize,
-    /// Sentences translated and the seconds it took, fading: what is waiting will take so long.
+    /// Sentences translated and the seconds it took, fading. The time of the waiting sentences is estimated from it.
     pub(super) pace: Pace,
     pub(super) stopped: bool,
     /// The requests that are not answered.

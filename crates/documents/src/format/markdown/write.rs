@@ -39,7 +39,7 @@ fn with_html_tags(block: &Block) -> Block {
     block
 }
 
-/// Stands for what is not read again.
+/// Takes the place of text that is not read again.
 const PLACEHOLDER: char = '\u{e000}';
 
 fn reads_as_meant(block: &Block, layout: &Layout, escape: Markdown, breaks: &[usize]) -> bool {

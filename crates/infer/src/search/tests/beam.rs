@@ -50,7 +50,7 @@ fn to_the_limit(model: &TableModel, settings: &SearchSettings, limit: usize) -> 
     closed.into_iter().map(|(_, tokens)| tokens).collect()
 }
 
-/// The search stops as soon as as many hypotheses as are asked for cannot be displaced, and not before.
+/// The search stops as soon as the requested number of hypotheses cannot be displaced, and not before.
 #[test]
 fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
     let limit = SOURCE.len() + 50;

@@ -7,7 +7,7 @@ use super::scores::{factor_of_weight, sees};
 use super::tiles::{Head, TILE, add_product, clear, dot, load, store, sum_of_row};
 use crate::gpu::philox::Draw;
 
-/// The contexts of a tile of queries: the tiles of keys are visited in turn, and what is summed so far is rescaled
+/// The contexts of a tile of queries: the tiles of keys are visited in turn, and the sum so far is rescaled
 /// where a higher score is found.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn contexts<H: Int>(

@@ -32,7 +32,7 @@ pub(crate) trait AttentionKernels: Backend {
         mask: Option<DropoutMask>,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// The gradients of query, key and value, given that of the context; `context` and `log_sums` are the results of
+    /// The gradients of query, key and value, given the gradient of the context; `context` and `log_sums` are the results of
     /// [`contexts`](Self::contexts).
     #[fusion(meta = |_grad, query, key, value, _hidden, _context, _log_sums, _heads, _mask| (query.clone(), key.clone(), value.clone()))]
     #[allow(clippy::too_many_arguments)]

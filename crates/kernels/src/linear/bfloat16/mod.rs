@@ -45,14 +45,14 @@ pub(super) fn forward(
     product(Instructions::best(), Left::rows(x, [rows, input]), &panels, bias, epilogue)
 }
 
-/// The gradient of the input, `grad·weight`, `[rows, input]`, from that of the output, `[rows, output]`.
+/// The gradient of the input, `grad·weight`, `[rows, input]`, from the gradient of the output, `[rows, output]`.
 pub(super) fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
     let Sizes { rows, input, output } = sizes;
     let panels = Panels::of_columns(weight, [output, input]);
     product(Instructions::best(), Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
 }
 
-/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from that of the output, `[rows, output]`.
+/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from the gradient of the output, `[rows, output]`.
 pub(super) fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
     let Sizes { rows, input, output } = sizes;
     let panels = Panels::of_columns(x, [rows, input]);

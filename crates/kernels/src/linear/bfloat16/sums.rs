@@ -6,7 +6,7 @@ use super::line::{LANES, Line};
 ///
 /// # Safety
 /// The type consists of [`LANES`] `f32` and nothing else. Each method is only to be called on processors with the type's
-/// instructions; pointers are to as many numbers as the method says.
+/// instructions; each method says to how many numbers its pointers lead.
 pub(super) unsafe trait Sums: Copy {
     /// A [`Line`] in registers.
     type Line: Copy;
@@ -18,7 +18,8 @@ pub(super) unsafe trait Sums: Copy {
     /// 0 instead of each number below it; −0 and NaN stay.
     unsafe fn or_zero(self) -> Self;
     unsafe fn load_line(from: *const Line) -> Self::Line;
-    /// Adds, for each sum, the product of the second numbers of `pair` and of its pair in `line`, then that of the first ones.
+    /// Adds, for each sum, the product of the second numbers of `pair` and of its pair in `line`, then the
+    /// product of the first ones.
     unsafe fn add_products(self, pair: u32, line: Self::Line) -> Self;
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Task<'a> {
     pub columns: usize,
 }
 
-/// What is done with complete sums.
+/// The use of complete sums.
 #[derive(Clone, Copy)]
 pub(super) struct Last<'a> {
     /// A number for each column, filled up to whole vectors, or none.

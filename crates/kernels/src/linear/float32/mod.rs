@@ -29,14 +29,16 @@ pub(super) fn forward(
     Some(product(Left::rows(x, [rows, input]), &panels, bias, epilogue))
 }
 
-/// The gradient of the input, `grad·weight`, `[rows, input]`, from that of the output, `[rows, output]`; `None` as above.
+/// The gradient of the input, `grad·weight`, `[rows, input]`, from the gradient of the output, `[rows, output]`; `None` as
+/// above.
 pub(super) fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Option<Vec<f32>> {
     let Sizes { rows, input, output } = sizes;
     let panels = Panels::of_columns(weight, [output, input])?;
     Some(product(Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None))
 }
 
-/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from that of the output, `[rows, output]`; `None` as above.
+/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from the gradient of the output, `[rows, output]`; `None` as
+/// above.
 pub(super) fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Option<Vec<f32>> {
     let Sizes { rows, input, output } = sizes;
     let panels = Panels::of_columns(x, [rows, input])?;

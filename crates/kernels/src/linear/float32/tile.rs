@@ -31,12 +31,11 @@ pub(super) struct Tile<'a> {
     /// The result: `rows` rows of `features` elements, `stride` apart, that no other thread reads or writes.
     pub out: *mut f32,
     pub stride: usize,
-    /// The number of features: more than all vectors of the panel but one hold, and at most as many as all of them
-    /// hold.
+    /// The number of features. They fill all vectors of the panel except for the last, which can be filled in part.
     pub features: usize,
 }
 
-/// What is done with complete sums.
+/// The use of complete sums.
 #[derive(Clone, Copy)]
 pub(super) struct Last<'a> {
     /// One number for each feature of the panel, or none.

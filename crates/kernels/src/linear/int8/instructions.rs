@@ -63,7 +63,7 @@ impl Instructions {
         }
     }
 
-    /// What is added to the 8-bit inputs, for instructions that take them without a sign: 128, or 0.
+    /// The number that is added to the 8-bit inputs, for instructions that take them without a sign: 128, or 0.
     pub(super) fn offset(self) -> i32 {
         match self {
             #[cfg(target_arch = "x86_64")]

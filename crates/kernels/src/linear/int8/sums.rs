@@ -7,7 +7,7 @@ pub(super) const GROUP: usize = 4;
 ///
 /// # Safety
 /// The type consists of [`LANES`](Self::LANES) `i32` and nothing else. Each method is only to be called on processors with
-/// the type's instructions; pointers are to as many numbers as the method says.
+/// the type's instructions; each method says to how many numbers its pointers lead.
 pub(super) unsafe trait Sums: Copy {
     /// Sums in the register.
     const LANES: usize;

@@ -1,6 +1,6 @@
 use crate::dropout::DropoutMask;
 
-/// What is normalised.
+/// The input of a norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Input {
     /// x.
