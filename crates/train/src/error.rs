@@ -69,6 +69,14 @@ pub enum TrainError {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// A model has no attention heads that a study could switch off.
+    #[error("{}: a model of the architecture {architecture:?} has no attention heads; give a Transformer", path.display())]
+    NoHeads {
+        /// The model directory.
+        path: PathBuf,
+        /// The architecture of the model.
+        architecture: &'static str,
+    },
     /// A row of a study has a configuration that cannot be trained.
     #[error(
         "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"

@@ -115,3 +115,32 @@ fn the_papers_pictures_are_drawn() {
         assert!(fs::read_to_string(svg).unwrap().contains(label), "{name}");
     }
 }
+
+/// The toy model has a layer of 4 heads in each of the three uses; its words are found by the cross-attention alone.
+#[test]
+fn every_head_is_switched_off_once_and_the_changes_are_those_of_bleu() {
+    let trained = Trained::get();
+    let [source, target] = trained.corpus.test.each_ref().map(|path| path.display().to_string());
+    let picture = tempfile::tempdir().unwrap().path().with_extension("svg").display().to_string();
+    let model = trained.model();
+    let test = ["study", "heads", "--model", &model, "--test", &source, &target];
+    let more = ["--beam", "1", "--lines", "20", "--json", "--picture", &picture];
+    let json: Value = serde_json::from_str(&stdout(&run(&[&test[..], &more].concat()))).unwrap();
+    let results = json["without"].as_array().unwrap();
+    assert_eq!(results.len(), 12);
+    let number = |result: &Value, key: &str| result[key].as_f64().unwrap();
+    for result in results {
+        let difference = number(result, "bleu") - json["bleu"].as_f64().unwrap();
+        assert!((difference - number(result, "change")).abs() < 1e-9, "{result}");
+        assert!(number(result, "interval") >= 0.0, "{result}");
+    }
+    let least = |part: &str| {
+        let of_part = results.iter().filter(|result| result["part"] == part);
+        of_part.map(|result| number(result, "change")).fold(f64::INFINITY, f64::min)
+    };
+    assert!(least("cross") < -10.0, "{results:?}");
+    assert!(fs::read_to_string(&picture).unwrap().contains("cross, layer 1, head 4"));
+    fs::remove_file(picture).unwrap();
+    let refused = run(&["study", "heads", "--model", &model]);
+    assert_eq!(refused.status.code(), Some(2), "a model of one's own needs a text");
+}

@@ -1,10 +1,11 @@
 //! The variations of the paper's Table 3, trained one after another and compared; and positions beyond the lengths that
-//! were trained on.
+//! were trained on; and what each attention head of a trained model is worth.
 //!
 //! A study is a folder. Each of its [`Row`]s is a run in a folder of its own, and a JSON file with the measured values
 //! once it is finished. A study that is started again skips what is finished and resumes what is not.
 
 mod extrapolation;
+mod heads;
 mod measure;
 mod row;
 mod table3;
@@ -15,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::Device;
 
 pub use extrapolation::{extrapolation, extrapolation_table};
+pub use heads::{AttentionUse, Head, HeadMeasure, HeadResult, HeadStudy, heads_table};
 pub use measure::Measure;
 pub use row::{Paper, Row, RowResult};
 pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};

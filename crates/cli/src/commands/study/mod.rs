@@ -1,3 +1,5 @@
+mod heads;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -30,6 +32,8 @@ enum What {
     Table3(Table3),
     /// Sinusoidal against learned positions, in training on short sentences and testing on longer ones
     Extrapolation(Extrapolation),
+    /// BLEU of a trained model with each attention head off, one at a time (Michel et al., 2019)
+    Heads(heads::Args),
 }
 
 #[derive(clap::Args)]
@@ -105,6 +109,7 @@ struct Extrapolation {
 pub fn run(args: Args) -> Result<()> {
     burnformer_core::share_freed_memory();
     match args.what {
+        What::Heads(args) => heads::run(&args),
         What::Table3(Table3 { common, rows: wanted, seeds, out }) => {
             let (config, texts) = configuration(&common)?;
             let mut rows = table3(&config, seeds);

@@ -1,0 +1,115 @@
+//! `study heads`: BLEU of a trained model with each attention head off.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use burnformer_data::{ParallelReader, Utf8Policy};
+use burnformer_infer::LongSources;
+use burnformer_train::config::corpus_paths;
+use burnformer_train::study::{HeadResult, HeadStudy, heads_table};
+use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
+use serde_json::json;
+
+use crate::commands::{Computing, between, model};
+use crate::embedded;
+use crate::output::{self, note, wrong_usage};
+
+/// The text of a command that names none.
+const TEST: [&str; 2] = ["embedded:tatoeba-de-en/test.de", "embedded:tatoeba-de-en/test.en"];
+
+/// Arguments of `study heads`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
+    #[arg(long, short, value_parser = model(), value_name = "DIR", requires = "test")]
+    model: Option<PathBuf>,
+    /// The text to translate and its references: two files or one TSV file [default: the embedded test text]
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    test: Vec<PathBuf>,
+    /// Number of lines from the start of the text; 0 means all
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    lines: usize,
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
+    #[arg(long, value_name = "N", value_parser = between(1, 1000))]
+    beam: Option<usize>,
+    /// Print the results as JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw the results to this file, .png or .svg; may be given several times
+    #[arg(long, value_name = "FILE")]
+    picture: Vec<PathBuf>,
+    #[command(flatten)]
+    computing: Computing,
+}
+
+/// Measures the whole model, then the model without each head, and prints the table.
+pub fn run(args: &Args) -> Result<()> {
+    let (sources, references) = text(args)?;
+    let dir = args.model.clone().map_or_else(embedded::default_model, Ok)?;
+    let Computing { compute, device } = &args.computing;
+    let study = HeadStudy::open(&dir, &device.open()?, *compute)?;
+    let translator = study.translator(None)?;
+    let mut options = translator.options();
+    options.search.beam_size = args.beam.unwrap_or(options.search.beam_size);
+    options.search.n_best = 1;
+    options.search.validate().map_err(wrong_usage)?;
+    options.long_sources = LongSources::Truncate;
+    let measure = |off| study.measure(off, &options, &sources, &references);
+    let whole = measure(None)?;
+    let count = study.heads().len();
+    note(format_args!("{} lines, BLEU {:.2} with all {count} heads", sources.len(), whole.bleu()));
+    let mut results = Vec::with_capacity(count);
+    for (number, head) in (1..).zip(study.heads()) {
+        let result = measure(Some(head))?.against(&whole, head)?;
+        let HeadResult { change, interval, .. } = result;
+        note(format_args!("{number} of {count} | {head} off | BLEU {change:+.2} ± {interval:.2}"));
+        results.push(result);
+    }
+    print(args, whole.bleu(), &results)?;
+    let name = args.model.as_deref().unwrap_or(Path::new(embedded::DEFAULT_MODEL));
+    for path in &args.picture {
+        picture(name, whole.bleu(), &results).save(path)?;
+        note(format_args!("wrote {}", path.display()));
+    }
+    Ok(())
+}
+
+/// The lines of the test text, and their references.
+fn text(args: &Args) -> Result<(Vec<String>, Vec<String>)> {
+    let given: Vec<&Path> = args.test.iter().map(PathBuf::as_path).collect();
+    let names = if given.is_empty() { TEST.map(Path::new).to_vec() } else { given };
+    let paths = names.into_iter().map(embedded::text_file).collect::<Result<Vec<_>>>()?;
+    let limit = if args.lines == 0 { usize::MAX } else { args.lines };
+    let mut text = (Vec::new(), Vec::new());
+    for pair in
+        ParallelReader::open(&corpus_paths("--test", &paths)?, Utf8Policy::Error)?.take(limit)
+    {
+        let pair = pair?;
+        text.0.push(pair.source);
+        text.1.push(pair.target);
+    }
+    Ok(text)
+}
+
+fn print(args: &Args, bleu: f64, results: &[HeadResult]) -> Result<()> {
+    match args.json {
+        true => output::print(serde_json::to_string_pretty(
+            &json!({ "bleu": bleu, "without": results }),
+        )?),
+        false => output::print(heads_table(bleu, results).trim_end()),
+    }
+}
+
+/// The change of BLEU by each head.
+fn picture(model: &Path, bleu: f64, results: &[HeadResult]) -> Estimates {
+    let row = |result: &HeadResult| EstimateRow {
+        label: result.head.to_string(),
+        points: vec![Some(Estimate { value: result.change, half_width: result.interval })],
+    };
+    Estimates {
+        title: format!("{}: each attention head off", model.display()),
+        x: format!("change of BLEU from {bleu:.1}, and its 95 % interval"),
+        names: vec!["without this head".into()],
+        rows: results.iter().map(row).collect(),
+    }
+}
