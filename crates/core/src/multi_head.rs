@@ -65,6 +65,7 @@ impl MultiHeadAttentionConfig {
     /// `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
         let &Self { d_model, heads, memory_width, bias, dropout, .. } = self;
+        assert!(heads > 0, "attention over {d_model} features has 0 heads; it needs at least one");
         let [d_k, d_v] = [self.d_k, self.d_v].map(|d| d.unwrap_or_else(|| head(d_model, heads)));
         let map = |input, output, place| match bias {
             true => Linear::new(input, output, key.fold(place), device),

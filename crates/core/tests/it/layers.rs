@@ -317,3 +317,11 @@ fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
     let mut cache = decoder.start_without_source();
     decoder.forward(random([2, 3, D_MODEL]), &mut cache, Mode::Inference);
 }
+
+/// Without a check, projections to no features would be built.
+#[test]
+#[should_panic(expected = "has 0 heads; it needs at least one")]
+fn no_heads_are_refused_with_given_widths_too() {
+    let config = MultiHeadAttentionConfig::new(16, 0).with_d_k(Some(4)).with_d_v(Some(4));
+    config.init_with_key(RandomKey::new(1), &Device::default());
+}
