@@ -171,12 +171,21 @@ fn pointing_and_arrow_keys_say_weights() {
     assert_eq!(
         log,
         [
-            "▁a looks at ▁ein with weight 0.110",
-            "▁a looks at </s> with weight 0.112",
-            "</s> ▁a",
+            "·a looks at ·ein with weight 0.110",
+            "·a looks at </s> with weight 0.112",
+            "</s> ·a",
             "1",
         ]
     );
+}
+
+#[test]
+fn what_the_mask_hides_is_not_a_weight() {
+    let steps = "
+        const cells = document.querySelectorAll('#map td.masked');
+        log(cells.length); log(cells[0].getAttribute('aria-label')); log(at('#masked').hidden);";
+    let Some(log) = logged("#part=decoder", steps) else { return };
+    assert_eq!(log, ["1", "<s> does not see ·a, which the mask hides", "false"]);
 }
 
 #[test]

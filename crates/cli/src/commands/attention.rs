@@ -81,12 +81,16 @@ pub fn run(args: Args) -> Result<()> {
     })?;
     output.flush()?;
     if let Some(path) = &args.html {
-        let model = args.model.as_deref().unwrap_or(Path::new(DEFAULT_MODEL)).display();
-        let title = format!("Attention of {model}");
+        let title = format!("Attention of {}", name_of(&args).display());
         std::fs::write(path, page(&title, &kept)).with_context(|| format!("{}", path.display()))?;
         note(format_args!("wrote {}", path.display()));
     }
     if args.picture.is_empty() { Ok(()) } else { draw(&args, &kept) }
+}
+
+/// The model as the command line names it.
+fn name_of(args: &Args) -> &Path {
+    args.model.as_deref().unwrap_or(Path::new(DEFAULT_MODEL))
 }
 
 /// Calls `take` with every sentence, in order.
@@ -178,6 +182,8 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
         (Some(layer), None) => HeadGrid::layer(panel, layer - 1),
         (Some(layer), Some(head)) => HeadGrid::head(panel, layer - 1, Some(head - 1)),
     };
+    let Sentence { source, target, .. } = sentence;
+    let grid = grid.with_caption(format!("{source} → {target} ({})", name_of(args).display()));
     for path in &args.picture {
         grid.save(path)?;
         note(format_args!("wrote {}", path.display()));

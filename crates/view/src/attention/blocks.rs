@@ -1,15 +1,17 @@
 use unicode_width::UnicodeWidthStr;
 
-use super::AttentionMatrix;
+use super::{AttentionMatrix, shown};
 
 /// The characters, each with the smallest weight for which it is used.
 const SHADES: [(f32, char); 5] = [(0.7, '█'), (0.4, '▓'), (0.2, '▒'), (0.05, '░'), (0.0, '·')];
 
 /// Draws `weights` with block characters for a terminal: one row per query of `queries`, one column per key of
-/// `keys`, which are written downwards. The last line explains the characters.
+/// `keys`, which are written downwards; `▁` is shown as `·`. The last line explains the characters.
 pub fn blocks(queries: &[String], keys: &[String], weights: &AttentionMatrix) -> String {
+    let [queries, keys] =
+        [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect::<Vec<_>>());
     let margin = queries.iter().map(|query| query.width()).max().unwrap_or(0);
-    let mut text = heads(keys, margin);
+    let mut text = heads(&keys, margin);
     for (query, row) in queries.iter().zip(weights.rows()) {
         let pad = " ".repeat(margin - query.width());
         let cells: String = row.iter().map(|&weight| shade(weight)).collect();

@@ -114,6 +114,12 @@ impl Panel {
     }
 }
 
+/// A token as pictures show it: the beginning of a word, which SentencePiece marks with `▁`, has a middle dot, because `▁`
+/// looks like a bar of the picture.
+fn shown(token: &str) -> String {
+    token.replace('▁', "·")
+}
+
 /// A sentence pair with the attention weights of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sentence {

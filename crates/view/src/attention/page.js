@@ -6,6 +6,11 @@ const state = { sentence: 0, part: null, layer: Infinity, head: 'mean' };
 const panels = () => sentences[state.sentence].panels;
 const panel = () => panels().find((p) => p.name === state.part);
 
+/** A token as the page shows it: the mark of the beginning of a word looks like a bar, so a middle dot stands for it. */
+const shown = (token) => token.replaceAll('\u2581', '·');
+/** Whether the mask hides key k from query q: no position of the decoder sees those after it. */
+const isMasked = (q, k) => state.part === 'decoder' && k > q;
+
 /** Replaces the children of a node. */
 function fill(node, children) { node.replaceChildren(...children); }
 
@@ -91,10 +96,11 @@ function renderMap() {
   const values = weights();
   const head = state.head === 'mean' ? 'mean of heads' : `head ${state.head + 1}`;
   $('map-title').textContent = `${title}, layer ${state.layer + 1}, ${head}`;
-  const top = make('tr', {}, make('th'), ...keys.map((key) => make('th', { scope: 'col' }, key)));
-  const rows = queries.map((query, q) => make('tr', {}, make('th', { scope: 'row' }, query),
+  const top = make('tr', {}, make('th'), ...keys.map((key) => make('th', { scope: 'col' }, shown(key))));
+  const rows = queries.map((query, q) => make('tr', {}, make('th', { scope: 'row' }, shown(query)),
     ...keys.map((_, k) => cell(q, k, values[q * keys.length + k]))));
   fill($('map'), [make('thead', {}, top), make('tbody', {}, ...rows)]);
+  $('masked').hidden = state.part !== 'decoder';
   $('map').querySelector('td').tabIndex = 0;
   $('readout').textContent = 'Point at a weight to read it, or move with the arrow keys.';
 }
@@ -103,15 +109,16 @@ function cell(q, k, thousandths) {
   const w = thousandths / 1000;
   const td = make('td', { tabIndex: -1, 'data-q': q, 'data-k': k, 'data-w': w.toFixed(3) });
   td.style.setProperty('--w', w);
-  td.className = w > 0.55 ? 'dark' : '';
+  td.className = isMasked(q, k) ? 'masked' : w > 0.55 ? 'dark' : '';
   td.textContent = w >= 0.1 ? w.toFixed(2).slice(w >= 0.995 ? 0 : 1) : '';
   td.setAttribute('aria-label', describe(q, k, w));
   return td;
 }
 
 function describe(q, k, w) {
-  const { queries, keys } = panel();
-  return `${queries[q]} looks at ${keys[k]} with weight ${w.toFixed(3)}`;
+  const [query, key] = [panel().queries[q], panel().keys[k]].map(shown);
+  if (isMasked(q, k)) return `${query} does not see ${key}, which the mask hides`;
+  return `${query} looks at ${key} with weight ${w.toFixed(3)}`;
 }
 
 /** Says a cell's weight and marks its row and its column. */

@@ -1,14 +1,18 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{AttentionMatrix, Panel};
+use super::{AttentionMatrix, Panel, PanelKind, shown};
 use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::palette::sequential;
 
-/// A picture of attention heads: one row per layer, one column per head.
+/// A picture of attention heads: one row per layer, one column per head. Cells that the mask of the decoder hides are
+/// hatched, since a weight of nearly 0 that a head chose is something else.
 #[derive(Clone, Debug)]
 pub struct HeadGrid {
     title: String,
+    caption: String,
+    /// Whether a position does not see those after it.
+    causal: bool,
     queries: Vec<String>,
     keys: Vec<String>,
     /// Each row of the grid, with the title and the weights of each map.
@@ -39,8 +43,15 @@ impl HeadGrid {
     }
 
     fn of(panel: &Panel, rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
-        let (queries, keys) = (panel.queries.clone(), panel.keys.clone());
-        Self { title: panel.kind.title().to_string(), queries, keys, rows }
+        let [queries, keys] =
+            [&panel.queries, &panel.keys].map(|all| all.iter().map(|t| shown(t)).collect());
+        let (title, causal) = (panel.kind.title().to_string(), panel.kind == PanelKind::Decoder);
+        Self { title, caption: String::new(), causal, queries, keys, rows }
+    }
+
+    /// Adds a second line of the title, such as the sentence and the name of the model.
+    pub fn with_caption(self, caption: impl Into<String>) -> Self {
+        Self { caption: caption.into(), ..self }
     }
 
     fn layout(&self) -> Layout {
@@ -56,6 +67,46 @@ impl HeadGrid {
     }
 }
 
+impl HeadGrid {
+    /// Draws the scale of colours, and the hatch of masked cells where there are any.
+    fn draw_scale<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
+        let (steps, length) = SCALE;
+        let (left, top, height) = (70.0, 58.0, 11.0);
+        let at = |x: f64, y: f64| (pixels(left + x, scale), pixels(top + y, scale));
+        let label = |x: f64, text_of: &str, side| {
+            let style = text(11.0, scale).pos(Pos::new(side, VPos::Center));
+            area.draw(&Text::new(text_of.to_string(), at(x, 0.65 * height), style))
+        };
+        let place = |step: u32| length * f64::from(step) / f64::from(steps);
+        for step in 0..steps {
+            let color = sequential((f64::from(step) + 0.5) / f64::from(steps));
+            let corners = [at(place(step), 0.0), at(place(step + 1), height)];
+            area.draw(&Rectangle::new(corners, color.filled()))?;
+        }
+        let frame = BLACK.mix(0.5).stroke_width(pixels(1.0, scale) as u32);
+        area.draw(&Rectangle::new([at(0.0, 0.0), at(length, height)], frame))?;
+        label(-6.0, "weight 0", HPos::Right)?;
+        label(length + 6.0, "1", HPos::Left)?;
+        if !self.causal {
+            return Ok(());
+        }
+        let corners = [at(length + 32.0, 0.0), at(length + 32.0 + height, height)];
+        hatch(area, corners, scale)?;
+        area.draw(&Rectangle::new(corners, frame))?;
+        label(length + 50.0, "masked", HPos::Left)
+    }
+
+    /// Draws title and caption; what does not fit into `width` is cut.
+    fn draw_title<B: DrawingBackend>(&self, area: &Area<B>, width: u32, scale: f64) -> Drawn<B> {
+        let at = |y: f64| (pixels(12.0, scale), pixels(y, scale));
+        let title = format!("{}: rows look at columns", self.title);
+        area.draw(&Text::new(title, at(12.0), text(14.0, scale)))?;
+        let room = ((f64::from(width) - 24.0) / CAPTION_CHARACTER) as usize;
+        let caption = cut(&self.caption, room);
+        area.draw(&Text::new(caption, at(34.0), text(12.0, scale)))
+    }
+}
+
 fn named(layer: usize, heads: &[AttentionMatrix]) -> Vec<(String, AttentionMatrix)> {
     let name = |head: usize| format!("layer {}, head {}", layer + 1, head + 1);
     heads.iter().enumerate().map(|(head, matrix)| (name(head), matrix.clone())).collect()
@@ -63,7 +114,13 @@ fn named(layer: usize, heads: &[AttentionMatrix]) -> Vec<(String, AttentionMatri
 
 /// Number of characters of a label that are shown.
 const LONGEST: usize = 16;
-const TOP: f64 = 46.0;
+/// Height of the space for the title, the caption and the scale of colours.
+const TOP: f64 = 88.0;
+/// Number of steps and length of the scale of colours.
+const SCALE: (u32, f64) = (50, 100.0);
+/// Mean width of a character of the caption, and the width to which it can make a picture wider.
+const CAPTION_CHARACTER: f64 = 7.0;
+const WIDEST_CAPTION: f64 = 720.0;
 /// Height of the space for the title of a map.
 const HEADING: f64 = 24.0;
 const GAP: f64 = 14.0;
@@ -99,10 +156,14 @@ impl HeadGrid {
         area.draw(&Text::new(name.clone(), at(0.0, -4.0), style))?;
         for (y, row) in matrix.rows().enumerate() {
             for (x, &weight) in row.iter().enumerate() {
+                let hidden = self.causal && x > y;
                 let (x, y) = (cell * x as f64, cell * y as f64);
                 let corners = [at(x, y), at(x + cell, y + cell)];
                 let color = sequential(f64::from(weight));
                 area.draw(&Rectangle::new(corners, color.filled()))?;
+                if hidden {
+                    hatch(area, corners, scale)?;
+                }
             }
         }
         let (width, height) = (cell * self.keys.len() as f64, cell * self.queries.len() as f64);
@@ -142,10 +203,31 @@ impl HeadGrid {
     }
 }
 
+/// Strikes a cell through, upwards.
+fn hatch<B: DrawingBackend>(
+    area: &Area<B>,
+    [(left, top), (right, bottom)]: [(i32, i32); 2],
+    scale: f64,
+) -> Drawn<B> {
+    let style = BLACK.mix(0.35).stroke_width(pixels(1.0, scale) as u32);
+    let (middle, center) = ((left + right) / 2, (top + bottom) / 2);
+    let lines = [
+        [(left, bottom), (right, top)],
+        [(left, center), (middle, top)],
+        [(middle, bottom), (right, center)],
+    ];
+    lines.into_iter().try_for_each(|line| area.draw(&PathElement::new(line.to_vec(), style)))
+}
+
 fn shortened(label: &str) -> String {
-    match label.chars().count() > LONGEST {
-        true => label.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => label.to_string(),
+    cut(label, LONGEST)
+}
+
+/// `text` with at most `longest` characters.
+fn cut(text: &str, longest: usize) -> String {
+    match text.chars().count() > longest {
+        true => text.chars().take(longest.saturating_sub(1)).chain(['…']).collect(),
+        false => text.to_string(),
     }
 }
 
@@ -158,15 +240,15 @@ impl Draw for HeadGrid {
         let (across, down) = self.pitch(&layout);
         let width = layout.left + across * layout.columns as f64 + GAP;
         let height = TOP + down * self.rows.len() as f64 + layout.below;
-        Ok((width.max(320.0) as u32, height as u32))
+        let of_caption = 24.0 + CAPTION_CHARACTER * self.caption.chars().count() as f64;
+        Ok((width.max(of_caption.clamp(320.0, WIDEST_CAPTION)) as u32, height as u32))
     }
 
     fn draw<B: DrawingBackend>(&self, area: &Area<B>, scale: f64) -> Drawn<B> {
         let layout = self.layout();
         let (across, down) = self.pitch(&layout);
-        let title = format!("{}: rows look at columns", self.title);
-        let at = (pixels(12.0, scale), pixels(14.0, scale));
-        area.draw(&Text::new(title, at, text(14.0, scale)))?;
+        self.draw_title(area, self.size().map_or(0, |(width, _)| width), scale)?;
+        self.draw_scale(area, scale)?;
         for (y, row) in self.rows.iter().enumerate() {
             let top = TOP + HEADING + down * y as f64;
             self.draw_queries(area, top, scale)?;
@@ -191,10 +273,23 @@ mod tests {
     #[test]
     fn every_head_and_every_token_is_named() {
         let svg = HeadGrid::all(&sentence().panels[1]).to_svg().unwrap();
-        for name in ["layer 1, head 1", "layer 2, head 2", "▁a", "▁ein", "Cross-attention"] {
+        for name in
+            ["layer 1, head 1", "layer 2, head 2", "·a", "·ein", "Cross-attention", "weight 0"]
+        {
             assert!(svg.contains(name), "{name}");
         }
-        assert!(svg.contains("▁&lt;b&gt;"), "tokens are escaped");
+        assert!(svg.contains("·&lt;b&gt;"), "tokens are escaped");
+        assert!(!svg.contains('▁') && !svg.contains("masked"), "{svg}");
+    }
+
+    /// Three positions have three pairs in which the key is later than the query: three cells, and one in the scale.
+    #[test]
+    fn cells_that_the_mask_hides_are_hatched() {
+        let panel = Panel { kind: PanelKind::Decoder, ..sentence().panels[0].clone() };
+        let grid = HeadGrid::head(&panel, 0, Some(0)).with_caption("ein Satz, ein Modell");
+        let svg = grid.to_svg().unwrap();
+        assert_eq!(svg.matches("<polyline").count(), 3 * (3 + 1), "{svg}");
+        assert!(svg.contains("masked") && svg.contains("ein Satz, ein Modell"));
     }
 
     #[test]
