@@ -122,7 +122,7 @@ fn a_click_chooses_kind_layer_and_head() {
          at('#heads button[aria-label=\"layer 1, head 2\"]').click(); {show}
          log(at('#heads button[aria-pressed=\"true\"]').textContent); log(location.hash);"
     );
-    let Some(log) = logged("", &steps) else { return };
+    let Some(log) = logged("#part=cross&layer=2&head=mean", &steps) else { return };
     let [first, last, head] = ["0.120", "0.220", "0.215"];
     assert_eq!(
         log,
@@ -146,13 +146,21 @@ fn a_click_chooses_kind_layer_and_head() {
     assert_eq!(format!("{:.3}", expected(1, 0, 1, 2)), head);
 }
 
+/// As the paper's Figures 3 to 5.
+#[test]
+fn the_page_opens_with_a_single_head_of_the_encoder() {
+    let steps = format!("log({TITLE}); log({CELL});");
+    let Some(log) = logged("", &steps) else { return };
+    assert_eq!(log, ["Encoder self-attention, layer 2, head 1", "0.215"]);
+}
+
 #[test]
 fn an_address_chooses_and_what_it_cannot_be_is_bounded() {
     let steps = format!("log({TITLE}); log({CELL}); log(at('#source').textContent);");
     let Some(log) = logged("#sentence=2&part=cross&layer=2&head=2", &steps) else { return };
     assert_eq!(log, ["Cross-attention, layer 2, head 2", "0.225", "ein </script> zwei"]);
     let log = logged("#sentence=9&part=none&layer=99&head=99", &steps).unwrap();
-    assert_eq!(log, ["Cross-attention, layer 2, mean of heads", "0.220", "ein Haus"]);
+    assert_eq!(log, ["Encoder self-attention, layer 2, mean of heads", "0.220", "ein Haus"]);
 }
 
 #[test]
@@ -167,7 +175,7 @@ fn pointing_and_arrow_keys_say_weights() {
         log(document.activeElement.getAttribute('aria-label'));
         log([...document.querySelectorAll('#map th.on')].map((th) => th.textContent).join(' '));
         log(document.querySelectorAll('#map td[tabindex=\"0\"]').length);";
-    let Some(log) = logged("#layer=1&head=1", steps) else { return };
+    let Some(log) = logged("#part=cross&layer=1&head=1", steps) else { return };
     assert_eq!(
         log,
         [

@@ -1,7 +1,7 @@
 'use strict';
 const { sentences } = JSON.parse(document.getElementById('data').textContent);
 const $ = (id) => document.getElementById(id);
-const state = { sentence: 0, part: null, layer: Infinity, head: 'mean' };
+const state = { sentence: 0, part: null, layer: Infinity, head: 0 };
 
 const panels = () => sentences[state.sentence].panels;
 const panel = () => panels().find((p) => p.name === state.part);
@@ -48,7 +48,8 @@ function readAddress() {
 
 /** Keeps the choice inside what there is. */
 function settle() {
-  if (!panel()) state.part = panels()[panels().length - 1].name;
+  // The paper's Figures 3 to 5 are single heads of the encoder.
+  if (!panel()) state.part = panels()[0].name;
   state.layer = Math.min(state.layer, panel().layers.length - 1);
   if (state.head !== 'mean' && state.head >= panel().layers[state.layer].length) state.head = 'mean';
 }
