@@ -37,8 +37,9 @@ struct PagePanel<'a> {
 /// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses neither the
 /// network nor other files.
 ///
-/// The page opens with a single head of the encoder's last layer, as the paper's Figures 3 to 5 have it. The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by
-/// pointing at them or with the arrow keys. The address of the page contains the choice after `#`, as
+/// The page opens with a single head of the encoder's last layer, near the paper's Figures 3 to 5. The reader chooses
+/// sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by pointing at them or with
+/// the arrow keys. The address of the page contains the choice after `#`, as
 /// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
     let parts = Parts {
