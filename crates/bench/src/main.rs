@@ -59,7 +59,7 @@ enum Benchmark {
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
-    burnformer_core::keep_freed_memory();
+    burnformer_core::allocator::keep_freed_memory();
     device::prepare();
     let benchmark = match Cli::try_parse() {
         Ok(cli) => cli.benchmark,

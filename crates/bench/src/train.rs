@@ -69,7 +69,7 @@ pub struct Args {
 
 /// Times updates, alone or in alternation with PyTorch.
 pub fn run(args: Args) -> Result<()> {
-    burnformer_core::share_freed_memory();
+    burnformer_core::allocator::share_freed_memory();
     let mut config = args.text.config(&args.shape.pieces);
     config.training.multiple = args.multiple;
     let (texts, _read) = match args.len {

@@ -11,7 +11,7 @@ use crate::{commands, device, output};
 /// code. Signals, standard streams and the memory of the whole process are the program's from then on, so that a process
 /// calls it once, before it starts any thread.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    burnformer_core::keep_freed_memory();
+    burnformer_core::allocator::keep_freed_memory();
     device::prepare();
     let command = match Cli::try_parse_from(args) {
         Ok(cli) => {

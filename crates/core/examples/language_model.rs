@@ -10,16 +10,16 @@ use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burn_optim::{AdamConfig, GradientsParams};
 use burnformer_core::{
-    Activation, Decoder, DecoderCache, DecoderLayer, LayerNorm, Mode, MultiHeadAttentionConfig,
-    NormPosition, PositionWiseFeedForward, PositionalEncoding, RandomKey, ResidualNorm,
-    TokenEmbedding, label_smoothed_cross_entropy,
+    Decoder, DecoderCache, DecoderConfig, DecoderLayerConfig, Mode, MultiHeadAttentionConfig,
+    NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding, RandomKey, TokenEmbedding,
+    TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
 use burnformer_data::{CorpusPaths, ParallelReader, Tokenizer, TokenizerSettings, Utf8Policy};
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/corpus/tatoeba-de-en");
 const VOCAB: usize = 4000;
 const WIDTH: usize = 192;
-const LAYERS: u64 = 3;
+const LAYERS: usize = 3;
 /// Sentences in a batch.
 const BATCH: usize = 96;
 /// Most tokens of a sentence that is learnt.
@@ -42,21 +42,14 @@ struct LanguageModel {
 impl LanguageModel {
     fn new(key: RandomKey, device: &Device) -> Self {
         let attention = MultiHeadAttentionConfig::new(WIDTH, 4).with_bias(false);
-        let layer = |n| {
-            let key = key.fold(2 + n);
-            let relu = Activation::Relu;
-            DecoderLayer::without_cross_attention(
-                attention.init_with_key(key.fold(0), device),
-                PositionWiseFeedForward::new(WIDTH, 4 * WIDTH, relu, key.fold(1), device),
-                ResidualNorm::new(NormPosition::Pre, 0.1),
-                device,
-            )
-        };
-        let norm = LayerNorm::new(WIDTH, LayerNorm::EPSILON, device);
+        let network = PositionWiseFeedForwardConfig::new(WIDTH, 4 * WIDTH);
+        let layer = DecoderLayerConfig::new(attention, network)
+            .with_norm(NormPosition::Pre)
+            .with_dropout(0.1);
         Self {
-            embedding: TokenEmbedding::new(VOCAB, WIDTH, key.fold(0), device),
+            embedding: TokenEmbeddingConfig::new(VOCAB, WIDTH).init_with_key(key.fold(0), device),
             positions: PositionalEncoding::sinusoidal(),
-            decoder: Decoder::new((0..LAYERS).map(layer).collect(), Some(norm), None),
+            decoder: DecoderConfig::new(layer, LAYERS).init_with_key(key.fold(1), device),
         }
     }
 
@@ -169,7 +162,7 @@ pub fn train(updates: u64, patience: Duration) -> Result<f32, Box<dyn Error>> {
 
 /// Trains for ten minutes and checks that the model has learnt.
 pub fn main() -> Result<(), Box<dyn Error>> {
-    burnformer_core::keep_freed_memory();
+    burnformer_core::allocator::keep_freed_memory();
     let nats = train(u64::MAX, Duration::from_secs(600))?;
     println!("{nats:.3} nats per token of sentences that it has not seen");
     match nats < 3.5 {

@@ -2,11 +2,12 @@
 //!
 //! `cargo run --release -p burnformer-core --example own_model`
 
-use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
+use burn::module::Module;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn_optim::{GradientsParams, SgdConfig};
 use burnformer_core::{
-    LayerNorm, Linear, Mode, MultiHeadAttention, RandomKey, TokenEmbedding,
-    label_smoothed_cross_entropy,
+    LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, RandomKey,
+    TokenEmbedding, TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
 
 const NUMBERS: usize = 20;
@@ -25,9 +26,11 @@ struct Largest {
 
 impl Largest {
     fn new(key: RandomKey, device: &Device) -> Self {
+        let embedding = TokenEmbeddingConfig::new(NUMBERS, WIDTH);
+        let attention = MultiHeadAttentionConfig::new(WIDTH, 4);
         Self {
-            embedding: TokenEmbedding::new(NUMBERS, WIDTH, key.fold(0), device),
-            attention: MultiHeadAttention::new(WIDTH, 4, key.fold(1), device),
+            embedding: embedding.init_with_key(key.fold(0), device),
+            attention: attention.init_with_key(key.fold(1), device),
             norm: LayerNorm::new(WIDTH, LayerNorm::EPSILON, device),
             head: Linear::new(WIDTH, NUMBERS, key.fold(2), device),
         }
@@ -39,18 +42,6 @@ impl Largest {
         let query = x.clone().mean_dim(1); // [batch, 1, WIDTH]
         let found = self.attention.forward(query.clone(), x, None, mode);
         self.head.forward(self.norm.forward(query + found))
-    }
-}
-
-/// Gradient descent. Any optimiser of Burn could take its place.
-struct Descent<'a>(&'a mut Gradients);
-
-impl ModuleMapper for Descent<'_> {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        param.map(|old| {
-            let gradient = old.grad_remove(self.0).expect("every parameter takes part");
-            Tensor::from_inner(old.inner() - gradient * 0.1).require_grad()
-        })
     }
 }
 
@@ -68,6 +59,7 @@ fn batch(update: u64, device: &Device) -> [Tensor<2, Int>; 2] {
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::default().autodiff();
     let mut model = Largest::new(RandomKey::new(1), &device);
+    let mut optimiser = SgdConfig::new().init();
     for update in 1..=600 {
         let [numbers, largest] = batch(update, &device);
         let logits = model.forward(numbers, Mode::training(1, update));
@@ -75,8 +67,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         if update % 100 == 0 {
             println!("update {update}: loss {:.3}", loss.clone().into_scalar::<f32>());
         }
-        let mut gradients = loss.backward();
-        model = model.map(&mut Descent(&mut gradients));
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        model = optimiser.step(0.1, model, gradients);
     }
     let [numbers, largest] = batch(u64::MAX, &device.inner());
     let found = model.valid().forward(numbers, Mode::Inference).argmax(2).reshape([BATCH, 1]);

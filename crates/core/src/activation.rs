@@ -1,9 +1,9 @@
 use burn::tensor::{Tensor, activation};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The activation function between the two linear maps of the feed-forward network (paper §3.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
     /// max(0, x), the function of the paper (§3.3).

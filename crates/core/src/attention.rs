@@ -1,6 +1,7 @@
-use burn::tensor::{Bool, Tensor, activation::softmax};
+use burn::tensor::{Tensor, activation::softmax};
 use burnformer_kernels::{masked_softmax, to_f32};
 
+use crate::bias::AttentionBias;
 use crate::dropout::Dropout;
 use crate::random::Mode;
 
@@ -16,19 +17,18 @@ pub struct Attended {
 
 /// Scaled dot-product attention (paper §3.2.1): `softmax(Q·Kᵀ/√d_k)·V`.
 ///
-/// `mask` is boolean, `true` hides, and it broadcasts to the scores. A query whose keys are all hidden gets weights 0
-/// and context 0, with finite gradients. `dropout` acts on the weights. If the tensors are in 16 bits, the two matrix
-/// products are computed in 16 bits; softmax and weights are float32.
+/// `bias` hides keys or adds to the scores. A query whose keys are all hidden gets weights 0 and context 0, with finite
+/// gradients. `dropout` acts on the weights. If the tensors are in 16 bits, the two matrix products are computed in 16
+/// bits; softmax and weights are float32.
 ///
 /// # Shapes
 /// - `query`: `[batch, heads, query_len, d_k]`
 /// - `key`: `[batch, heads, key_len, d_k]`, `value`: `[batch, heads, key_len, d_v]`
-/// - `mask`: `[batch or 1, heads or 1, query_len or 1, key_len]`
 pub fn scaled_dot_product_attention(
     query: Tensor<4>,
     key: Tensor<4>,
     value: Tensor<4>,
-    mask: Option<Tensor<4, Bool>>,
+    bias: &AttentionBias,
     dropout: &Dropout,
     mode: Mode,
 ) -> Attended {
@@ -36,7 +36,11 @@ pub fn scaled_dot_product_attention(
     let key_len = key.dims()[2];
     // Scaling the queries is cheaper than scaling the scores: d_k numbers per position instead of key_len.
     let scores = to_f32((query * (1.0 / (d_k as f64).sqrt())).matmul(key.swap_dims(2, 3)));
-    let weights = match mask {
+    let scores = match bias {
+        AttentionBias::Additive { scores: added, .. } => scores + added.clone(),
+        _ => scores,
+    };
+    let weights = match bias.mask() {
         None => softmax(scores, 3),
         Some(mask) => masked_softmax(scores, mask.expand([batch, heads, query_len, key_len])),
     };

@@ -1,51 +1,18 @@
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activation::Activation;
-use crate::conventions::{Conventions, OutputBias, Sinusoids, TargetHistory};
-use crate::ssru::Ssru;
-
-/// Where layer normalisation stands (paper §3.1 against its successors).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormPosition {
-    /// After each residual connection, as in the paper (§3.1).
-    #[default]
-    Post,
-    /// Before each sub-layer, with a closing normalisation on each stack.
-    Pre,
-}
-
-/// How positions enter the model (paper §3.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Positions {
-    /// Fixed sines and cosines, interleaved, as in the paper; for any length.
-    #[default]
-    Sinusoidal,
-    /// A trained vector for each of `max_positions` positions (Table 3, row E).
-    Learned,
-}
-
-/// Which of the two embeddings and the output projection are one matrix (paper §3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EmbeddingSharing {
-    /// Source, target and output share one matrix over a joint vocabulary, as in the paper.
-    #[default]
-    All,
-    /// Target and output share one matrix; the source has its own.
-    Target,
-    /// Three separate matrices.
-    None,
-}
+use crate::conventions::{Conventions, Sinusoids};
+use crate::position::Positions;
+use crate::residual::NormPosition;
+use crate::shared_embeddings::EmbeddingSharing;
 
 /// Every choice that shapes a Transformer. Presets carry the paper's names; change a field with
 /// struct update syntax: `TransformerConfig { dropout: 0.3, ..TransformerConfig::base(37_000) }`.
 ///
 /// Every field is also a key of the section `[model]` of a training configuration, except those that the tokeniser decides (the
 /// vocabularies and special ids). The comments of the fields are the documentation of these keys, and are written for users.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TransformerConfig {
     /// Pieces in the source vocabulary.
@@ -292,46 +259,6 @@ impl TransformerConfig {
             return Err(ConfigError::Epsilon { value });
         }
         Ok(())
-    }
-
-    /// This configuration with the sizes of the decoder's attentions and feed-forward networks, where other systems have others there.
-    pub fn of_decoder(&self) -> Self {
-        let heads = self.conventions.decoder_heads.unwrap_or(self.heads).max(1);
-        let d_ff = self.conventions.decoder_d_ff.unwrap_or(self.d_ff);
-        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| self.heads * d / heads);
-        Self { heads, d_k, d_v, d_ff, ..self.clone() }
-    }
-
-    /// Trained numbers in the model, without building it.
-    pub fn parameter_count(&self) -> usize {
-        let d = self.d_model;
-        let linear = |input: usize, output: usize| input * output + output;
-        let attention = 2 * linear(d, self.heads * self.d_k)
-            + linear(d, self.heads * self.d_v)
-            + linear(self.heads * self.d_v, d);
-        let feed_forward = |d_ff: usize| linear(d, d_ff) + linear(d_ff, d);
-        let norm = 2 * d;
-        let encoder = self.encoder_layers * (attention + feed_forward(self.d_ff) + 2 * norm);
-        let history = match self.conventions.target_history {
-            TargetHistory::SelfAttention => attention,
-            TargetHistory::Ssru => Ssru::parameter_count(d),
-        };
-        let feed_forward = feed_forward(self.of_decoder().d_ff);
-        let decoder = self.decoder_layers * (history + attention + feed_forward + 3 * norm);
-        let closing = match self.norm {
-            NormPosition::Post => 0,
-            NormPosition::Pre => 2 * norm,
-        };
-        let positions = match self.positions {
-            Positions::Sinusoidal => 0,
-            Positions::Learned => 2 * self.max_positions * d,
-        };
-        let vocabulary = self.sharing.rows([self.source_vocab, self.target_vocab]);
-        let output_bias = match self.conventions.output_bias {
-            OutputBias::None => 0,
-            OutputBias::PerPiece => self.target_vocab,
-        };
-        encoder + decoder + closing + positions + vocabulary * d + output_bias
     }
 }
 

@@ -1,12 +1,12 @@
 //! Where the Transformers of other systems differ from the paper's.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Choices in which other systems depart from the paper, so that their models give here what they give there.
 ///
 /// The default is the paper's throughout. A `config.json` of such a model has no `conventions`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Conventions {
     /// How the sines and cosines of fixed positions are laid out.
@@ -40,7 +40,8 @@ impl Conventions {
 }
 
 /// How the sines and cosines of fixed positions are laid out (paper §3.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Sinusoids {
     /// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(pos / 10000^(2i/d)), as in the paper.
@@ -55,7 +56,8 @@ pub enum Sinusoids {
 }
 
 /// What embeddings are multiplied by before positions are added (paper §3.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EmbeddingScale {
     /// √d_model, as in the paper.
@@ -66,7 +68,8 @@ pub enum EmbeddingScale {
 }
 
 /// What the decoder sees before the first token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DecoderStart {
     /// The embedding of the token that opens a target.
@@ -77,7 +80,8 @@ pub enum DecoderStart {
 }
 
 /// Whether logits have a bias.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutputBias {
     /// None, as in the paper.
@@ -88,18 +92,20 @@ pub enum OutputBias {
 }
 
 /// How the decoder knows the target before a position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TargetHistory {
     /// By self-attention, as in the paper.
     #[default]
     SelfAttention,
-    /// By a recurrent unit, [`Ssru`](crate::Ssru), as in Marian's student models.
+    /// By a recurrent unit, [`Ssru`](crate::ssru::Ssru), as in Marian's student models.
     Ssru,
 }
 
 /// Whether the encoder sees the `</s>` at the end of a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceEnd {
     /// Like any other token.

@@ -1,11 +1,38 @@
+use burn::config::Config;
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, Epilogue, RandomKey, embedding};
 
 use crate::conventions::EmbeddingScale;
 use crate::init;
 use crate::linear::{Linear, Packed, packed_for, selected};
 use crate::precision::Precision;
+
+/// The sizes of a [`TokenEmbedding`].
+#[derive(Config, Debug)]
+pub struct TokenEmbeddingConfig {
+    /// The number of tokens in the vocabulary.
+    pub vocab: usize,
+    /// The number of features of a token.
+    pub d_model: usize,
+    /// What rows are multiplied by.
+    #[config(default = "EmbeddingScale::SqrtWidth")]
+    pub scale: EmbeddingScale,
+}
+
+impl TokenEmbeddingConfig {
+    /// An embedding whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> TokenEmbedding {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// An embedding whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
+        let &Self { vocab, d_model, scale } = self;
+        let weight = init::normal([vocab, d_model], (d_model as f64).powf(-0.5), key, device);
+        TokenEmbedding { weight, packed: None, precision: Precision::Float32, scale }
+    }
+}
 
 /// Token embedding, multiplied by √d_model. Its matrix can also serve as the output projection (paper §3.4).
 #[derive(Module, Debug)]
@@ -21,30 +48,13 @@ pub struct TokenEmbedding {
 }
 
 impl TokenEmbedding {
-    /// An embedding of `vocab` tokens with `d_model` features; its initial weights are a function of `key`.
-    pub fn new(vocab: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
-        let std = (d_model as f64).powf(-0.5);
-        let weight = init::normal([vocab, d_model], std, key, device);
-        Self {
-            weight,
-            packed: None,
-            precision: Precision::Float32,
-            scale: EmbeddingScale::SqrtWidth,
-        }
-    }
-
-    /// Multiplies rows by `scale` instead of √d_model.
-    pub fn with_scale(self, scale: EmbeddingScale) -> Self {
-        Self { scale, ..self }
-    }
-
     /// The number of tokens in the vocabulary.
     pub fn vocab(&self) -> usize {
         self.weight.lazy_shape()[0]
     }
 
     /// Looks up the row of each id (`[batch, len]` → `[batch, len, d_model]`) and multiplies it by √d_model, or by what
-    /// [`with_scale`](Self::with_scale) says.
+    /// its configuration says.
     pub fn forward(&self, ids: Tensor<2, Int>) -> Tensor<3> {
         let weight = self.weight.val();
         let scale = match self.scale {
@@ -82,42 +92,5 @@ impl TokenEmbedding {
     /// [`Transformer::set_precision`](crate::Transformer::set_precision). Looking up rows stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         self.precision = precision;
-    }
-}
-
-/// Makes a tensor of token ids on `device`; `ids` holds it row by row.
-///
-/// The ids are checked here, on the host, because a GPU does not report an id outside the vocabulary: it reads
-/// whatever is in memory at that place.
-///
-/// # Panics
-/// If an id is not below `vocab`, or if the number of ids is not that of `shape`.
-pub fn token_ids<const D: usize>(
-    ids: &[u32],
-    shape: [usize; D],
-    vocab: usize,
-    device: &Device,
-) -> Tensor<D, Int> {
-    if let Some(place) = ids.iter().position(|&id| id as usize >= vocab) {
-        panic!("id {} at place {place} of {shape:?} is not below vocab {vocab}", ids[place]);
-    }
-    let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
-    Tensor::from_data(TensorData::new(ids, shape), device)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn token_ids_are_those_given_row_after_row() {
-        let ids = token_ids(&[4, 0, 6, 1, 2, 6], [2, 3], 7, &Device::default());
-        assert_eq!(ids.into_data().iter::<i64>().collect::<Vec<_>>(), [4, 0, 6, 1, 2, 6]);
-    }
-
-    #[test]
-    #[should_panic(expected = "id 7 at place 2 of [1, 3] is not below vocab 7")]
-    fn a_token_outside_of_the_vocabulary_never_reaches_the_device() {
-        token_ids(&[4, 0, 7], [1, 3], 7, &Device::default());
     }
 }

@@ -1,15 +1,85 @@
+use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
-use burnformer_kernels::{ComputeType, RandomKey};
+use burnformer_kernels::RandomKey;
 
-use crate::config::{NormPosition, TransformerConfig};
-use crate::feed_forward::PositionWiseFeedForward;
-use crate::multi_head::MultiHeadAttention;
+use crate::bias::AttentionBias;
+use crate::cost::Cost;
+use crate::feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
+use crate::init;
+use crate::linear::Linear;
+use crate::multi_head::{AttentionSource, MultiHeadAttention, MultiHeadAttentionConfig};
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::residual::ResidualNorm;
-use crate::window::{SelfAttentionMask, Window};
+use crate::residual::{NormPosition, ResidualNorm};
+use crate::window::Window;
+
+/// The encoded source, to which the decoder attends.
+#[derive(Clone, Debug)]
+pub struct EncodedSource {
+    /// The output of the encoder, `[batch, source_len, d_model]`.
+    pub states: Tensor<3>,
+    /// The padding mask of the source, `[batch, 1, 1, source_len]`; `true` where the source is padding.
+    pub padding: Tensor<4, Bool>,
+}
+
+/// The sub-layers of an [`EncoderLayer`] and what connects them.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burnformer_core::{
+///     AttentionBias, EncoderLayerConfig, Mode, MultiHeadAttentionConfig, NormPosition, PositionWiseFeedForwardConfig,
+/// };
+///
+/// let device = Device::default();
+/// let attention = MultiHeadAttentionConfig::new(64, 4);
+/// let network = PositionWiseFeedForwardConfig::new(64, 256);
+/// let layer = EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre).init(&device);
+/// let x = Tensor::<3>::ones([2, 10, 64], &device);
+/// assert_eq!(layer.forward(x, &AttentionBias::None, Mode::Inference).dims(), [2, 10, 64]);
+/// ```
+#[derive(Config, Debug)]
+pub struct EncoderLayerConfig {
+    /// The self-attention.
+    pub attention: MultiHeadAttentionConfig,
+    /// The feed-forward network.
+    pub feed_forward: PositionWiseFeedForwardConfig,
+    /// Where layer normalisation stands around each sub-layer.
+    #[config(default = "NormPosition::Post")]
+    pub norm: NormPosition,
+    /// The rate of dropout on the output of each sub-layer.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+    /// The number added to the variance in layer normalisation.
+    #[config(default = "LayerNorm::EPSILON")]
+    pub epsilon: f64,
+}
+
+impl EncoderLayerConfig {
+    /// A layer whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> EncoderLayer {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// A layer whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> EncoderLayer {
+        let norm = || LayerNorm::new(self.attention.d_model, self.epsilon, device);
+        EncoderLayer {
+            self_attention: self.attention.init_with_key(key.fold(0), device),
+            self_attention_norm: norm(),
+            feed_forward: self.feed_forward.init_with_key(key.fold(1), device),
+            feed_forward_norm: norm(),
+            residual: ResidualNorm::new(self.norm, self.dropout),
+        }
+    }
+
+    /// The cost of the layer over `len` positions.
+    pub fn cost(&self, len: usize, window: Option<usize>, precision: Precision) -> Cost {
+        let residuals = 2 * ResidualNorm::cost(self.attention.d_model);
+        self.attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
+    }
+}
 
 /// One layer of the encoder (paper §3.1): self-attention, then the feed-forward network.
 #[derive(Module, Debug)]
@@ -26,81 +96,80 @@ pub struct EncoderLayer {
 }
 
 impl EncoderLayer {
-    /// A layer made of two given sub-layers. Each gets the residual connection, dropout and norm position of
-    /// `residual`, with a layer normalisation of its own.
-    pub fn new(
-        self_attention: MultiHeadAttention,
-        feed_forward: PositionWiseFeedForward,
-        residual: ResidualNorm,
-        device: &Device,
-    ) -> Self {
-        let d_model = self_attention.d_model();
-        let norm = || LayerNorm::new(d_model, LayerNorm::EPSILON, device);
-        Self {
-            self_attention,
-            self_attention_norm: norm(),
-            feed_forward,
-            feed_forward_norm: norm(),
-            residual,
-        }
-    }
-
-    /// Adds `epsilon` to the variance in both layer normalisations instead of [`LayerNorm::EPSILON`].
-    pub fn with_epsilon(mut self, epsilon: f64) -> Self {
-        self.self_attention_norm = self.self_attention_norm.with_epsilon(epsilon);
-        self.feed_forward_norm = self.feed_forward_norm.with_epsilon(epsilon);
-        self
-    }
-
-    /// A layer with the sizes of `config`; its initial weights are a function of `key`.
-    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let norm = || LayerNorm::new(config.d_model, config.layer_norm_eps, device);
-        Self {
-            self_attention: MultiHeadAttention::from_config(config, key.fold(0), device),
-            self_attention_norm: norm(),
-            feed_forward: PositionWiseFeedForward::from_config(config, key.fold(1), device),
-            feed_forward_norm: norm(),
-            residual: ResidualNorm::new(config.norm, config.dropout),
-        }
-    }
-
     /// Runs self-attention and the feed-forward network over every position. A position sees the positions that
-    /// `mask` does not hide.
+    /// `bias` does not hide.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
-    pub fn forward(&self, x: Tensor<3>, mask: &SelfAttentionMask, mode: Mode) -> Tensor<3> {
-        self.run(x, mask, mode, None)
+    pub fn forward(&self, x: Tensor<3>, bias: &AttentionBias, mode: Mode) -> Tensor<3> {
+        self.run(x, bias, mode, None)
     }
 
     /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record`.
-    ///
-    /// # Panics
-    /// If the mask is one in blocks, which computes no weights outside of the window.
     pub fn forward_recording(
         &self,
         x: Tensor<3>,
-        mask: &SelfAttentionMask,
+        bias: &AttentionBias,
         mode: Mode,
         record: &mut Vec<Tensor<4>>,
     ) -> Tensor<3> {
-        self.run(x, mask, mode, Some(record))
+        self.run(x, bias, mode, Some(record))
     }
 
     fn run(
         &self,
         x: Tensor<3>,
-        mask: &SelfAttentionMask,
+        bias: &AttentionBias,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
-            let memory = self.self_attention.key_values(x.clone());
-            self.self_attention.attend_self(x, memory, mask, mode.fold(1), record)
+            let source = AttentionSource::KeyValues(self.self_attention.key_values(x.clone()));
+            self.self_attention.attend(x, source, bias, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
         })
+    }
+
+    /// The linear maps of both sub-layers, to be packed or set to a precision.
+    pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        self.self_attention.linears_mut().chain(self.feed_forward.linears_mut())
+    }
+}
+
+/// The sizes of an [`Encoder`].
+#[derive(Config, Debug)]
+pub struct EncoderConfig {
+    /// Each of the layers.
+    pub layer: EncoderLayerConfig,
+    /// The number of layers.
+    pub layers: usize,
+    /// The largest distance that a position sees; `None` if it sees all positions.
+    pub window: Option<usize>,
+}
+
+impl EncoderConfig {
+    /// An encoder whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> Encoder {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// An encoder whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Encoder {
+        let layer = |n| self.layer.init_with_key(key.fold(n), device);
+        let EncoderLayerConfig { norm, attention, epsilon, .. } = &self.layer;
+        Encoder {
+            layers: (0..self.layers as u64).map(layer).collect(),
+            norm: norm.closing(attention.d_model, *epsilon, device),
+            window: self.window,
+        }
+    }
+
+    /// The cost of the encoder over `len` positions.
+    pub fn cost(&self, len: usize, precision: Precision) -> Cost {
+        let layers = self.layers * self.layer.cost(len, self.window, precision);
+        layers + self.layer.norm.closing_cost(self.layer.attention.d_model)
     }
 }
 
@@ -115,19 +184,6 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// A stack of `layers`, followed by `norm` if it is given. A position sees the positions that are at most
-    /// `window` away, or all positions if `window` is `None`.
-    pub fn new(layers: Vec<EncoderLayer>, norm: Option<LayerNorm>, window: Option<usize>) -> Self {
-        Self { layers, norm, window }
-    }
-
-    /// An encoder with the sizes of `config`; its initial weights are a function of `key`.
-    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let layer = |n| EncoderLayer::from_config(config, key.fold(n), device);
-        let layers = (0..config.encoder_layers as u64).map(layer).collect();
-        Self::new(layers, closing_norm(config, device), config.attention_window)
-    }
-
     /// Encodes the embedded positions `x`.
     ///
     /// # Shapes
@@ -161,9 +217,12 @@ impl Encoder {
         mode: Mode,
         mut record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let mask = self.mask(padding, x.dims()[1], &x.device(), record.is_some());
+        let bias = match self.window.map(|radius| Window { radius, causal: false }) {
+            None => padding.cloned().into(),
+            Some(window) => AttentionBias::window(window, x.dims()[1], padding, &x.device()),
+        };
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.run(x, &mask, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.run(x, &bias, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),
@@ -171,45 +230,8 @@ impl Encoder {
         }
     }
 
-    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
-        for layer in &mut self.layers {
-            layer.self_attention.pack(compute);
-            layer.feed_forward.pack(compute);
-        }
-    }
-
-    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
-    pub fn set_precision(&mut self, precision: Precision) {
-        for layer in &mut self.layers {
-            layer.self_attention.set_precision(precision);
-            layer.feed_forward.set_precision(precision);
-        }
-    }
-
-    /// The mask of padding and window together. If weights are recorded, it is a dense one.
-    fn mask(
-        &self,
-        padding: Option<&Tensor<4, Bool>>,
-        len: usize,
-        device: &Device,
-        recording: bool,
-    ) -> SelfAttentionMask {
-        let Some(radius) = self.window else {
-            return SelfAttentionMask::Dense(padding.cloned());
-        };
-        let window = Window { radius, causal: false };
-        match recording {
-            true => SelfAttentionMask::Dense(Some(window.dense_mask(len, padding, device))),
-            false => window.mask(len, padding, device),
-        }
-    }
-}
-
-/// The last layer normalisation of a pre-norm stack; `None` in a post-norm model.
-pub(crate) fn closing_norm(config: &TransformerConfig, device: &Device) -> Option<LayerNorm> {
-    match config.norm {
-        NormPosition::Post => None,
-        NormPosition::Pre => Some(LayerNorm::new(config.d_model, config.layer_norm_eps, device)),
+    /// The linear maps of all layers, to be packed or set to a precision.
+    pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        self.layers.iter_mut().flat_map(EncoderLayer::linears_mut)
     }
 }

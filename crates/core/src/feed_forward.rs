@@ -1,13 +1,52 @@
+use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use burnformer_kernels::{ComputeType, RandomKey};
+use burnformer_kernels::RandomKey;
 
 use crate::activation::Activation;
-use crate::config::TransformerConfig;
+use crate::cost::Cost;
 use crate::dropout::Dropout;
+use crate::init;
 use crate::linear::Linear;
-use crate::precision::Precision;
 use crate::random::Mode;
+
+/// The sizes of a [`PositionWiseFeedForward`] network.
+#[derive(Config, Debug)]
+pub struct PositionWiseFeedForwardConfig {
+    /// The number of features of a position.
+    pub d_model: usize,
+    /// The inner width.
+    pub d_ff: usize,
+    /// The function between the two linear maps.
+    #[config(default = "Activation::Relu")]
+    pub activation: Activation,
+    /// The rate of dropout after the activation function; the paper has no such dropout.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+}
+
+impl PositionWiseFeedForwardConfig {
+    /// A network whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> PositionWiseFeedForward {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// A network whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
+        let &Self { d_model, d_ff, activation, dropout } = self;
+        PositionWiseFeedForward {
+            inner: Linear::new(d_model, d_ff, key.fold(0), device),
+            outer: Linear::new(d_ff, d_model, key.fold(1), device),
+            dropout: Dropout::new(dropout),
+            activation,
+        }
+    }
+
+    /// The cost of the network: that of its two maps.
+    pub fn cost(&self) -> Cost {
+        Linear::cost(self.d_model, self.d_ff, true) + Linear::cost(self.d_ff, self.d_model, true)
+    }
+}
 
 /// Position-wise feed-forward network (paper §3.3): `FFN(x) = act(x·W₁ + b₁)·W₂ + b₂`. Every position uses the same
 /// weights.
@@ -23,34 +62,6 @@ pub struct PositionWiseFeedForward {
 }
 
 impl PositionWiseFeedForward {
-    /// A network over `d_model` features with inner width `d_ff`, without dropout; its initial weights are a function
-    /// of `key`.
-    pub fn new(
-        d_model: usize,
-        d_ff: usize,
-        activation: Activation,
-        key: RandomKey,
-        device: &Device,
-    ) -> Self {
-        Self {
-            inner: Linear::new(d_model, d_ff, key.fold(0), device),
-            outer: Linear::new(d_ff, d_model, key.fold(1), device),
-            dropout: Dropout::new(0.0),
-            activation,
-        }
-    }
-
-    /// A network with the `d_model`, `d_ff`, `activation` and `activation_dropout` of `config`.
-    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let &TransformerConfig { d_model, d_ff, activation, activation_dropout, .. } = config;
-        Self::new(d_model, d_ff, activation, key, device).with_dropout(activation_dropout)
-    }
-
-    /// Sets the rate of dropout after the activation function; the paper has no such dropout.
-    pub fn with_dropout(self, rate: f64) -> Self {
-        Self { dropout: Dropout::new(rate), ..self }
-    }
-
     /// Applies the network to every position.
     ///
     /// # Shapes
@@ -63,15 +74,8 @@ impl PositionWiseFeedForward {
         self.outer.forward(self.dropout.forward(hidden, mode))
     }
 
-    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
-        self.inner.pack(compute);
-        self.outer.pack(compute);
-    }
-
-    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.inner.set_precision(precision);
-        self.outer.set_precision(precision);
+    /// Both maps, to be packed or set to a precision.
+    pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        [&mut self.inner, &mut self.outer].into_iter()
     }
 }

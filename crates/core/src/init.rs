@@ -2,7 +2,7 @@
 //! weights are loaded never does.
 
 use burn::module::{Param, ParamId};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
 
 /// Xavier-uniform weights `[fan_out, fan_in]`: U(−a, a) with a = √(6 / (fan_in + fan_out))
@@ -32,6 +32,13 @@ pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> P
 /// A vector of `length` elements that are all `value`.
 pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
     parameter(move || vec![value; length], [length], device)
+}
+
+/// A key that is drawn from Burn's random numbers of `device`.
+pub(crate) fn drawn_key(device: &Device) -> RandomKey {
+    let range = Distribution::Uniform(0.0, f64::from(1 << 24));
+    let draws = Tensor::<1>::random([2], range, device).into_data();
+    draws.iter::<f32>().fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
 }
 
 /// A parameter with the values that `draw` returns when it is first looked at.

@@ -15,13 +15,15 @@
 //! | §3.1 stacks | [`Encoder`], [`Decoder`], [`ResidualNorm`] |
 //! | §3.2.1 scaled dot-product attention | [`scaled_dot_product_attention`] |
 //! | §3.2.2 multi-head attention | [`MultiHeadAttention`] |
-//! | §3.2.3 masks | [`padding_mask`], [`end_mask`], [`look_ahead_mask`], [`window_mask`] |
+//! | §3.2.3 masks | [`AttentionBias`], [`padding_mask`], [`end_mask`], [`look_ahead_mask`], [`window_mask`] |
 //! | §3.3 feed-forward | [`PositionWiseFeedForward`] |
 //! | §3.4 embeddings | [`TokenEmbedding`], [`SharedEmbeddings`] |
 //! | §3.5 positions | [`PositionalEncoding`] |
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
 //! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::set_precision`] |
+//!
+//! Each layer has a configuration in the manner of Burn: `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
 //!
 //! Training, search and the model directory use a model through the traits [`Seq2Seq`] and [`Seq2SeqConfig`]. Other
 //! architectures implement them in crates of their own.
@@ -44,20 +46,24 @@
 mod activation;
 mod attention;
 mod attention_maps;
+mod bias;
 mod config;
 mod conventions;
 mod decoder;
+mod decoder_layer;
 mod dropout;
 mod embedding;
 mod encoder;
 mod feed_forward;
+mod ids;
 mod linear;
 mod loss;
 mod mask;
-mod memory;
 mod multi_head;
+mod names;
 mod norm;
 mod parameters;
+mod parts;
 mod position;
 mod precision;
 mod presets;
@@ -65,50 +71,54 @@ mod random;
 mod residual;
 mod seq2seq;
 mod shared_embeddings;
-mod ssru;
 mod transformer;
 mod window;
 
+pub mod cost;
 pub mod init;
+#[cfg(feature = "model-dir")]
 pub mod model_dir;
+pub mod ssru;
 
-pub use burnformer_kernels::{
-    ComputeType, KvCache, RandomKey, keep_freed_memory, share_freed_memory,
-};
+/// How the C library of Linux keeps freed memory, on which the speed of training depends.
+pub mod allocator {
+    pub use burnformer_kernels::{keep_freed_memory, share_freed_memory};
+}
+
+pub use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use attention_maps::AttentionMaps;
-pub use config::{
-    ConfigError, EmbeddingSharing, NormPosition, Positions, TransformerConfig, check_vocabularies,
-};
+pub use bias::AttentionBias;
+pub use config::{ConfigError, TransformerConfig, check_vocabularies};
 pub use conventions::{
     Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
 };
-pub use decoder::{Decoder, DecoderCache, DecoderLayer, LayerCache};
+pub use decoder::{Decoder, DecoderCache, DecoderConfig};
+pub use decoder_layer::{DecoderLayer, DecoderLayerConfig, LayerCache, TargetSublayer};
 pub use dropout::Dropout;
-pub use embedding::{TokenEmbedding, token_ids};
-pub use encoder::{Encoder, EncoderLayer};
-pub use feed_forward::PositionWiseFeedForward;
+pub use embedding::{TokenEmbedding, TokenEmbeddingConfig};
+pub use encoder::{EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
+pub use feed_forward::{PositionWiseFeedForward, PositionWiseFeedForwardConfig};
+pub use ids::token_ids;
 pub use linear::Linear;
 pub use loss::{LossSums, label_smoothed_cross_entropy};
 pub use mask::{end_mask, look_ahead_mask, padding_mask, window_mask};
-pub use memory::Memory;
-pub use multi_head::{KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
+pub use multi_head::{AttentionSource, KeyValues, MultiHeadAttention, MultiHeadAttentionConfig};
 pub use norm::LayerNorm;
 pub use parameters::{
     LoadError, data_now, freeze_parameters, named_gradients, named_parameters, parameter_sizes,
     trained_parameter_shapes, with_parameters,
 };
-pub use position::{PositionalEncoding, sinusoid};
+pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinusoid};
 pub use precision::Precision;
 pub use random::Mode;
-pub use residual::ResidualNorm;
+pub use residual::{NormPosition, ResidualNorm};
 pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
-pub use shared_embeddings::SharedEmbeddings;
-pub use ssru::{Ssru, SsruState};
+pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
 pub use transformer::Transformer;
-pub use window::{SelfAttentionMask, Window, WindowBlocks, window_attention};
+pub use window::{Window, WindowBlocks, window_attention};
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -2,7 +2,8 @@ use burn::module::{Module, Param, ParamId};
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{ComputeType, Epilogue, PackedWeight, RandomKey};
 
-use crate::embedding::token_ids;
+use crate::cost::Cost;
+use crate::ids::token_ids;
 use crate::init;
 use crate::precision::Precision;
 
@@ -32,12 +33,8 @@ pub struct Linear {
 impl Linear {
     /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and a bias of zeros.
     pub fn new(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
-        Self {
-            weight: init::xavier_uniform([output, input], key, device),
-            bias: Some(init::constant(0.0, output, device)),
-            packed: None,
-            precision: Precision::Float32,
-        }
+        let bias = Some(init::constant(0.0, output, device));
+        Self { bias, ..Self::without_bias(input, output, key, device) }
     }
 
     /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`, and without bias.
@@ -47,6 +44,15 @@ impl Linear {
             bias: None,
             packed: None,
             precision: Precision::Float32,
+        }
+    }
+
+    /// The cost of a map from `input` to `output` features. It keeps its input.
+    pub fn cost(input: usize, output: usize, bias: bool) -> Cost {
+        Cost {
+            parameters: input * output + usize::from(bias) * output,
+            multiplications: input * output,
+            kept_values: input,
         }
     }
 
@@ -125,6 +131,11 @@ impl Linear {
                 true
             }
         }
+    }
+
+    /// The type of the matrix product.
+    pub(crate) fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// Sets the type of the matrix product, see [`Transformer::set_precision`](crate::Transformer::set_precision).

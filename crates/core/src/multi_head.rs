@@ -1,19 +1,19 @@
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Distribution, Int, Tensor};
-use burnformer_kernels::{
-    ComputeType, KvCache, RandomKey, attention, merge_heads, split_heads, step_attention,
-};
+use burn::tensor::{Bool, Device, Int, Tensor};
+use burnformer_kernels::{KvCache, RandomKey, attention, merge_heads, split_heads, step_attention};
 
 use crate::attention::scaled_dot_product_attention;
-use crate::config::TransformerConfig;
+use crate::bias::AttentionBias;
+use crate::cost::Cost;
 use crate::dropout::Dropout;
+use crate::init;
 use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::window::{SelfAttentionMask, window_attention};
+use crate::window::window_attention;
 
-/// The sizes of a [`MultiHeadAttention`] layer, in the manner of Burn's own layers.
+/// The sizes of a [`MultiHeadAttention`] layer.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -52,10 +52,7 @@ impl MultiHeadAttentionConfig {
     /// # Panics
     /// As [`init_with_key`](Self::init_with_key).
     pub fn init(&self, device: &Device) -> MultiHeadAttention {
-        let range = Distribution::Uniform(0.0, f64::from(1 << 24));
-        let draws = Tensor::<1>::random([2], range, device).into_data();
-        let key = draws.iter::<f32>().fold(RandomKey::new(0), |key, draw| key.fold(draw as u64));
-        self.init_with_key(key, device)
+        self.init_with_key(init::drawn_key(device), device)
     }
 
     /// A layer whose initial weights are a function of `key`.
@@ -64,23 +61,54 @@ impl MultiHeadAttentionConfig {
     /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the rate of dropout is not in
     /// `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
-        let &Self { d_model, heads, memory_width, bias, dropout, .. } = self;
-        assert!(heads > 0, "attention over {d_model} features has 0 heads; it needs at least one");
-        let [d_k, d_v] = [self.d_k, self.d_v].map(|d| d.unwrap_or_else(|| head(d_model, heads)));
+        let &Self { d_model, heads, bias, dropout, .. } = self;
+        let [keys, values] = self.widths();
         let map = |input, output, place| match bias {
             true => Linear::new(input, output, key.fold(place), device),
             false => Linear::without_bias(input, output, key.fold(place), device),
         };
-        let memory = memory_width.unwrap_or(d_model);
+        let memory = self.memory_width.unwrap_or(d_model);
         MultiHeadAttention {
-            query: map(d_model, heads * d_k, 0),
-            key: map(memory, heads * d_k, 1),
-            value: map(memory, heads * d_v, 2),
-            output: map(heads * d_v, d_model, 3),
+            query: map(d_model, keys, 0),
+            key: map(memory, keys, 1),
+            value: map(memory, values, 2),
+            output: map(values, d_model, 3),
             dropout: Dropout::new(dropout),
             heads,
-            precision: Precision::Float32,
         }
+    }
+
+    /// The cost of self-attention in which a position sees `keys` positions, at most those within `window`. In 16 bits the
+    /// weights are kept three times: before and after rounding, and masked.
+    pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
+        let [key_width, value_width] = self.widths();
+        let seen = window.map_or(keys, |radius| keys.min(2 * radius + 1));
+        let times = if precision == Precision::Float32 { 1 } else { 3 };
+        let attention = Cost {
+            parameters: 0,
+            multiplications: (key_width + value_width) * seen,
+            kept_values: key_width + self.heads * times * keys,
+        };
+        let query = Linear::cost(self.d_model, key_width, self.bias);
+        let output = Linear::cost(value_width, self.d_model, self.bias);
+        query + attention + output + self.key_value_cost()
+    }
+
+    /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They keep the keys and values;
+    /// their input is kept elsewhere.
+    pub fn key_value_cost(&self) -> Cost {
+        let [keys, values] = self.widths();
+        let memory = self.memory_width.unwrap_or(self.d_model);
+        let projections =
+            Linear::cost(memory, keys, self.bias) + Linear::cost(memory, values, self.bias);
+        Cost { kept_values: keys + values, ..projections }
+    }
+
+    /// The widths of all heads together: of the keys, and of the values.
+    fn widths(&self) -> [usize; 2] {
+        let &Self { d_model, heads, d_k, d_v, .. } = self;
+        assert!(heads > 0, "attention over {d_model} features has 0 heads; it needs at least one");
+        [d_k, d_v].map(|width| heads * width.unwrap_or_else(|| head(d_model, heads)))
     }
 }
 
@@ -99,10 +127,10 @@ pub(crate) fn head(d_model: usize, heads: usize) -> usize {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use burnformer_core::{Mode, MultiHeadAttention, RandomKey, look_ahead_mask};
+/// use burnformer_core::{Mode, MultiHeadAttentionConfig, look_ahead_mask};
 ///
 /// let device = Device::default();
-/// let attention = MultiHeadAttention::new(32, 4, RandomKey::new(1), &device);
+/// let attention = MultiHeadAttentionConfig::new(32, 4).init(&device);
 /// let x = Tensor::<3>::ones([2, 5, 32], &device);
 /// let mask = look_ahead_mask(0, 5, &device);
 /// let y = attention.forward(x.clone(), x, Some(mask), Mode::Inference);
@@ -120,8 +148,6 @@ pub struct MultiHeadAttention {
     pub output: Linear,
     dropout: Dropout,
     heads: usize,
-    #[module(skip)]
-    precision: Precision,
 }
 
 /// Projected keys and values, which are computed once and used by every later query. The heads are side by side in the
@@ -154,40 +180,31 @@ impl KeyValues {
     }
 }
 
+/// The keys and values to which queries attend.
+#[derive(Clone, Debug)]
+pub enum AttentionSource<'a> {
+    /// Those of one tensor, see [`MultiHeadAttention::key_values`].
+    KeyValues(KeyValues),
+    /// The same for a few queries, as a step of decoding has them. At inference each query is computed by itself, which is
+    /// faster for a few of them; a mask must have the shape `[batch or 1, 1, 1, key_len]`.
+    Step(KeyValues),
+    /// All that a cache holds.
+    Cache(&'a KvCache),
+}
+
+impl AttentionSource<'_> {
+    fn key_values(self) -> KeyValues {
+        match self {
+            Self::KeyValues(memory) | Self::Step(memory) => memory,
+            Self::Cache(cache) => {
+                let (key, value) = cache.key_values();
+                KeyValues { key, value }
+            }
+        }
+    }
+}
+
 impl MultiHeadAttention {
-    /// Attention with `heads` heads over `d_model` features and `d_k = d_v = d_model / heads`, as in the paper, without
-    /// dropout. The initial weights are a function of `key`.
-    ///
-    /// # Panics
-    /// If `heads` does not divide `d_model`.
-    pub fn new(d_model: usize, heads: usize, key: RandomKey, device: &Device) -> Self {
-        MultiHeadAttentionConfig::new(d_model, heads).init_with_key(key, device)
-    }
-
-    /// Attention whose heads have queries and keys of width `d_k` and values of width `d_v`, without dropout. The
-    /// initial weights are a function of `key`.
-    pub fn with_widths(
-        d_model: usize,
-        heads: usize,
-        [d_k, d_v]: [usize; 2],
-        key: RandomKey,
-        device: &Device,
-    ) -> Self {
-        let config = MultiHeadAttentionConfig::new(d_model, heads);
-        config.with_d_k(Some(d_k)).with_d_v(Some(d_v)).init_with_key(key, device)
-    }
-
-    /// Attention with the `d_model`, `heads`, `d_k`, `d_v` and `attention_dropout` of `config`.
-    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let &TransformerConfig { d_model, heads, d_k, d_v, attention_dropout, .. } = config;
-        Self::with_widths(d_model, heads, [d_k, d_v], key, device).with_dropout(attention_dropout)
-    }
-
-    /// Sets the rate of dropout on the attention weights; the paper has no such dropout.
-    pub fn with_dropout(self, rate: f64) -> Self {
-        Self { dropout: Dropout::new(rate), ..self }
-    }
-
     /// The number of features of a position.
     pub fn d_model(&self) -> usize {
         self.query.weight.dims()[1]
@@ -198,7 +215,7 @@ impl MultiHeadAttention {
     /// # Shapes
     /// - `query`: `[batch, query_len, d_model]` → the same shape
     /// - `memory`: `[batch, key_len, memory_width]`
-    /// - `mask`: `[batch or 1, 1, query_len or 1, key_len]`, `true` hides
+    /// - `mask`: `[batch or 1, heads or 1, query_len or 1, key_len]`, `true` hides
     pub fn forward(
         &self,
         query: Tensor<3>,
@@ -206,8 +223,8 @@ impl MultiHeadAttention {
         mask: Option<Tensor<4, Bool>>,
         mode: Mode,
     ) -> Tensor<3> {
-        let memory = self.key_values(memory);
-        self.run(query, memory, mask, mode, None)
+        let source = AttentionSource::KeyValues(self.key_values(memory));
+        self.attend(query, source, &mask.into(), mode, None)
     }
 
     /// Computes [`forward`](Self::forward) and returns also the attention weights,
@@ -220,137 +237,89 @@ impl MultiHeadAttention {
         mode: Mode,
     ) -> (Tensor<3>, Tensor<4>) {
         let mut weights = Vec::with_capacity(1);
-        let memory = self.key_values(memory);
-        let output = self.run(query, memory, mask, mode, Some(&mut weights));
+        let source = AttentionSource::KeyValues(self.key_values(memory));
+        let output = self.attend(query, source, &mask.into(), mode, Some(&mut weights));
         (output, weights.remove(0))
     }
 
     /// Projects `memory` (`[batch, key_len, memory_width]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
-        let key = self.precision.narrowed(self.key.forward(memory.clone()));
-        KeyValues { key, value: self.precision.narrowed(self.value.forward(memory)) }
+        let key = self.narrowed(self.key.forward(memory.clone()));
+        KeyValues { key, value: self.narrowed(self.value.forward(memory)) }
     }
 
-    /// Attends from `query` to keys and values that are already projected. Otherwise like [`forward`](Self::forward).
+    /// Attends from `query` (`[batch, query_len, d_model]`) to the keys and values of `source` under `bias`: the one function
+    /// behind every use of attention. If `record` is given, the attention weights, `[batch, heads, query_len, key_len]`, are
+    /// appended to it.
+    ///
+    /// The fused operations keep no table of weights. Where weights are recorded, or numbers added to the scores,
+    /// [`scaled_dot_product_attention`] computes the same in plain tensors.
     pub fn attend(
         &self,
         query: Tensor<3>,
-        memory: KeyValues,
-        mask: Option<Tensor<4, Bool>>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        self.run(query, memory, mask, mode, None)
-    }
-
-    /// Appends the attention weights to `record` if it is given.
-    pub(crate) fn run(
-        &self,
-        query: Tensor<3>,
-        memory: KeyValues,
-        mask: Option<Tensor<4, Bool>>,
+        source: AttentionSource<'_>,
+        bias: &AttentionBias,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let query = self.queries(query);
-        let KeyValues { key, value } = memory;
-        let context = match record {
-            None => attention(query, key, value, self.heads, mask, self.dropout.mask(mode)),
-            Some(record) => {
-                let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
-                let attended =
-                    scaled_dot_product_attention(query, key, value, mask, &self.dropout, mode);
-                record.push(attended.weights);
-                merge_heads(attended.context)
+        let query = self.narrowed(self.query.forward(query));
+        let context = match bias {
+            AttentionBias::None | AttentionBias::Mask(_) if record.is_none() => {
+                self.fused(query, source, bias.mask(), mode)
             }
+            AttentionBias::Window(blocks) if record.is_none() => {
+                let KeyValues { key, value } = source.key_values();
+                window_attention(query, key, value, self.heads, blocks, &self.dropout, mode)
+            }
+            _ => self.plain(query, source.key_values(), bias, mode, record),
         };
         self.output.forward(context)
     }
 
-    /// Self-attention: attends from every position of `x` (`[batch, len, d_model]`) to those positions of `memory`,
-    /// of the same length, that `mask` does not hide. Appends the attention weights to `record` if it is given.
-    ///
-    /// # Panics
-    /// If weights are to be recorded with a mask in blocks, which computes no weights outside of the window.
-    pub(crate) fn attend_self(
+    fn fused(
         &self,
-        x: Tensor<3>,
-        memory: KeyValues,
-        mask: &SelfAttentionMask,
+        query: Tensor<3>,
+        source: AttentionSource<'_>,
+        mask: Option<Tensor<4, Bool>>,
         mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        match mask {
-            SelfAttentionMask::Dense(mask) => self.run(x, memory, mask.clone(), mode, record),
-            SelfAttentionMask::Blocks(blocks) => {
-                assert!(record.is_none(), "attention in blocks has no whole rows of weights");
-                let query = self.queries(x);
-                let KeyValues { key, value } = memory;
-                let (heads, dropout) = (self.heads, &self.dropout);
-                let context = window_attention(query, key, value, heads, blocks, dropout, mode);
-                self.output.forward(context)
+        let (heads, dropout) = (self.heads, self.dropout.mask(mode));
+        match (source, mode) {
+            (AttentionSource::Cache(cache), _) => cache.attend(query, heads, mask, dropout),
+            (AttentionSource::Step(KeyValues { key, value }), Mode::Inference) => {
+                step_attention(query, key, value, heads, mask)
+            }
+            (source, _) => {
+                let KeyValues { key, value } = source.key_values();
+                attention(query, key, value, heads, mask, dropout)
             }
         }
     }
 
-    /// Attends from `query` to all keys and values in the cache `history`. Otherwise like [`attend`](Self::attend).
-    pub fn attend_history(
-        &self,
-        query: Tensor<3>,
-        history: &KvCache,
-        mask: Option<Tensor<4, Bool>>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        self.run_history(query, history, mask, mode, None)
-    }
-
-    /// Appends the attention weights to `record` if it is given.
-    pub(crate) fn run_history(
-        &self,
-        query: Tensor<3>,
-        history: &KvCache,
-        mask: Option<Tensor<4, Bool>>,
-        mode: Mode,
-        record: Option<&mut Vec<Tensor<4>>>,
-    ) -> Tensor<3> {
-        if record.is_some() {
-            let (key, value) = history.key_values();
-            return self.run(query, KeyValues { key, value }, mask, mode, record);
-        }
-        let query = self.queries(query);
-        let context = history.attend(query, self.heads, mask, self.dropout.mask(mode));
-        self.output.forward(context)
-    }
-
-    /// Attends from a few queries at inference, as a decoding step does. Otherwise like [`attend`](Self::attend);
-    /// `mask`: `[batch or 1, 1, 1, key_len]`.
-    pub fn attend_step(
+    fn plain(
         &self,
         query: Tensor<3>,
         memory: KeyValues,
-        mask: Option<Tensor<4, Bool>>,
+        bias: &AttentionBias,
+        mode: Mode,
+        record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
         let KeyValues { key, value } = memory;
-        let context = step_attention(self.queries(query), key, value, self.heads, mask);
-        self.output.forward(context)
+        let [query, key, value] = [query, key, value].map(|x| split_heads(x, self.heads));
+        let attended = scaled_dot_product_attention(query, key, value, bias, &self.dropout, mode);
+        if let Some(record) = record {
+            record.push(attended.weights);
+        }
+        merge_heads(attended.context)
     }
 
-    /// Packs the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
-        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
-            .into_iter()
-            .for_each(|linear| linear.pack(compute));
+    /// The four projections, to be packed or set to a precision.
+    pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
     }
 
-    /// Sets the type of matrix products, see [`Transformer::set_precision`](crate::Transformer::set_precision).
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.precision = precision;
-        [&mut self.query, &mut self.key, &mut self.value, &mut self.output]
-            .into_iter()
-            .for_each(|linear| linear.set_precision(precision));
-    }
-
-    /// The projected queries, in the type of the matrix products.
-    fn queries(&self, x: Tensor<3>) -> Tensor<3> {
-        self.precision.narrowed(self.query.forward(x))
+    /// An operand of attention in the type of the matrix products.
+    fn narrowed(&self, x: Tensor<3>) -> Tensor<3> {
+        self.query.precision().narrowed(x)
     }
 }

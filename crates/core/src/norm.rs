@@ -2,6 +2,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::{DropoutMask, layer_norm, residual_dropout_norm};
 
+use crate::cost::Cost;
 use crate::init;
 
 /// Layer normalisation (Ba et al., 2016) over the last axis, with a trained gain `weight` and offset `bias`.
@@ -27,9 +28,9 @@ impl LayerNorm {
         }
     }
 
-    /// Adds `epsilon` to the variance.
-    pub fn with_epsilon(self, epsilon: f64) -> Self {
-        Self { epsilon, ..self }
+    /// The cost over `d_model` features: gain and offset. What it keeps, [`ResidualNorm`](crate::ResidualNorm) counts.
+    pub fn cost(d_model: usize) -> Cost {
+        Cost::parameters(2 * d_model)
     }
 
     /// Computes (x − mean) / √(variance + ε) of each row, multiplies by the gain and adds the offset.

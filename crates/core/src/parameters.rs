@@ -1,9 +1,12 @@
-//! Parameters by name. A name is the path of fields from the root of the model, joined by dots.
+//! Parameters by name. A name is the path of fields from the root of the model, joined by dots. The variant of an enum is not
+//! part of it.
 
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor, TensorData};
+
+use crate::names::Path;
 
 /// Why named values cannot be loaded into a model.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -32,67 +35,56 @@ pub enum LoadError {
     },
 }
 
-/// The path of fields at the current point of a traversal, each with the kind and type of the module that holds it.
-#[derive(Default)]
-struct Path(Vec<(String, String)>);
+/// A parameter of any number of dimensions.
+trait Parameter {
+    fn value(&self) -> TensorData;
+    fn gradient(&self, gradients: &Gradients) -> Option<TensorData>;
+    fn shape(&self) -> Vec<usize>;
+    fn is_trained(&self) -> bool;
+}
 
-impl Path {
-    fn enter(&mut self, name: &str, container: &str) {
-        self.0.push((name.to_string(), container.to_string()));
+impl<const D: usize> Parameter for Param<Tensor<D>> {
+    fn value(&self) -> TensorData {
+        data_now(self.val())
     }
 
-    fn exit(&mut self) {
-        self.0.pop();
+    fn gradient(&self, gradients: &Gradients) -> Option<TensorData> {
+        self.val().grad(gradients).map(data_now)
     }
 
-    /// The fields joined by dots. The variant of an enum (such as `Model` of `burnformer-models`) is not part of the
-    /// name. Nor is the field that holds [`SharedEmbeddings`](crate::SharedEmbeddings): its matrices belong to the
-    /// model.
-    fn name(&self) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, container) in &self.0 {
-            match container.as_str() {
-                kind if kind.starts_with("Enum:") => continue,
-                "Struct:SharedEmbeddings" => drop(names.pop()),
-                _ => {}
-            }
-            names.push(name);
-        }
-        names.join(".")
+    fn shape(&self) -> Vec<usize> {
+        self.lazy_shape().to_vec()
+    }
+
+    fn is_trained(&self) -> bool {
+        self.val().is_require_grad()
     }
 }
 
-/// Collects one value per parameter: the parameter itself or its gradient.
-struct Collector<'a> {
-    path: Path,
-    found: BTreeMap<String, TensorData>,
-    gradients: Option<&'a Gradients>,
-}
+/// Shows a function every parameter with its name.
+struct Visitor<F>(Path, F);
 
-impl ModuleVisitor for Collector<'_> {
+impl<F: FnMut(String, &dyn Parameter)> ModuleVisitor for Visitor<F> {
     fn enter_module(&mut self, name: &str, container: &str) {
-        self.path.enter(name, container);
+        self.0.enter(name, container);
     }
 
     fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
+        self.0.exit();
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let value = match self.gradients {
-            None => Some(param.val()),
-            Some(gradients) => param.val().grad(gradients),
-        };
-        if let Some(value) = value {
-            self.found.insert(self.path.name(), data_now(value));
-        }
+        (self.1)(self.0.name(), param);
     }
 }
 
-fn collect<M: Module>(module: &M, gradients: Option<&Gradients>) -> BTreeMap<String, TensorData> {
-    let mut collector = Collector { path: Path::default(), found: BTreeMap::new(), gradients };
-    module.visit(&mut collector);
-    collector.found
+/// What `of` says of every parameter, in the order of the fields.
+fn collect<M: Module, T>(module: &M, of: impl Fn(String, &dyn Parameter) -> T) -> Vec<T> {
+    let mut found = Vec::new();
+    module.visit(&mut Visitor(Path::default(), |name, param: &dyn Parameter| {
+        found.push(of(name, param));
+    }));
+    found
 }
 
 /// Reads the values of `x` at once. On a GPU, the data that Burn's `into_data` returns is copied only when it is first
@@ -106,42 +98,29 @@ pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
 
 /// The values of all parameters, sorted by name.
 pub fn named_parameters<M: Module>(module: &M) -> BTreeMap<String, TensorData> {
-    collect(module, None)
+    collect(module, |name, param| (name, param.value())).into_iter().collect()
+}
+
+/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss has no entry.
+pub fn named_gradients<M: Module>(
+    module: &M,
+    gradients: &Gradients,
+) -> BTreeMap<String, TensorData> {
+    let found = collect(module, |name, param| Some((name, param.gradient(gradients)?)));
+    found.into_iter().flatten().collect()
 }
 
 /// Name and number of elements of every parameter, in the order of the fields.
 pub fn parameter_sizes<M: Module>(module: &M) -> Vec<(String, usize)> {
-    let size = |(name, shape, _): (String, Vec<usize>, bool)| (name, shape.iter().product());
-    shapes(module).into_iter().map(size).collect()
+    collect(module, |name, param| (name, param.shape().iter().product()))
 }
 
 /// Name and shape of every trained parameter, in the order of the fields: of all but the [frozen](freeze_parameters)
 /// ones, on a device with autodiff. The shape of a [`Linear`](crate::Linear) layer is
 /// `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
-    let trained = shapes(module).into_iter().filter(|&(_, _, trained)| trained);
-    trained.map(|(name, shape, _)| (name, shape)).collect()
-}
-
-/// Name and shape of every parameter, and whether it is trained.
-fn shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>, bool)> {
-    #[derive(Default)]
-    struct Shapes(Path, Vec<(String, Vec<usize>, bool)>);
-    impl ModuleVisitor for Shapes {
-        fn enter_module(&mut self, name: &str, container: &str) {
-            self.0.enter(name, container);
-        }
-        fn exit_module(&mut self, _name: &str, _container: &str) {
-            self.0.exit();
-        }
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            let value = param.val();
-            self.1.push((self.0.name(), value.shape().to_vec(), value.is_require_grad()));
-        }
-    }
-    let mut shapes = Shapes::default();
-    module.visit(&mut shapes);
-    shapes.1
+    let found = collect(module, |name, param| param.is_trained().then(|| (name, param.shape())));
+    found.into_iter().flatten().collect()
 }
 
 /// `module` with every parameter frozen whose name `is_frozen` accepts: no gradient is computed for it.
@@ -162,14 +141,6 @@ pub fn freeze_parameters<M: Module>(module: M, is_frozen: impl Fn(&str) -> bool)
         }
     }
     module.map(&mut Freezer(Path::default(), is_frozen))
-}
-
-/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss has no entry.
-pub fn named_gradients<M: Module>(
-    module: &M,
-    gradients: &Gradients,
-) -> BTreeMap<String, TensorData> {
-    collect(module, Some(gradients))
 }
 
 /// Replaces each parameter by the value with its name.

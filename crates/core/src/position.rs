@@ -1,12 +1,62 @@
 use std::ops::Range;
 
+use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_kernels::RandomKey;
+use serde::{Deserialize, Serialize};
 
-use crate::config::{Positions, TransformerConfig};
 use crate::conventions::Sinusoids;
+use crate::cost::Cost;
 use crate::init;
+
+/// How positions enter the model (paper §3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Positions {
+    /// Fixed sines and cosines, interleaved, as in the paper; for any length.
+    #[default]
+    Sinusoidal,
+    /// A trained vector for each of `max_positions` positions (Table 3, row E).
+    Learned,
+}
+
+/// The sizes of a [`PositionalEncoding`].
+#[derive(Config, Debug)]
+pub struct PositionalEncodingConfig {
+    /// The number of features of a position; even for sinusoids.
+    pub d_model: usize,
+    /// The number of positions that have a trained vector; `None` for sinusoids, which serve any length.
+    pub learned: Option<usize>,
+    /// How sines and cosines are laid out.
+    #[config(default = "Sinusoids::Interleaved")]
+    pub sinusoids: Sinusoids,
+    /// The position of the first token.
+    #[config(default = 0)]
+    pub offset: usize,
+}
+
+impl PositionalEncodingConfig {
+    /// An encoding whose learned vectors, if it has any, are drawn from Burn's random numbers of `device`.
+    pub fn init(&self, device: &Device) -> PositionalEncoding {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// An encoding whose learned vectors, if it has any, are a function of `key`: normally distributed with standard deviation
+    /// d_model^−½.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionalEncoding {
+        let &Self { d_model, learned, sinusoids, offset } = self;
+        let std = (d_model as f64).powf(-0.5);
+        let weight = learned.map(|count| init::normal([count, d_model], std, key, device));
+        PositionalEncoding { weight, sinusoids, offset }
+    }
+
+    /// The cost of the encoding: its trained vectors.
+    pub fn cost(&self) -> Cost {
+        Cost::parameters(self.learned.unwrap_or(0) * self.d_model)
+    }
+}
 
 /// Positional encoding: adds a vector for each position to the embeddings (paper §3.5).
 #[derive(Module, Debug)]
@@ -23,34 +73,6 @@ impl PositionalEncoding {
     /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
         Self { weight: None, sinusoids: Sinusoids::Interleaved, offset: 0 }
-    }
-
-    /// Learned positions: a trained vector for each of `max_positions` positions. The initial values are normally
-    /// distributed with standard deviation d_model^−½, a function of `key`.
-    pub fn learned(max_positions: usize, d_model: usize, key: RandomKey, device: &Device) -> Self {
-        let std = (d_model as f64).powf(-0.5);
-        let weight = init::normal([max_positions, d_model], std, key, device);
-        Self { weight: Some(weight), ..Self::sinusoidal() }
-    }
-
-    /// Lays sines and cosines out as `sinusoids` says; learned positions have none.
-    pub fn with_sinusoids(self, sinusoids: Sinusoids) -> Self {
-        Self { sinusoids, ..self }
-    }
-
-    /// Counts positions from `offset` instead of 0.
-    pub fn with_offset(self, offset: usize) -> Self {
-        Self { offset, ..self }
-    }
-
-    /// The encoding of `config`'s `positions`, `max_positions`, `d_model` and `conventions`.
-    pub fn from_config(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let encoding = match config.positions {
-            Positions::Sinusoidal => Self::sinusoidal(),
-            Positions::Learned => Self::learned(config.max_positions, config.d_model, key, device),
-        };
-        let conventions = config.conventions;
-        encoding.with_sinusoids(conventions.sinusoids).with_offset(conventions.position_offset)
     }
 
     /// Adds the vectors of the positions `start..start + len` to `x`.
@@ -177,7 +199,7 @@ mod tests {
         let device = Device::default();
         let x = Tensor::<3>::zeros([1, 4, 16], &device);
         let later = PositionalEncoding::sinusoidal().forward(x.clone(), 2);
-        let own = PositionalEncoding::sinusoidal().with_offset(2).forward(x, 0);
+        let own = PositionalEncodingConfig::new(16).with_offset(2).init(&device).forward(x, 0);
         own.into_data().assert_eq(&later.into_data(), true);
     }
 

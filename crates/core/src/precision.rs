@@ -1,7 +1,6 @@
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, FloatDType, Tensor};
 use burnformer_kernels::{self as kernels, Epilogue, to_f32};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The number type of matrix products. Everything else is float32 (Micikevicius et al., 2018, *Mixed Precision
@@ -9,7 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Operands are rounded to this type, and results are converted back to float32, also in the backward pass. Gradients
 /// of weights are therefore float32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32 bits with a significand of 24 bits: nothing is rounded.

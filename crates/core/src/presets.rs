@@ -1,9 +1,12 @@
 //! Configurations by name. Each lists only the values that differ from the configuration that it starts from.
 
 use crate::activation::Activation;
-use crate::config::{EmbeddingSharing, NormPosition, Positions, TransformerConfig};
+use crate::config::TransformerConfig;
 use crate::conventions::Conventions;
 use crate::multi_head::head;
+use crate::position::Positions;
+use crate::residual::NormPosition;
+use crate::shared_embeddings::EmbeddingSharing;
 
 impl TransformerConfig {
     /// The paper's base model (Table 3, first row) with one vocabulary of `vocab` tokens for both languages.

@@ -1,11 +1,41 @@
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use burnformer_kernels::residual_dropout;
+use serde::{Deserialize, Serialize};
 
-use crate::config::NormPosition;
+use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::norm::LayerNorm;
 use crate::random::Mode;
+
+/// Where layer normalisation stands (paper §3.1 against its successors).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum NormPosition {
+    /// After each residual connection, as in the paper (§3.1).
+    #[default]
+    Post,
+    /// Before each sub-layer, with a closing normalisation on each stack.
+    Pre,
+}
+
+impl NormPosition {
+    /// The last layer normalisation of a pre-norm stack; `None` in a post-norm one.
+    pub(crate) fn closing(
+        self,
+        d_model: usize,
+        epsilon: f64,
+        device: &Device,
+    ) -> Option<LayerNorm> {
+        (self == Self::Pre).then(|| LayerNorm::new(d_model, epsilon, device))
+    }
+
+    /// The cost of [`closing`](Self::closing).
+    pub(crate) fn closing_cost(self, d_model: usize) -> Cost {
+        usize::from(self == Self::Pre) * LayerNorm::cost(d_model)
+    }
+}
 
 /// Residual connection, dropout and layer normalisation around a sub-layer f (paper §3.1).
 ///
@@ -21,6 +51,11 @@ impl ResidualNorm {
     /// A residual connection with the given position of the layer normalisation and rate of dropout.
     pub fn new(position: NormPosition, dropout: f64) -> Self {
         Self { dropout: Dropout::new(dropout), position }
+    }
+
+    /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its two inputs.
+    pub fn cost(d_model: usize) -> Cost {
+        Cost { kept_values: 2 * d_model, ..LayerNorm::cost(d_model) }
     }
 
     /// Runs `sublayer` on `x` inside the residual connection, with the layer normalisation `norm`.

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::attention_maps::AttentionMaps;
 use crate::config::{ConfigError, TransformerConfig};
-use crate::conventions::TargetHistory;
 use crate::decoder::DecoderCache;
 use crate::linear::Linear;
 use crate::precision::Precision;
@@ -221,41 +220,11 @@ impl Seq2SeqConfig for TransformerConfig {
     }
 
     fn multiplications(&self, source: usize, target: usize) -> [usize; 2] {
-        let &Self { d_model, heads, d_k, d_v, d_ff, .. } = self;
-        let width = heads * (d_k + d_v);
-        // The projections of queries and output, or of keys and values: two of the four projections.
-        let pair = d_model * width;
-        let seen = |keys: usize| self.attention_window.map_or(keys, |r| keys.min(2 * r + 1));
-        let feed_forward = |d_ff: usize| 2 * d_model * d_ff;
-        let encoder = 2 * pair + width * seen(source) + feed_forward(d_ff);
-        let history = match self.conventions.target_history {
-            TargetHistory::SelfAttention => 2 * pair + width * seen(target),
-            TargetHistory::Ssru => 2 * d_model * d_model,
-        };
-        let decoder = history + pair + width * source + feed_forward(self.of_decoder().d_ff);
-        // Each decoder layer also projects keys and values of every source position.
-        [self.encoder_layers * encoder + self.decoder_layers * pair, self.decoder_layers * decoder]
+        self.cost(source, target, Precision::Float32).map(|cost| cost.multiplications)
     }
 
-    /// Each attention keeps its input, queries, keys, values, context and weights. In 16 bits it keeps the weights
-    /// three times: before and after rounding, and masked. Each feed-forward network keeps its input and its inner
-    /// layer, and each residual connection its two inputs.
     fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2] {
-        let times = if precision == Precision::Float32 { 1 } else { 3 };
-        let attention = |of: &Self, keys: usize| {
-            of.d_model + of.heads * (2 * of.d_k + 2 * of.d_v + times * keys)
-        };
-        let feed_forward = |of: &Self| of.d_model + of.d_ff;
-        let residual = 2 * self.d_model;
-        let encoder = attention(self, source) + feed_forward(self) + 2 * residual;
-        let own = &self.of_decoder();
-        let history = match self.conventions.target_history {
-            TargetHistory::SelfAttention => attention(own, target),
-            // The input, both products, the gate, its complement, the cell and the output.
-            TargetHistory::Ssru => 7 * self.d_model,
-        };
-        let decoder = history + attention(own, source) + feed_forward(own) + 3 * residual;
-        [self.encoder_layers * encoder, self.decoder_layers * decoder]
+        self.cost(source, target, precision).map(|cost| cost.kept_values)
     }
 }
 

@@ -1,13 +1,92 @@
+use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
+use serde::{Deserialize, Serialize};
 
-use crate::config::EmbeddingSharing;
 use crate::conventions::{EmbeddingScale, OutputBias};
-use crate::embedding::TokenEmbedding;
+use crate::cost::Cost;
+use crate::embedding::{TokenEmbedding, TokenEmbeddingConfig};
 use crate::init;
 use crate::linear::Linear;
+use crate::names::NamedAs;
 use crate::precision::Precision;
+
+/// Which of the two embeddings and the output projection are one matrix (paper §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum EmbeddingSharing {
+    /// Source, target and output share one matrix over a joint vocabulary, as in the paper.
+    #[default]
+    All,
+    /// Target and output share one matrix; the source has its own.
+    Target,
+    /// Three separate matrices.
+    None,
+}
+
+/// The sizes of [`SharedEmbeddings`].
+#[derive(Config, Debug)]
+pub struct SharedEmbeddingsConfig {
+    /// The number of tokens in the vocabularies of source and target.
+    pub vocabularies: [usize; 2],
+    /// The number of features of a token.
+    pub d_model: usize,
+    /// Which matrices are one.
+    #[config(default = "EmbeddingSharing::All")]
+    pub sharing: EmbeddingSharing,
+    /// What embeddings are multiplied by.
+    #[config(default = "EmbeddingScale::SqrtWidth")]
+    pub scale: EmbeddingScale,
+    /// Whether logits have a bias, which starts at zero.
+    #[config(default = "OutputBias::None")]
+    pub output_bias: OutputBias,
+}
+
+impl SharedEmbeddingsConfig {
+    /// Embeddings whose initial weights are drawn from Burn's random numbers of `device`: `device.seed(…)` repeats them.
+    pub fn init(&self, device: &Device) -> SharedEmbeddings {
+        self.init_with_key(init::drawn_key(device), device)
+    }
+
+    /// Embeddings whose initial weights are a function of `key`.
+    pub fn init_with_key(&self, key: RandomKey, device: &Device) -> SharedEmbeddings {
+        let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
+        let embed = |vocab, place| {
+            let config = TokenEmbeddingConfig::new(vocab, d_model).with_scale(self.scale);
+            config.init_with_key(key.fold(place), device)
+        };
+        let generator = || Linear::without_bias(d_model, target_vocab, key.fold(3), device);
+        let shared = self.sharing == EmbeddingSharing::All;
+        SharedEmbeddings {
+            name: NamedAs(""),
+            embedding: shared.then(|| embed(target_vocab, 0)),
+            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
+            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
+            generator: (self.sharing == EmbeddingSharing::None).then(generator),
+            output_bias: match self.output_bias {
+                OutputBias::None => None,
+                OutputBias::PerPiece => Some(init::constant(0.0, target_vocab, device)),
+            },
+        }
+    }
+
+    /// The cost of the matrices and the bias. Models count the multiplications and values of logits by themselves.
+    pub fn cost(&self) -> Cost {
+        let &Self { vocabularies: [source_vocab, target_vocab], d_model, .. } = self;
+        let rows = match self.sharing {
+            EmbeddingSharing::All => target_vocab,
+            EmbeddingSharing::Target => source_vocab + target_vocab,
+            EmbeddingSharing::None => source_vocab + 2 * target_vocab,
+        };
+        let bias = match self.output_bias {
+            OutputBias::None => 0,
+            OutputBias::PerPiece => target_vocab,
+        };
+        Cost::parameters(rows * d_model + bias)
+    }
+}
 
 /// The embeddings of source and target and the output projection. Two or all three of them may be one matrix
 /// (paper §3.4).
@@ -16,6 +95,7 @@ use crate::precision::Precision;
 /// `embeddings.embedding.weight`.
 #[derive(Module, Debug)]
 pub struct SharedEmbeddings {
+    name: NamedAs,
     /// The matrix of source, target and output, if all three share it.
     pub embedding: Option<TokenEmbedding>,
     /// The embedding of the source, if it has its own.
@@ -29,49 +109,6 @@ pub struct SharedEmbeddings {
 }
 
 impl SharedEmbeddings {
-    /// Embeddings for the source and target `vocabularies` with `d_model` features, shared according to `sharing`. The
-    /// initial weights are a function of `key`.
-    pub fn new(
-        [source_vocab, target_vocab]: [usize; 2],
-        d_model: usize,
-        sharing: EmbeddingSharing,
-        key: RandomKey,
-        device: &Device,
-    ) -> Self {
-        let embed = |vocab, place| TokenEmbedding::new(vocab, d_model, key.fold(place), device);
-        let shared = sharing == EmbeddingSharing::All;
-        let untied = sharing == EmbeddingSharing::None;
-        Self {
-            embedding: shared.then(|| embed(target_vocab, 0)),
-            source_embedding: (!shared).then(|| embed(source_vocab, 1)),
-            target_embedding: (!shared).then(|| embed(target_vocab, 2)),
-            generator: untied
-                .then(|| Linear::without_bias(d_model, target_vocab, key.fold(3), device)),
-            output_bias: None,
-        }
-    }
-
-    /// Multiplies embeddings by `scale` instead of √d_model.
-    pub fn with_scale(self, scale: EmbeddingScale) -> Self {
-        let scaled = |own: Option<TokenEmbedding>| own.map(|own| own.with_scale(scale));
-        Self {
-            embedding: scaled(self.embedding),
-            source_embedding: scaled(self.source_embedding),
-            target_embedding: scaled(self.target_embedding),
-            ..self
-        }
-    }
-
-    /// Adds a bias of zeros to logits if `bias` says so.
-    pub fn with_output_bias(self, bias: OutputBias, device: &Device) -> Self {
-        let [_, target_vocab] = self.vocabularies();
-        let zeros = match bias {
-            OutputBias::None => None,
-            OutputBias::PerPiece => Some(init::constant(0.0, target_vocab, device)),
-        };
-        Self { output_bias: zeros, ..self }
-    }
-
     /// Number of tokens in the vocabularies of source and target.
     pub fn vocabularies(&self) -> [usize; 2] {
         [self.of_source(), self.of_target()].map(TokenEmbedding::vocab)
@@ -139,17 +176,5 @@ impl SharedEmbeddings {
     fn of_target_mut(&mut self) -> &mut TokenEmbedding {
         let own = self.target_embedding.as_mut().or(self.embedding.as_mut());
         own.expect("the target has an embedding")
-    }
-}
-
-impl EmbeddingSharing {
-    /// Number of rows of all matrices together, for vocabularies of these sizes. Times d_model it is the number of
-    /// parameters.
-    pub fn rows(self, [source_vocab, target_vocab]: [usize; 2]) -> usize {
-        match self {
-            Self::All => target_vocab,
-            Self::Target => source_vocab + target_vocab,
-            Self::None => source_vocab + 2 * target_vocab,
-        }
     }
 }

@@ -1,9 +1,12 @@
+//! A recurrent unit in the place of a decoder's self-attention.
+
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
-use burnformer_kernels::{ComputeType, RandomKey};
+use burnformer_kernels::RandomKey;
 
+use crate::cost::Cost;
 use crate::linear::Linear;
-use crate::precision::Precision;
+use crate::names::NamedAs;
 
 /// The simpler simple recurrent unit (SSRU) of Kim et al., 2019, *From Research to Production and Back*: what stands in
 /// the place of a decoder's self-attention in Marian's student models, such as those of Firefox.
@@ -12,6 +15,7 @@ use crate::precision::Precision;
 /// long the target is.
 #[derive(Module, Debug)]
 pub struct Ssru {
+    name: NamedAs,
     /// W: `d_model → d_model`, without bias.
     pub candidate: Linear,
     /// W_f and b_f: `d_model → d_model`.
@@ -38,14 +42,17 @@ impl Ssru {
     /// A unit over `d_model` features; its initial weights are a function of `key`.
     pub fn new(d_model: usize, key: RandomKey, device: &Device) -> Self {
         Self {
+            name: NamedAs("ssru"),
             candidate: Linear::without_bias(d_model, d_model, key.fold(0), device),
             gate: Linear::new(d_model, d_model, key.fold(1), device),
         }
     }
 
-    /// The number of parameters of a unit over `d_model` features.
-    pub fn parameter_count(d_model: usize) -> usize {
-        2 * d_model * d_model + d_model
+    /// The cost of a unit over `d_model` features. It keeps its input, both products, the gate, its complement, the cell and
+    /// the output.
+    pub fn cost(d_model: usize) -> Cost {
+        let [candidate, gate] = [false, true].map(|bias| Linear::cost(d_model, d_model, bias));
+        Cost { kept_values: 7 * d_model, ..candidate + gate }
     }
 
     /// Continues `state` by the positions of `x`, one after the other.
@@ -68,16 +75,9 @@ impl Ssru {
         activation::relu(Tensor::cat(cells, 1))
     }
 
-    /// Arranges the weights for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
-        self.candidate.pack(compute);
-        self.gate.pack(compute);
-    }
-
-    /// Multiplies in `precision` from now on, see [`Transformer::set_precision`](crate::Transformer::set_precision).
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.candidate.set_precision(precision);
-        self.gate.set_precision(precision);
+    /// Both maps, to be packed or set to a precision.
+    pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        [&mut self.candidate, &mut self.gate].into_iter()
     }
 }
 

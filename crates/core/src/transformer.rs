@@ -7,9 +7,9 @@ use crate::config::{ConfigError, TransformerConfig};
 use crate::conventions::{DecoderStart, SourceEnd};
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
-use crate::encoder::Encoder;
+use crate::encoder::{EncodedSource, Encoder};
+use crate::linear::Linear;
 use crate::mask::{end_mask, padding_mask};
-use crate::memory::Memory;
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
@@ -51,18 +51,14 @@ impl TransformerConfig {
 
 impl Transformer {
     fn new(config: &TransformerConfig, key: RandomKey, device: &Device) -> Self {
-        let &TransformerConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
-        let (vocabularies, conventions) = ([source_vocab, target_vocab], config.conventions);
-        // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
-        let embeddings = SharedEmbeddings::new(vocabularies, d_model, sharing, key, device);
+        let conventions = config.conventions;
         Self {
-            embeddings: embeddings
-                .with_scale(conventions.embedding_scale)
-                .with_output_bias(conventions.output_bias, device),
-            source_position: PositionalEncoding::from_config(config, key.fold(4), device),
-            target_position: PositionalEncoding::from_config(config, key.fold(5), device),
-            encoder: Encoder::from_config(config, key.fold(6), device),
-            decoder: Decoder::from_config(config, key.fold(7), device),
+            // The embeddings derive their keys by folding the numbers 0 to 3.
+            embeddings: config.embeddings().init_with_key(key, device),
+            source_position: config.position().init_with_key(key.fold(4), device),
+            target_position: config.position().init_with_key(key.fold(5), device),
+            encoder: config.encoder().init_with_key(key.fold(6), device),
+            decoder: config.decoder().init_with_key(key.fold(7), device),
             dropout: Dropout::new(config.dropout),
             pad: config.pad,
             eos: config.eos,
@@ -87,17 +83,22 @@ impl Transformer {
     }
 
     /// Encodes the source ids, `[batch, source_len]`.
-    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> Memory {
+    pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> EncodedSource {
         self.encode_recording(source, mode, None)
     }
 
     /// Decodes whole targets: `[batch, target_len]` ids → states `[batch, target_len, d_model]`.
-    pub fn decode(&self, target_input: Tensor<2, Int>, memory: &Memory, mode: Mode) -> Tensor<3> {
+    pub fn decode(
+        &self,
+        target_input: Tensor<2, Int>,
+        memory: &EncodedSource,
+        mode: Mode,
+    ) -> Tensor<3> {
         self.decode_cached(target_input, &mut self.start_decoding(memory), mode, None)
     }
 
     /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
-    pub fn start_decoding(&self, memory: &Memory) -> DecoderCache {
+    pub fn start_decoding(&self, memory: &EncodedSource) -> DecoderCache {
         self.decoder.start(memory)
     }
 
@@ -142,8 +143,7 @@ impl Transformer {
     /// outputs fill whole vector registers; a parameter that is asked for afterwards is restored from there. Every other packed
     /// matrix takes memory beside the weight.
     pub fn pack(&mut self, compute: ComputeType) {
-        self.encoder.pack(compute);
-        self.decoder.pack(compute);
+        self.linears_mut().for_each(|linear| linear.pack(compute));
         self.embeddings.pack(compute);
     }
 
@@ -151,9 +151,13 @@ impl Transformer {
     /// products of attention. Weights, gradients, norms, softmax, residual connections and logits stay
     /// in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
     pub fn set_precision(&mut self, precision: Precision) {
-        self.encoder.set_precision(precision);
-        self.decoder.set_precision(precision);
+        self.linears_mut().for_each(|linear| linear.set_precision(precision));
         self.embeddings.set_precision(precision);
+    }
+
+    /// The linear maps of both stacks.
+    fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
     /// Encodes vectors that are not embeddings of token ids, such as features of a picture or of speech. They get positions
@@ -167,7 +171,7 @@ impl Transformer {
         x: Tensor<3>,
         padding: Option<Tensor<4, Bool>>,
         mode: Mode,
-    ) -> Memory {
+    ) -> EncodedSource {
         let [batch, len, _] = x.dims();
         let none = || Tensor::<1, Int>::zeros([batch * len], &x.device());
         let padding = padding.unwrap_or_else(|| none().equal_elem(1).reshape([batch, 1, 1, len]));
@@ -189,7 +193,7 @@ impl Transformer {
         source: Tensor<2, Int>,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
-    ) -> Memory {
+    ) -> EncodedSource {
         let padding = self.hidden(&source);
         self.encode_vectors(self.embeddings.source(source), padding, mode, record)
     }
@@ -200,11 +204,11 @@ impl Transformer {
         padding: Tensor<4, Bool>,
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
-    ) -> Memory {
+    ) -> EncodedSource {
         let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, mode.fold(0));
         let states = self.encoder.run(x, Some(&padding), mode.fold(1), record);
-        Memory { states, padding }
+        EncodedSource { states, padding }
     }
 
     /// The mask of the source ids that attention does not see.

@@ -14,15 +14,6 @@ const SMALLEST_BLOCK: usize = 16;
 /// A sequence of at least this many blocks is computed in blocks. Each block sees two or three of them.
 const FEWEST_BLOCKS: usize = 4;
 
-/// The mask of self-attention over `len` positions.
-#[derive(Clone, Debug)]
-pub enum SelfAttentionMask {
-    /// A dense mask `[batch or 1, 1, len or 1, len]`, `true` hides; `None` hides nothing.
-    Dense(Option<Tensor<4, Bool>>),
-    /// A window that is computed in blocks.
-    Blocks(WindowBlocks),
-}
-
 /// The window of restricted self-attention: position i sees position j if |i − j| ≤ r.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -33,18 +24,9 @@ pub struct Window {
 }
 
 impl Window {
-    /// The mask of the window over `len` positions, in blocks if the sequence is long compared with the window.
-    /// `padding` (`[batch, 1, 1, len]`) hides further keys.
-    pub fn mask(
-        self,
-        len: usize,
-        padding: Option<&Tensor<4, Bool>>,
-        device: &Device,
-    ) -> SelfAttentionMask {
-        match len >= FEWEST_BLOCKS * self.block() {
-            true => SelfAttentionMask::Blocks(WindowBlocks::new(self, len, padding, device)),
-            false => SelfAttentionMask::Dense(Some(self.dense_mask(len, padding, device))),
-        }
+    /// Whether attention over `len` positions is computed in blocks: the sequence is long compared with the window.
+    pub(crate) fn is_in_blocks(self, len: usize) -> bool {
+        len >= FEWEST_BLOCKS * self.block()
     }
 
     /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the blocks with it.
@@ -87,6 +69,8 @@ pub struct WindowBlocks {
     len: usize,
     /// `[batch or 1, blocks, block, span·block]`, `true` hides.
     hidden: Tensor<4, Bool>,
+    /// `[batch, 1, 1, len]`; `None` hides nothing.
+    padding: Option<Tensor<4, Bool>>,
 }
 
 impl WindowBlocks {
@@ -113,7 +97,13 @@ impl WindowBlocks {
                 padding.expand(shape).bool_or(near.expand(shape))
             }
         };
-        Self { window, len, hidden }
+        Self { window, len, hidden, padding: padding.cloned() }
+    }
+
+    /// The same mask as a dense tensor, `[batch or 1, 1, len, len]`.
+    pub fn dense_mask(&self) -> Tensor<4, Bool> {
+        let padding = self.padding.as_ref();
+        self.window.dense_mask(self.len, padding, &self.hidden.device())
     }
 
     /// The part of the mask for the given `sentences`, `[sentences·blocks, 1, block, span·block]`.
@@ -255,14 +245,6 @@ mod tests {
     use burn::tensor::Int;
 
     use super::*;
-
-    #[test]
-    fn short_sequences_are_masked_and_long_ones_cut_into_blocks() {
-        let device = Device::default();
-        let window = Window { radius: 20, causal: false };
-        assert!(matches!(window.mask(79, None, &device), SelfAttentionMask::Dense(Some(_))));
-        assert!(matches!(window.mask(80, None, &device), SelfAttentionMask::Blocks(_)));
-    }
 
     #[test]
     fn a_block_sees_itself_and_its_neighbours() {

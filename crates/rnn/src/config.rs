@@ -1,5 +1,7 @@
 use burn::tensor::Device;
-use burnformer_core::{ConfigError, EmbeddingSharing, RandomKey, check_vocabularies};
+use burnformer_core::{
+    ConfigError, EmbeddingSharing, RandomKey, SharedEmbeddingsConfig, check_vocabularies,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +113,14 @@ impl RnnConfig {
         let attention = d_attention * (d_hidden + annotation + 2);
         let decoder = gru(d_model + annotation);
         let readout = 2 * d_model * (d_hidden + annotation + d_model + 1);
-        let vocabulary = self.sharing.rows([self.source_vocab, self.target_vocab]);
-        encoder + initial + attention + decoder + readout + vocabulary * d_model
+        let embeddings = self.embeddings().cost().parameters;
+        encoder + initial + attention + decoder + readout + embeddings
+    }
+
+    /// The embeddings of source and target, and the output projection.
+    pub(crate) fn embeddings(&self) -> SharedEmbeddingsConfig {
+        let vocabularies = [self.source_vocab, self.target_vocab];
+        SharedEmbeddingsConfig::new(vocabularies, self.d_model).with_sharing(self.sharing)
     }
 }
 

@@ -34,11 +34,9 @@ pub struct RnnMemory {
 
 impl Rnn {
     pub(crate) fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
-        let &RnnConfig { source_vocab, target_vocab, d_model, sharing, .. } = config;
-        let vocabularies = [source_vocab, target_vocab];
         Self {
-            // `SharedEmbeddings` derives its keys by folding the numbers 0 to 3.
-            embeddings: SharedEmbeddings::new(vocabularies, d_model, sharing, key, device),
+            // The embeddings derive their keys by folding the numbers 0 to 3.
+            embeddings: config.embeddings().init_with_key(key, device),
             encoder: RnnEncoder::new(config, key.fold(4), device),
             decoder: RnnDecoder::new(config, key.fold(5), device),
             dropout: Dropout::new(config.dropout),

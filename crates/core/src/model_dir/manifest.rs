@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::ModelDirError;
 use super::tensors::read_from;
+use super::weights::write;
 
 /// The file of the parameters.
 pub(super) const WEIGHTS: &str = "model.safetensors";
@@ -191,9 +192,4 @@ fn sha256(bytes: &[u8]) -> String {
 
 fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Replaces the file at `path`, which holds either the old content or the new at any moment.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
-    burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

@@ -29,7 +29,8 @@ pub use weights::{write_quantized, write_tensors};
 
 use crate::parameters::{named_parameters, with_parameters};
 use crate::seq2seq::Seq2SeqConfig;
-use manifest::{WEIGHTS, read_checked, read_tensors_checked, write};
+use manifest::{WEIGHTS, read_checked, read_tensors_checked};
+use weights::write;
 
 /// Version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u32 = 1;

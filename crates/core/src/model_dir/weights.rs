@@ -6,7 +6,6 @@ use burnformer_kernels::quantize_rows;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::error::ModelDirError;
-use super::manifest::write;
 
 /// What follows a matrix's name in that of its scales.
 pub(super) const SCALE: &str = ".scale";
@@ -77,4 +76,9 @@ pub(super) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> ModelDirErr
 
 pub(super) fn wrong(path: &Path, message: String) -> ModelDirError {
     ModelDirError::Tensors { path: path.to_path_buf(), message }
+}
+
+/// Replaces the file at `path`, which holds either the old content or the new at any moment.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ModelDirError> {
+    burnformer_files::write(path, bytes).map_err(|e| ModelDirError::io(path, e))
 }

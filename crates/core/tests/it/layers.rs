@@ -1,12 +1,13 @@
 //! Layers by themselves, for models of one's own.
 
 use burn::module::Module;
-use burn::tensor::{Device, Distribution, Int, Tensor};
+use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, AttentionMaps, ComputeType, Decoder, DecoderLayer, Encoder, EncoderLayer,
-    LayerNorm, Linear, Memory, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
-    PositionWiseFeedForward, PositionalEncoding, RandomKey, ResidualNorm, SelfAttentionMask,
-    Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
+    Activation, AttentionBias, AttentionMaps, AttentionSource, ComputeType, Decoder, DecoderConfig,
+    DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig,
+    LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
+    PositionWiseFeedForwardConfig, PositionalEncoding, PositionalEncodingConfig, RandomKey,
+    ResidualNorm, Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
 };
 
 const D_MODEL: usize = 16;
@@ -47,11 +48,10 @@ fn layers_take_any_leading_dimensions() {
     assert_any_leading_dimensions!("packed linear", |x| packed.forward(x));
     let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
     assert_any_leading_dimensions!("norm", |x| norm.forward(x));
-    let network = PositionWiseFeedForward::new(D_MODEL, 24, Activation::Gelu, key, &device);
+    let network = network().with_activation(Activation::Gelu).init(&device);
     assert_any_leading_dimensions!("feed-forward", |x| network.forward(x, Mode::Inference));
-    for positions in
-        [PositionalEncoding::sinusoidal(), PositionalEncoding::learned(9, D_MODEL, key, &device)]
-    {
+    let learned = PositionalEncodingConfig::new(D_MODEL).with_learned(Some(9));
+    for positions in [PositionalEncoding::sinusoidal(), learned.init_with_key(key, &device)] {
         assert_any_leading_dimensions!("positions", |x| positions.forward(x, 2));
     }
     for position in [NormPosition::Pre, NormPosition::Post] {
@@ -67,12 +67,16 @@ fn config() -> TransformerConfig {
         .with_width(D_MODEL, 4)
 }
 
-fn attention(key: RandomKey) -> MultiHeadAttention {
-    MultiHeadAttention::new(D_MODEL, 4, key, &Device::default())
+fn sizes() -> MultiHeadAttentionConfig {
+    MultiHeadAttentionConfig::new(D_MODEL, 4)
 }
 
-fn feed_forward(key: RandomKey) -> PositionWiseFeedForward {
-    PositionWiseFeedForward::new(D_MODEL, 24, Activation::Relu, key, &Device::default())
+fn attention(key: RandomKey) -> MultiHeadAttention {
+    sizes().init_with_key(key, &Device::default())
+}
+
+fn network() -> PositionWiseFeedForwardConfig {
+    PositionWiseFeedForwardConfig::new(D_MODEL, 24)
 }
 
 fn ids() -> Tensor<2, Int> {
@@ -82,64 +86,146 @@ fn ids() -> Tensor<2, Int> {
 #[test]
 fn an_encoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
-    let layer = |n| {
-        let key = key.fold(n);
-        let residual = ResidualNorm::new(NormPosition::Pre, 0.1);
-        EncoderLayer::new(attention(key.fold(0)), feed_forward(key.fold(1)), residual, &device)
-    };
-    let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
-    let own = Encoder::new(vec![layer(0), layer(1)], Some(norm), None);
-    let expected = Encoder::from_config(&config(), key, &device);
+    let layer = EncoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+    let own = EncoderConfig::new(layer.clone(), 2).init_with_key(key, &device);
+    let expected = config().encoder().init_with_key(key, &device);
     let (x, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
     let run = |encoder: &Encoder| encoder.forward(x.clone(), Some(&padding), Mode::Inference);
-    run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
+    let states = run(&own);
+    states.to_data().assert_eq(&run(&expected).into_data(), true);
+    // Layer by layer.
+    let bias = AttentionBias::Mask(padding.clone());
+    let by_hand = (0..2).fold(x.clone(), |x, n| {
+        layer.init_with_key(key.fold(n), &device).forward(x, &bias, Mode::Inference)
+    });
+    let by_hand = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device).forward(by_hand);
+    by_hand.into_data().assert_eq(&states.into_data(), true);
+}
+
+fn decoder_layer() -> DecoderLayerConfig {
+    DecoderLayerConfig::new(sizes(), network()).with_cross_attention(Some(sizes()))
 }
 
 #[test]
 fn a_decoder_of_parts_is_that_of_the_configuration() {
     let (device, key) = (Device::default(), RandomKey::new(3));
-    let layer = |n| {
-        let key = key.fold(n);
-        let attentions = [attention(key.fold(0)), attention(key.fold(1))];
-        let residual = ResidualNorm::new(NormPosition::Pre, 0.1);
-        DecoderLayer::new(attentions, feed_forward(key.fold(2)), residual, &device)
-    };
-    let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
-    let own = Decoder::new(vec![layer(0), layer(1)], Some(norm), None);
-    let expected = Decoder::from_config(&config(), key, &device);
-    let memory = Memory { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
+    let layer = decoder_layer().with_norm(NormPosition::Pre);
+    let own = DecoderConfig::new(layer, 2).init_with_key(key, &device);
+    let expected = config().decoder().init_with_key(key, &device);
+    let source =
+        EncodedSource { states: random([2, 4, D_MODEL]), padding: padding_mask(&ids(), 0) };
     let x = random([2, 3, D_MODEL]);
     let run = |decoder: &Decoder| {
-        decoder.forward(x.clone(), &mut decoder.start(&memory), Mode::Inference)
+        decoder.forward(x.clone(), &mut decoder.start(&source), Mode::Inference)
     };
     run(&own).into_data().assert_eq(&run(&expected).into_data(), true);
 }
 
 #[test]
 fn a_decoder_layer_alone_continues_what_its_cache_holds() {
-    let (device, key) = (Device::default(), RandomKey::new(5));
-    let attentions = [attention(key.fold(0)), attention(key.fold(1))];
-    let residual = ResidualNorm::new(NormPosition::Post, 0.0);
-    let layer = DecoderLayer::new(attentions, feed_forward(key.fold(2)), residual, &device);
+    let device = Device::default();
+    let layer = decoder_layer().init(&device);
     let (memory, padding) = (random([2, 4, D_MODEL]), padding_mask(&ids(), 0));
     let x = random([2, 3, D_MODEL]);
-    let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
+    let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
     let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &mask, Some(&padding), Mode::Inference);
+    let whole = layer.forward(x.clone(), &mut cache, &bias, Some(&padding), Mode::Inference);
     let mut cache = layer.start(memory);
     for place in 0..3 {
         let position = x.clone().slice([0..2, place..place + 1]);
-        let mask = SelfAttentionMask::Dense(None);
-        let step = layer.forward(position, &mut cache, &mask, Some(&padding), Mode::Inference);
+        let bias = AttentionBias::None;
+        let step = layer.forward(position, &mut cache, &bias, Some(&padding), Mode::Inference);
         let expected = whole.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
 }
 
+/// The rows of `x` (`[2, heads, 3, 5]`) of one head.
+fn head(x: &Tensor<4>, head: usize) -> Tensor<4> {
+    x.clone().slice([0..2, head..head + 1])
+}
+
+#[test]
+fn a_mask_of_each_head_hides_other_keys_from_each() {
+    let attention = attention(RandomKey::new(2));
+    let (query, memory) = (random([2, 3, D_MODEL]), random([2, 5, D_MODEL]));
+    // Head h does not see key h.
+    let hidden: Vec<bool> = (0..4 * 5).map(|i| i / 5 == i % 5).collect();
+    let mask =
+        Tensor::<4, Bool>::from_data(TensorData::new(hidden, [1, 4, 1, 5]), &Device::default());
+    let run = |memory: Tensor<3>| {
+        let mask = Some(mask.clone());
+        attention.forward_with_weights(query.clone(), memory, mask, Mode::Inference)
+    };
+    let (output, weights) = run(memory.clone());
+    let fused =
+        attention.forward(query.clone(), memory.clone(), Some(mask.clone()), Mode::Inference);
+    assert!(worst(output, fused) < 1e-5);
+    for n in 0..4 {
+        let seen = head(&weights, n).slice([0..2, 0..1, 0..3, n..n + 1]);
+        assert_eq!(seen.abs().max().into_scalar::<f32>(), 0.0);
+    }
+    // Only head 2 does not notice a change of key 2.
+    let changed = memory.clone().slice_assign([0..2, 2..3], random([2, 1, D_MODEL]));
+    let (_, others) = run(changed);
+    let change = |n| worst(head(&weights, n), head(&others, n));
+    assert_eq!(change(2), 0.0);
+    assert!([0, 1, 3].map(change).iter().all(|&change| change > 1e-4));
+}
+
+#[test]
+fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
+    let device = Device::default().autodiff();
+    let attention = sizes().init_with_key(RandomKey::new(2), &device);
+    let make = |shape| Tensor::<3>::random(shape, Distribution::Normal(0.0, 1.0), &device);
+    let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
+    let run = |bias: &AttentionBias| {
+        let source = AttentionSource::KeyValues(attention.key_values(memory.clone()));
+        attention.attend(query.clone(), source, bias, Mode::Inference, None)
+    };
+    let plain = run(&AttentionBias::None);
+    let additive = |scores| AttentionBias::Additive { scores, mask: None };
+    let zeros = Tensor::<4>::zeros([1, 4, 1, 5], &device).require_grad();
+    let biased = run(&additive(zeros.clone()));
+    assert!(worst(biased.clone(), plain.clone()) < 1e-5);
+    let gradient = zeros.grad(&(biased.clone() * biased).sum().backward()).unwrap();
+    assert!(gradient.abs().max().into_scalar::<f32>() > 1e-4);
+    // The same number for every key changes nothing; a large one for one key of one head does.
+    assert!(worst(run(&additive(Tensor::ones([1, 1, 3, 1], &device) * 3.0)), plain.clone()) < 1e-4);
+    let one = zeros.clone().slice_fill([0..1, 1..2, 0..1, 0..1], 9.0);
+    assert!(worst(run(&additive(one)), plain) > 1e-3);
+    // A large negative number hides a key as a mask does.
+    let far = zeros.slice_fill([0..1, 0..4, 0..1, 3..4], -1e9);
+    let hidden = far.clone().lower_elem(-1.0);
+    let masked = run(&AttentionBias::Mask(hidden.clone()));
+    assert!(worst(run(&additive(far)), masked.clone()) < 1e-5);
+    let both = AttentionBias::Additive {
+        scores: Tensor::zeros([1, 1, 1, 1], &device),
+        mask: Some(hidden),
+    };
+    assert!(worst(run(&both), masked) < 1e-5);
+}
+
+/// A layer of a Transformer passes its bias on.
+#[test]
+fn an_encoder_layer_takes_an_additive_bias() {
+    let layer = EncoderLayerConfig::new(sizes(), network()).init(&Device::default());
+    let x = random([2, 3, D_MODEL]);
+    let run = |by: f64| {
+        let scores = random([1, 4, 3, 3]) * by;
+        let mask = Some(look_ahead_mask(0, 3, &Device::default()));
+        layer.forward(x.clone(), &AttentionBias::Additive { scores, mask }, Mode::Inference)
+    };
+    assert!(worst(run(0.0), run(3.0)) > 1e-3);
+    // The first position sees itself alone.
+    let first = |x: Tensor<3>| x.slice([0..2, 0..1]);
+    assert!(worst(first(run(0.0)), first(run(3.0))) < 1e-5);
+}
+
 #[test]
 #[should_panic(expected = "5 heads do not divide 16 features")]
 fn heads_that_do_not_divide_the_width_panic() {
-    MultiHeadAttention::new(D_MODEL, 5, RandomKey::new(1), &Device::default());
+    MultiHeadAttentionConfig::new(D_MODEL, 5).init(&Device::default());
 }
 
 #[test]
@@ -175,15 +261,8 @@ fn without_padding_every_vector_is_seen() {
 
 /// A decoder-only model of two layers.
 fn language_model() -> Decoder {
-    let (device, key) = (Device::default(), RandomKey::new(9));
-    let layer = |n| {
-        let key = key.fold(n);
-        let residual = ResidualNorm::new(NormPosition::Pre, 0.0);
-        let network = feed_forward(key.fold(1));
-        DecoderLayer::without_cross_attention(attention(key.fold(0)), network, residual, &device)
-    };
-    let norm = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device);
-    Decoder::new(vec![layer(0), layer(1)], Some(norm), None)
+    let layer = DecoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+    DecoderConfig::new(layer, 2).init_with_key(RandomKey::new(9), &Device::default())
 }
 
 #[test]
@@ -215,17 +294,14 @@ fn a_decoder_alone_sees_the_past_only_and_continues_its_cache() {
 
 #[test]
 fn a_decoder_attends_to_a_memory_of_another_width() {
-    let (device, key) = (Device::default(), RandomKey::new(5));
-    let sizes = MultiHeadAttentionConfig::new(D_MODEL, 4);
-    let cross = sizes.with_memory_width(Some(6)).init_with_key(key.fold(1), &device);
-    let attentions = [attention(key.fold(0)), cross];
-    let residual = ResidualNorm::new(NormPosition::Post, 0.0);
-    let layer = DecoderLayer::new(attentions, feed_forward(key.fold(2)), residual, &device);
+    let device = Device::default();
+    let cross = sizes().with_memory_width(Some(6));
+    let layer = decoder_layer().with_cross_attention(Some(cross)).init(&device);
     let x = random([2, 3, D_MODEL]);
     let run = |memory| {
-        let mask = SelfAttentionMask::Dense(Some(look_ahead_mask(0, 3, &device)));
+        let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
         let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &mask, None, Mode::Inference)
+        layer.forward(x.clone(), &mut cache, &bias, None, Mode::Inference)
     };
     let memory = random([2, 4, 6]);
     let states = run(memory.clone());
@@ -234,14 +310,11 @@ fn a_decoder_attends_to_a_memory_of_another_width() {
 }
 
 #[test]
-fn attention_of_a_configuration_is_that_of_new_and_has_no_biases_if_none_are_wanted() {
+fn attention_has_no_biases_if_none_are_wanted() {
     let (device, key) = (Device::default(), RandomKey::new(5));
-    let sizes = || MultiHeadAttentionConfig::new(D_MODEL, 4);
     let x = random([2, 3, D_MODEL]);
     let run = |own: &MultiHeadAttention| own.forward(x.clone(), x.clone(), None, Mode::Inference);
     let expected = run(&attention(key));
-    let found = run(&sizes().init_with_key(key, &device));
-    found.into_data().assert_eq(&expected.to_data(), true);
     // Biases are zeros at first, and the weights do not depend on them.
     let without = sizes().with_bias(false).init_with_key(key, &device);
     assert_eq!(without.num_params(), 4 * D_MODEL * D_MODEL);
@@ -254,15 +327,15 @@ fn attention_of_a_configuration_is_that_of_new_and_has_no_biases_if_none_are_wan
 #[test]
 fn an_epsilon_reaches_every_norm_of_a_layer() {
     let (device, key) = (Device::default(), RandomKey::new(5));
-    let residual = || ResidualNorm::new(NormPosition::Pre, 0.0);
     let layer = |epsilon| {
-        let (own, network) = (attention(key.fold(0)), feed_forward(key.fold(1)));
-        EncoderLayer::new(own, network, residual(), &device).with_epsilon(epsilon)
+        let layer = EncoderLayerConfig::new(sizes(), network()).with_norm(NormPosition::Pre);
+        layer.with_epsilon(epsilon).init_with_key(key, &device)
     };
     let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };
-    let expected = EncoderLayer::from_config(&config, key, &device);
-    let (x, mask) = (random([2, 3, D_MODEL]), SelfAttentionMask::Dense(None));
-    let run = |layer: &EncoderLayer| layer.forward(x.clone(), &mask, Mode::Inference);
+    let expected = config.encoder().layer.init_with_key(key, &device);
+    let x = random([2, 3, D_MODEL]);
+    let run =
+        |layer: &EncoderLayer| layer.forward(x.clone(), &AttentionBias::None, Mode::Inference);
     run(&layer(0.3)).into_data().assert_eq(&run(&expected).into_data(), true);
     assert!(worst(run(&layer(0.3)), run(&layer(1e-5))) > 1e-3);
 }
@@ -292,7 +365,7 @@ fn a_configuration_refuses_heads_that_do_not_divide_the_width() {
 #[test]
 fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     let device = Device::default();
-    let encoder = Encoder::from_config(&config(), RandomKey::new(3), &device);
+    let encoder = config().encoder().init(&device);
     let (x, mut weights) = (random([2, 4, D_MODEL]), Vec::new());
     let padding = padding_mask(&ids(), 0);
     let states = encoder.forward(x.clone(), Some(&padding), Mode::Inference);
@@ -313,7 +386,7 @@ fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
 #[test]
 #[should_panic(expected = "the cache has a source")]
 fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
-    let decoder = Decoder::from_config(&config(), RandomKey::new(3), &Device::default());
+    let decoder = config().decoder().init(&Device::default());
     let mut cache = decoder.start_without_source();
     decoder.forward(random([2, 3, D_MODEL]), &mut cache, Mode::Inference);
 }
@@ -324,4 +397,23 @@ fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
 fn no_heads_are_refused_with_given_widths_too() {
     let config = MultiHeadAttentionConfig::new(16, 0).with_d_k(Some(4)).with_d_v(Some(4));
     config.init_with_key(RandomKey::new(1), &Device::default());
+}
+
+#[derive(Module, Debug)]
+struct SharedEmbeddings {
+    linear: Linear,
+}
+
+#[derive(Module, Debug)]
+struct Holder {
+    mine: SharedEmbeddings,
+}
+
+/// The core has a type of this name, whose fields count as those of its holder.
+#[test]
+fn a_users_type_of_any_name_keeps_its_place_in_names() {
+    let linear = Linear::new(2, 2, RandomKey::new(1), &Device::default());
+    let holder = Holder { mine: SharedEmbeddings { linear } };
+    let names: Vec<String> = named_parameters(&holder).into_keys().collect();
+    assert_eq!(names, ["mine.linear.bias", "mine.linear.weight"]);
 }

@@ -4,8 +4,9 @@ use burn::tensor::module::conv1d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, Dropout, Mode, MultiHeadAttention, PositionWiseFeedForward, PositionalEncoding,
-    RandomKey, TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
+    Activation, AttentionBias, Dropout, Mode, MultiHeadAttentionConfig,
+    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, TransformerConfig,
+    look_ahead_mask, scaled_dot_product_attention,
 };
 
 fn random<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {
@@ -51,7 +52,7 @@ fn attention_gives_the_numbers_of_the_page() {
         query,
         key,
         value,
-        Some(look_ahead_mask(0, 3, &device)),
+        &AttentionBias::Mask(look_ahead_mask(0, 3, &device)),
         &Dropout::new(0.0),
         Mode::Inference,
     );
@@ -97,9 +98,9 @@ fn the_encoding_of_a_later_position_is_a_rotation_of_that_of_an_earlier_one() {
 fn the_feed_forward_network_equals_two_convolutions_of_kernel_1() {
     let device = Device::default();
     for activation in [Activation::Relu, Activation::Gelu, Activation::Silu] {
-        let config = TransformerConfig { activation, ..TransformerConfig::tiny(10) };
-        let network = PositionWiseFeedForward::from_config(&config, RandomKey::new(3), &device);
-        let x = random([2, 7, config.d_model], 4, &device);
+        let config = PositionWiseFeedForwardConfig::new(128, 512).with_activation(activation);
+        let network = config.init_with_key(RandomKey::new(3), &device);
+        let x = random([2, 7, 128], 4, &device);
         let convolve = |x: Tensor<3>, layer: &burnformer_core::Linear| {
             let weight = layer.weight.val().unsqueeze_dim::<3>(2);
             let bias = layer.bias.as_ref().map(|b| b.val());
@@ -134,21 +135,75 @@ fn the_number_of_heads_does_not_change_the_number_of_parameters() {
 
 #[test]
 fn the_parameter_count_is_that_of_the_built_model() {
-    use burn::module::Module;
-    use burnformer_core::{EmbeddingSharing, NormPosition, Positions};
-    let device = Device::default();
-    let base = TransformerConfig::tiny(40);
-    let configs = [
-        base.clone(),
-        TransformerConfig { d_k: 7, d_v: 9, norm: NormPosition::Pre, ..base.clone() },
-        TransformerConfig { positions: Positions::Learned, max_positions: 33, ..base.clone() },
-        TransformerConfig { sharing: EmbeddingSharing::Target, source_vocab: 50, ..base.clone() },
-        TransformerConfig { sharing: EmbeddingSharing::None, target_vocab: 60, ..base },
+    use burnformer_core::{
+        Conventions, EmbeddingSharing, NormPosition, OutputBias, Positions, TargetHistory,
+    };
+    type Change = fn(&mut TransformerConfig);
+    let changes: [Change; 11] = [
+        |_| (),
+        |c| c.norm = NormPosition::Pre,
+        |c| (c.d_k, c.d_v) = (7, 9),
+        |c| (c.positions, c.max_positions) = (Positions::Learned, 33),
+        |c| (c.sharing, c.source_vocab) = (EmbeddingSharing::Target, 50),
+        |c| (c.sharing, c.target_vocab) = (EmbeddingSharing::None, 60),
+        |c| c.attention_window = Some(3),
+        |c| c.conventions.output_bias = OutputBias::PerPiece,
+        |c| c.conventions.target_history = TargetHistory::Ssru,
+        |c| c.conventions = Conventions { decoder_heads: Some(c.heads / 2), ..c.conventions },
+        |c| c.conventions = Conventions { decoder_d_ff: Some(24), ..c.conventions },
     ];
-    for config in configs {
-        let built = config.init(0, &device).unwrap().num_params();
-        assert_eq!(built, config.parameter_count(), "{config:?}");
+    type Preset = fn(usize) -> TransformerConfig;
+    let presets: [Preset; 4] = [
+        TransformerConfig::tiny,
+        TransformerConfig::small,
+        |vocab| TransformerConfig {
+            encoder_layers: 1,
+            decoder_layers: 2,
+            ..TransformerConfig::base(vocab)
+        },
+        |vocab| TransformerConfig {
+            encoder_layers: 2,
+            decoder_layers: 1,
+            ..TransformerConfig::big(vocab)
+        },
+    ];
+    for preset in presets {
+        for change in changes {
+            let mut config = preset(40);
+            change(&mut config);
+            let model = config.init(0, &Device::default()).unwrap();
+            let built = burnformer_core::parameter_sizes(&model)
+                .iter()
+                .map(|(_, size)| size)
+                .sum::<usize>();
+            assert_eq!(built, config.parameter_count(), "{config:?}");
+        }
     }
+}
+
+/// By hand, for sentences of 20 and 30 tokens over the paper's base model: per layer, an attention keeps its input, queries,
+/// keys, values, context and weights, a feed-forward network its input and its inner layer, a residual connection two inputs.
+#[test]
+fn the_costs_of_the_base_model_are_those_by_hand() {
+    let config = TransformerConfig::base(37_000);
+    let costs = |precision| config.cost(20, 30, precision);
+    let attention = |weights: usize| 5 * 512 + 8 * weights;
+    let rest = |connections: usize| 512 + 2048 + connections * 2 * 512;
+    let kept = |times: usize| {
+        let encoder = attention(20 * times) + rest(2);
+        [6 * encoder, 6 * (attention(30 * times) + attention(20 * times) + rest(3))]
+    };
+    for (precision, times) in [(Precision::Float32, 1), (Precision::BFloat16, 3)] {
+        assert_eq!(costs(precision).map(|cost| cost.kept_values), kept(times));
+    }
+    let (square, network) = (512 * 512, 2 * 512 * 2048);
+    let source = 6 * (4 * square + 2 * 512 * 20 + network) + 6 * 2 * square;
+    let target = 6 * (6 * square + 2 * 512 * (20 + 30) + network);
+    assert_eq!(costs(Precision::Float32).map(|cost| cost.multiplications), [source, target]);
+    // A window bounds the products of self-attention: 2·3 + 1 keys in the place of 20 and 30.
+    let config = TransformerConfig { attention_window: Some(3), ..config };
+    let windowed = config.cost(20, 30, Precision::Float32).map(|cost| cost.multiplications);
+    assert_eq!(windowed, [source - 6 * 2 * 512 * 13, target - 6 * 2 * 512 * 23]);
 }
 
 #[test]
@@ -162,7 +217,7 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
         query.clone(),
         key.clone(),
         value.clone(),
-        Some(mask),
+        &AttentionBias::Mask(mask),
         &Dropout::new(0.0),
         Mode::Inference,
     );
@@ -183,12 +238,11 @@ fn a_query_that_sees_no_key_gives_zeros_and_finite_gradients() {
 #[test]
 fn weights_on_request_are_those_that_made_the_output() {
     let device = Device::default();
-    let config = TransformerConfig::tiny(10);
-    let attention = MultiHeadAttention::from_config(&config, RandomKey::new(1), &device);
-    let x = random([2, 5, config.d_model], 2, &device);
+    let attention = MultiHeadAttentionConfig::new(128, 4).init(&device);
+    let x = random([2, 5, 128], 2, &device);
     let plain = attention.forward(x.clone(), x.clone(), None, Mode::Inference);
     let (output, weights) = attention.forward_with_weights(x.clone(), x, None, Mode::Inference);
-    assert_eq!(weights.dims(), [2, config.heads, 5, 5]);
+    assert_eq!(weights.dims(), [2, 4, 5, 5]);
     assert!(worst(output, plain) < 1e-6);
 }
 

@@ -3,7 +3,7 @@
 
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    Dropout, Mode, SelfAttentionMask, TransformerConfig, Window, WindowBlocks,
+    AttentionBias, Dropout, Mode, TransformerConfig, Window, WindowBlocks,
     scaled_dot_product_attention, window_attention,
 };
 use proptest::prelude::*;
@@ -71,7 +71,8 @@ proptest! {
         let own = window_attention(q, k, v, case.heads, &blocks, &dropout, Mode::Inference);
         let mask = case.window.dense_mask(case.len, Some(&padding), &device);
         let [q, k, v] = inputs.each_ref().map(|x| case.split(x));
-        let whole = scaled_dot_product_attention(q, k, v, Some(mask), &dropout, Mode::Inference);
+        let mask = AttentionBias::Mask(mask);
+        let whole = scaled_dot_product_attention(q, k, v, &mask, &dropout, Mode::Inference);
         let whole = whole.context.swap_dims(1, 2).reshape([case.batch, case.len, case.heads * D_V]);
         prop_assert!(distance(own.clone(), whole.clone()) < 1e-5);
         let without_gradients = {
@@ -131,7 +132,7 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let x = Tensor::random([1, len, 128], Distribution::Normal(0.0, 1.0), &device);
     let own = model.encoder.forward(x.clone(), Some(&padding), Mode::Inference);
     let window = Window { radius: 3, causal: false };
-    let whole = SelfAttentionMask::Dense(Some(window.dense_mask(len, Some(&padding), &device)));
+    let whole = AttentionBias::Mask(window.dense_mask(len, Some(&padding), &device));
     let layers = model.encoder.layers.iter();
     let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference));
     let worst = distance(own, whole);

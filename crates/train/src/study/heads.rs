@@ -234,7 +234,7 @@ fn without_head(weight: &TensorData, place: usize, count: usize) -> TensorData {
 
 #[cfg(test)]
 mod tests {
-    use burnformer_core::{Mode, MultiHeadAttention, RandomKey, TransformerConfig};
+    use burnformer_core::{Mode, MultiHeadAttentionConfig, TransformerConfig};
 
     use super::*;
 
@@ -244,7 +244,7 @@ mod tests {
         use burn::module::Param;
         use burn::tensor::Tensor;
         let device = Device::default();
-        let whole = MultiHeadAttention::new(12, 3, RandomKey::new(1), &device);
+        let whole = MultiHeadAttentionConfig::new(12, 3).init(&device);
         let x = Tensor::<3>::random([2, 5, 12], burn::tensor::Distribution::Default, &device);
         let output = |off: &[usize]| {
             let mut layer = whole.clone();

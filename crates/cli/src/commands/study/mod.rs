@@ -107,7 +107,7 @@ struct Extrapolation {
 
 /// Trains the rows that are not finished yet, then prints the table.
 pub fn run(args: Args) -> Result<()> {
-    burnformer_core::share_freed_memory();
+    burnformer_core::allocator::share_freed_memory();
     match args.what {
         What::Heads(args) => heads::run(&args),
         What::Table3(Table3 { common, rows: wanted, seeds, out }) => {

@@ -90,7 +90,7 @@ impl Args {
 
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
-    burnformer_core::share_freed_memory();
+    burnformer_core::allocator::share_freed_memory();
     let folder = run_folder(&args)?;
     let file = configuration_file(&args, &folder);
     let mut config = configuration(&args, file.as_deref(), &folder)?;
