@@ -1,7 +1,7 @@
 //! The examples do what they say.
 
-#[path = "../../examples/copy_task.rs"]
-mod copy_task;
+#[path = "../../examples/hear_words.rs"]
+mod hear_words;
 #[path = "../../examples/language_model.rs"]
 #[allow(dead_code)] // its ten minutes
 mod language_model;
@@ -9,8 +9,8 @@ mod language_model;
 mod own_model;
 
 #[test]
-fn the_copy_task_is_learnt() {
-    copy_task::main().unwrap();
+fn a_transformer_learns_to_write_what_it_hears() {
+    hear_words::main().unwrap();
 }
 
 #[test]
