@@ -60,6 +60,7 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     burnformer_core::allocator::keep_freed_memory();
+    burnformer_rnn::register();
     device::prepare();
     let benchmark = match Cli::try_parse() {
         Ok(cli) => cli.benchmark,

@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
-use burnformer_core::{Precision, Seq2Seq, Seq2SeqConfig};
+use burnformer_core::{Model, ModelConfig, Precision};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerSettings};
 use burnformer_kernels::is_fused_on;
-use burnformer_models::ModelConfig;
 use burnformer_train::{
     Corpora, LossScale, Optimizer, OptimizerSettings, Replicas, Texts, TrainConfig, Updater, noam,
 };
@@ -95,7 +94,7 @@ fn measure(args: &Args, config: &TrainConfig, texts: Texts, device: &Device) -> 
         None => Batches::of_text(config, texts)?,
     };
     let shape = args.shape.config(vocab, args.dropout);
-    let mut model = burnformer_models::Model::from(shape.init(1, device)?);
+    let mut model = Model::from(shape.init(1, device)?);
     model.set_precision(args.precision);
     let parameters = shape.parameter_count();
     let timed = Timed::updates(args, model, &ModelConfig::from(shape), batches, device)?;
@@ -122,7 +121,7 @@ impl Timed {
     /// Makes the updates that `args` ask for with the first device, and times all but the first ones.
     fn updates(
         args: &Args,
-        mut model: burnformer_models::Model,
+        mut model: Model,
         counted: &ModelConfig,
         mut batches: Batches,
         device: &Device,
@@ -184,7 +183,7 @@ impl Timed {
 }
 
 /// The updater of the paper's recipe for `model` on `device`.
-fn updater(args: &Args, model: &burnformer_models::Model, device: &Device) -> Updater {
+fn updater(args: &Args, model: &Model, device: &Device) -> Updater {
     let loss_scale = (args.precision == Precision::Float16).then(LossScale::default);
     Updater {
         optimizer: Optimizer::new(OptimizerSettings::default(), model),

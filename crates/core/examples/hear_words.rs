@@ -9,7 +9,7 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burn_optim::{AdamConfig, GradientsParams};
 use burnformer_core::{
-    EncodedSource, Linear, Mode, RandomKey, Transformer, TransformerConfig,
+    EncodedSource, Linear, Mode, RandomKey, Seq2Seq, Transformer, TransformerConfig,
     label_smoothed_cross_entropy,
 };
 

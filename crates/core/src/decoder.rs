@@ -14,6 +14,7 @@ use crate::mask::{look_ahead_mask, window_mask};
 use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
+use crate::seq2seq::Seq2SeqCache;
 use crate::window::Window;
 
 /// The key-value cache of decoding: keys and values of all positions decoded so far, so that each is computed once.
@@ -39,21 +40,18 @@ impl DecoderCache {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+}
 
-    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
-    ///
-    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
-    /// sentence.
-    pub fn select_rows(&mut self, rows: &[usize]) {
+impl Seq2SeqCache for DecoderCache {
+    fn select_rows(&mut self, rows: &[usize]) {
         for layer in &mut self.layers {
             layer.target.select(rows);
             layer.recurrent.select(rows);
         }
     }
 
-    /// Keeps only the sentences `indices`, in that order. [`select_rows`](Self::select_rows) must select the matching
-    /// rows. Without a source there is nothing else to select.
-    pub fn select_sentences(&mut self, indices: &[usize]) {
+    /// Without a source there is nothing to select.
+    fn select_sentences(&mut self, indices: &[usize]) {
         let Some(padding) = self.source_padding.take() else { return };
         let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
         let ids = TensorData::new(ids, [indices.len()]);

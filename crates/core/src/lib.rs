@@ -21,18 +21,18 @@
 //! | §3.5 positions | [`PositionalEncoding`] |
 //! | §4 restricted self-attention | [`Window`], [`window_attention`] |
 //! | §5.4 regularisation | [`Dropout`], [`label_smoothed_cross_entropy`] |
-//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Transformer::set_precision`] |
+//! | mixed precision (Micikevicius et al., 2018) | [`Precision`], [`Seq2Seq::set_precision`] |
 //!
 //! Each layer has a configuration in the manner of Burn: `MultiHeadAttentionConfig::new(512, 8).init(&device)`.
 //!
-//! Training, search and the model directory use a model through the traits [`Seq2Seq`] and [`Seq2SeqConfig`]. Other
-//! architectures implement them in crates of their own.
+//! Training, search and the model directory use a model through the trait [`Seq2Seq`] alone, and its configuration through
+//! [`Seq2SeqConfig`]. Other architectures implement both in crates of their own, and a program names them once, by [`register`].
 //!
 //! # Example
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
-//! use burnformer_core::{Mode, TransformerConfig};
+//! use burnformer_core::{Mode, Seq2Seq, TransformerConfig};
 //!
 //! let device = Device::default();
 //! let model = TransformerConfig::tiny(100).init(0, &device)?;
@@ -44,6 +44,8 @@
 //! ```
 
 mod activation;
+mod any_module;
+mod architecture;
 mod attention;
 mod attention_maps;
 mod bias;
@@ -88,6 +90,7 @@ pub mod allocator {
 pub use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
+pub use architecture::{Architecture, read_config, register};
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use attention_maps::AttentionMaps;
 pub use bias::AttentionBias;
@@ -115,7 +118,7 @@ pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinu
 pub use precision::Precision;
 pub use random::Mode;
 pub use residual::{NormPosition, ResidualNorm};
-pub use seq2seq::{Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
+pub use seq2seq::{Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens};
 pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
 pub use transformer::Transformer;
 pub use window::{Window, WindowBlocks, window_attention};

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_kernels::{ComputeType, RandomKey};
@@ -13,6 +15,7 @@ use crate::mask::{end_mask, padding_mask};
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
+use crate::seq2seq::{Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens};
 use crate::shared_embeddings::SharedEmbeddings;
 
 /// The encoder–decoder Transformer (paper §3, Figure 1).
@@ -67,21 +70,6 @@ impl Transformer {
         }
     }
 
-    /// The logits of all target positions, given the source and the earlier target tokens.
-    ///
-    /// # Shapes
-    /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
-    /// - output: `[batch, target_len, target_vocab]`
-    pub fn forward(
-        &self,
-        source: Tensor<2, Int>,
-        target_input: Tensor<2, Int>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        let memory = self.encode(source, mode);
-        self.logits(self.decode(target_input, &memory, mode))
-    }
-
     /// Encodes the source ids, `[batch, source_len]`.
     pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> EncodedSource {
         self.encode_recording(source, mode, None)
@@ -100,64 +88,6 @@ impl Transformer {
     /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
     pub fn start_decoding(&self, memory: &EncodedSource) -> DecoderCache {
         self.decoder.start(memory)
-    }
-
-    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the
-    /// logits after the last of them, `[rows, target_vocab]`.
-    pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<2> {
-        self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
-    }
-
-    /// Extends each row of `cache` by `tokens` as [`decode_step`](Self::decode_step) does, and returns the states after the
-    /// last of them, `[rows, 1, d_model]`.
-    pub fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut DecoderCache) -> Tensor<3> {
-        let states = self.decode_cached(tokens, cache, Mode::Inference, None);
-        let [rows, len, d_model] = states.dims();
-        states.slice([0..rows, len - 1..len, 0..d_model])
-    }
-
-    /// Projects decoder states to the target vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
-    pub fn logits(&self, states: Tensor<3>) -> Tensor<3> {
-        self.embeddings.logits(states)
-    }
-
-    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch, len]` ids).
-    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let mut maps = AttentionMaps::default();
-        let memory = self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
-        let mut cache = self.start_decoding(&memory);
-        self.decode_cached(target_input, &mut cache, Mode::Inference, Some(&mut maps));
-        maps
-    }
-
-    /// The longest sequence that the model accepts on either side; `None` if there is no limit.
-    pub fn max_positions(&self) -> Option<usize> {
-        self.source_position.limit()
-    }
-
-    /// Packs the weights for fast inference, if the backend has products for packed weights (`flex` with
-    /// AVX-512, AVX2 or NEON). Decoding steps become faster. On other backends this does nothing. If the weights change later,
-    /// what was packed is no longer used.
-    ///
-    /// In float32, a matrix of the encoder or the decoder is rearranged in its own memory if no other tensor shares that and its
-    /// outputs fill whole vector registers; a parameter that is asked for afterwards is restored from there. Every other packed
-    /// matrix takes memory beside the weight.
-    pub fn pack(&mut self, compute: ComputeType) {
-        self.linears_mut().for_each(|linear| linear.pack(compute));
-        self.embeddings.pack(compute);
-    }
-
-    /// Sets the number type of all following matrix products: linear maps, output projection, and both
-    /// products of attention. Weights, gradients, norms, softmax, residual connections and logits stay
-    /// in float32 (Micikevicius et al., 2018, *Mixed Precision Training*).
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.linears_mut().for_each(|linear| linear.set_precision(precision));
-        self.embeddings.set_precision(precision);
-    }
-
-    /// The linear maps of both stacks.
-    fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
-        self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
     /// Encodes vectors that are not embeddings of token ids, such as features of a picture or of speech. They get positions
@@ -186,6 +116,11 @@ impl Transformer {
     /// `x`: `[rows, new_len, d_model]` → the states, of the same shape
     pub fn decode_embedded(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
         self.decode_vectors(x, cache, mode, None)
+    }
+
+    /// The linear maps of both stacks.
+    fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
     fn encode_recording(
@@ -245,10 +180,60 @@ impl Transformer {
         let x = self.dropout.forward(x, mode.fold(2));
         self.decoder.run(x, cache, mode.fold(3), maps)
     }
+}
 
-    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
-    pub fn vocabularies(&self) -> [usize; 2] {
+impl Seq2Seq for Transformer {
+    fn states(
+        &self,
+        source: Tensor<2, Int>,
+        target_input: Tensor<2, Int>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.decode(target_input, &self.encode(source, mode), mode)
+    }
+
+    fn logits(&self, states: Tensor<3>) -> Tensor<3> {
+        self.embeddings.logits(states)
+    }
+
+    fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {
+        Box::new(self.start_decoding(&self.encode(source, Mode::Inference)))
+    }
+
+    fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
+        let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference, None);
+        let [rows, len, d_model] = states.dims();
+        states.slice([0..rows, len - 1..len, 0..d_model])
+    }
+
+    fn select_outputs(&self, ids: &[u32]) -> Linear {
+        self.embeddings.select(ids)
+    }
+
+    fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
+        let mut maps = AttentionMaps::default();
+        let memory = self.encode_recording(source, Mode::Inference, Some(&mut maps.encoder_self));
+        let mut cache = self.start_decoding(&memory);
+        self.decode_cached(target_input, &mut cache, Mode::Inference, Some(&mut maps));
+        maps
+    }
+
+    fn vocabularies(&self) -> [usize; 2] {
         self.embeddings.vocabularies()
+    }
+
+    fn max_positions(&self) -> Option<usize> {
+        self.source_position.limit()
+    }
+
+    fn pack(&mut self, compute: ComputeType) {
+        self.linears_mut().for_each(|linear| linear.pack(compute));
+        self.embeddings.pack(compute);
+    }
+
+    fn set_precision(&mut self, precision: Precision) {
+        self.linears_mut().for_each(|linear| linear.set_precision(precision));
+        self.embeddings.set_precision(precision);
     }
 }
 
@@ -259,5 +244,67 @@ fn with_first_zero(x: Tensor<3>) -> Tensor<3> {
     match len {
         1 => zeros,
         _ => Tensor::cat(vec![zeros, x.slice([0..rows, 1..len, 0..d_model])], 1),
+    }
+}
+
+impl Seq2SeqConfig for TransformerConfig {
+    fn architecture(&self) -> &'static str {
+        Self::ARCHITECTURE
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("a configuration is plain data")
+    }
+
+    fn tokens(&self) -> Tokens {
+        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        Tokens { source_vocab, target_vocab, pad, bos, eos }
+    }
+
+    fn d_model(&self) -> usize {
+        self.d_model
+    }
+
+    fn parameter_count(&self) -> usize {
+        self.parameter_count()
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        self.validate()
+    }
+
+    fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError> {
+        Ok(self.init(seed, device)?.into())
+    }
+
+    fn multiplications(&self, source: usize, target: usize) -> [usize; 2] {
+        self.cost(source, target, Precision::Float32).map(|cost| cost.multiplications)
+    }
+
+    fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2] {
+        self.cost(source, target, precision).map(|cost| cost.kept_values)
+    }
+}
+
+impl From<TransformerConfig> for ModelConfig {
+    fn from(config: TransformerConfig) -> Self {
+        Arc::new(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, for one sentence of ten tokens per side over 6,000 pieces: d 128, d_ff 512, two layers per
+    /// stack, 4·32 heads.
+    #[test]
+    fn the_counts_are_those_by_hand() {
+        let logits = 128 * 6_000;
+        let layer = 4 * 128 * 128 + 2 * 128 * 512;
+        let source = 2 * (layer + 256 * 10) + 2 * 2 * 128 * 128;
+        let target = 2 * (layer + 2 * 128 * 128 + 2 * 256 * 10) + logits;
+        let own = TransformerConfig::tiny(6_000).update_flops(1, 10, 10);
+        assert_eq!(own, 6 * 10 * (source + target) as u64);
     }
 }

@@ -72,7 +72,11 @@ impl Package {
     /// [`InteropError::ModelDir`] or [`InteropError::Settings`], depending on the file that is wrong.
     pub fn load(dir: &Path) -> Result<Self> {
         model_dir::verify(dir)?;
-        let (config, weights) = model_dir::load_parameters::<TransformerConfig>(dir)?;
+        let (config, weights) = model_dir::load_parameters(dir)?;
+        let Some(config) = config.downcast_ref::<TransformerConfig>().cloned() else {
+            let (path, found) = (dir.join("config.json"), config.architecture().into());
+            return Err(ModelDirError::Architecture { path, found }.into());
+        };
         let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data)));
         let mut texts = BTreeMap::new();
         for name in TEXT_FILES {

@@ -1,6 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use burnformer_core::{ComputeType, Linear, Precision, RandomKey};
+use burnformer_core::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
 
 use crate::attention::AdditiveAttention;
 use crate::config::RnnConfig;
@@ -33,17 +33,12 @@ pub struct RnnCache {
     memory: RnnMemory,
 }
 
-impl RnnCache {
-    /// Reorders the hypotheses, as beam search needs it: row i continues the hypothesis that was in row `rows[i]`.
-    ///
-    /// In the new order, too, the rows of a sentence must be next to each other, with the same number for every
-    /// sentence.
-    pub fn select_rows(&mut self, rows: &[usize]) {
+impl Seq2SeqCache for RnnCache {
+    fn select_rows(&mut self, rows: &[usize]) {
         self.state = self.state.clone().select(0, indices(rows, &self.state.device()));
     }
 
-    /// Keeps only the given sentences, in that order. [`select_rows`](Self::select_rows) must select the matching rows.
-    pub fn select_sentences(&mut self, sentences: &[usize]) {
+    fn select_sentences(&mut self, sentences: &[usize]) {
         let picked = indices(sentences, &self.state.device());
         let RnnMemory { annotations, keys, initial, padding } = self.memory.clone();
         self.memory = RnnMemory {

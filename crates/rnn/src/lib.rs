@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
-//! use burnformer_core::Mode;
+//! use burnformer_core::{Mode, Seq2Seq};
 //! use burnformer_rnn::RnnConfig;
 //!
 //! let device = Device::default();
@@ -27,7 +27,6 @@ mod decoder;
 mod encoder;
 mod gru;
 mod network;
-mod seq2seq;
 
 pub mod kernels;
 
@@ -37,6 +36,14 @@ pub use decoder::{RnnCache, RnnDecoder};
 pub use encoder::RnnEncoder;
 pub use gru::Gru;
 pub use network::{Rnn, RnnMemory};
+
+use burnformer_core::Architecture;
+
+/// Makes the recurrent baseline known to this process: model directories and training configurations may name it then.
+pub fn register() {
+    let read = |fields| serde_json::from_value(fields).map(|own: RnnConfig| own.into());
+    burnformer_core::register(Architecture { name: RnnConfig::ARCHITECTURE, read });
+}
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -1,6 +1,9 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor};
-use burnformer_core::{ComputeType, Dropout, Mode, Precision, RandomKey, SharedEmbeddings};
+use burnformer_core::{
+    AttentionMaps, ComputeType, Dropout, Linear, Mode, Precision, RandomKey, Seq2Seq, Seq2SeqCache,
+    SharedEmbeddings,
+};
 
 use crate::config::RnnConfig;
 use crate::decoder::{RnnCache, RnnDecoder};
@@ -44,21 +47,6 @@ impl Rnn {
         }
     }
 
-    /// The logits of all target positions, given the source and the earlier target tokens.
-    ///
-    /// # Shapes
-    /// - `source`: `[batch, source_len]`, `target_input`: `[batch, target_len]` ids
-    /// - output: `[batch, target_len, target_vocab]`
-    pub fn forward(
-        &self,
-        source: Tensor<2, Int>,
-        target_input: Tensor<2, Int>,
-        mode: Mode,
-    ) -> Tensor<3> {
-        let memory = self.encode(source, mode);
-        self.logits(self.decode(target_input, memory, mode))
-    }
-
     /// Encodes the source ids, `[batch, source_len]`.
     pub fn encode(&self, source: Tensor<2, Int>, mode: Mode) -> RnnMemory {
         let padding = source.clone().equal_scalar(i64::from(self.pad));
@@ -66,65 +54,62 @@ impl Rnn {
         self.decoder.remember(self.encoder.forward(x, padding.clone()), padding)
     }
 
-    /// Decodes whole targets: `[batch, target_len]` ids → readouts `[batch, target_len, d_model]`.
-    pub fn decode(&self, target_input: Tensor<2, Int>, memory: RnnMemory, mode: Mode) -> Tensor<3> {
-        self.decode_cached(target_input, &mut self.decoder.start(memory), mode)
-    }
-
-    /// The attention weights at each target position, `[batch, 1, target_len, source_len]`.
-    pub fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> Tensor<4> {
-        let memory = self.encode(source, Mode::Inference);
-        let x = self.embeddings.target(target_input);
-        self.decoder.attention_weights(x, memory)
-    }
-
-    /// A cache for [`decode_step`](Self::decode_step), before the first target position, for decoding from `memory`.
-    pub fn start_decoding(&self, memory: RnnMemory) -> RnnCache {
-        self.decoder.start(memory)
-    }
-
-    /// Extends each row of `cache` by `tokens` (`[rows, new_len]` ids, usually one per row) and returns the
-    /// logits after the last of them, `[rows, target_vocab]`.
-    pub fn decode_step(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<2> {
-        self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
-    }
-
-    /// Extends each row of `cache` by `tokens` as [`decode_step`](Self::decode_step) does, and returns the readouts after the
-    /// last of them, `[rows, 1, d_model]`.
-    pub fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache) -> Tensor<3> {
-        let states = self.decode_cached(tokens, cache, Mode::Inference);
-        let [rows, len, d_model] = states.dims();
-        states.slice([0..rows, len - 1..len, 0..d_model])
-    }
-
-    /// Projects readouts to the target vocabulary: `[batch, len, d_model]` → `[batch, len, vocab]`.
-    pub fn logits(&self, readouts: Tensor<3>) -> Tensor<3> {
-        self.embeddings.logits(readouts)
-    }
-
-    /// Packs the weights for fast inference, see [`Transformer::pack`](burnformer_core::Transformer::pack).
-    pub fn pack(&mut self, compute: ComputeType) {
-        self.decoder.pack(compute);
-        self.embeddings.pack(compute);
-    }
-
-    /// Sets the number type of all following matrix products over all positions at once: the inputs of the
-    /// units, the keys of attention, the readout and the output projection. The recurrence itself
-    /// stays in float32.
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.encoder.set_precision(precision);
-        self.decoder.set_precision(precision);
-        self.embeddings.set_precision(precision);
-    }
-
     fn decode_cached(&self, tokens: Tensor<2, Int>, cache: &mut RnnCache, mode: Mode) -> Tensor<3> {
         let embedded = self.embeddings.target(tokens);
         let x = self.dropout.forward(embedded, mode.fold(1));
         self.dropout.forward(self.decoder.forward(x, cache), mode.fold(2))
     }
+}
 
-    /// Number of tokens in the vocabularies of source and target. Every id must be below the number of its side.
-    pub fn vocabularies(&self) -> [usize; 2] {
+impl Seq2Seq for Rnn {
+    fn states(
+        &self,
+        source: Tensor<2, Int>,
+        target_input: Tensor<2, Int>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        let mut cache = self.decoder.start(self.encode(source, mode));
+        self.decode_cached(target_input, &mut cache, mode)
+    }
+
+    fn logits(&self, states: Tensor<3>) -> Tensor<3> {
+        self.embeddings.logits(states)
+    }
+
+    fn start(&self, source: Tensor<2, Int>) -> Box<dyn Seq2SeqCache> {
+        Box::new(self.decoder.start(self.encode(source, Mode::Inference)))
+    }
+
+    fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3> {
+        let states = self.decode_cached(tokens, cache.downcast_mut(), Mode::Inference);
+        let [rows, len, d_model] = states.dims();
+        states.slice([0..rows, len - 1..len, 0..d_model])
+    }
+
+    fn select_outputs(&self, ids: &[u32]) -> Linear {
+        self.embeddings.select(ids)
+    }
+
+    fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
+        let memory = self.encode(source, Mode::Inference);
+        let cross = self.decoder.attention_weights(self.embeddings.target(target_input), memory);
+        AttentionMaps { cross: vec![cross], ..AttentionMaps::default() }
+    }
+
+    fn vocabularies(&self) -> [usize; 2] {
         self.embeddings.vocabularies()
+    }
+
+    fn pack(&mut self, compute: ComputeType) {
+        self.decoder.pack(compute);
+        self.embeddings.pack(compute);
+    }
+
+    /// Only products over all positions at once have that number type: the inputs of the units, the keys of attention, the
+    /// readout and the output projection. The recurrence itself stays in float32.
+    fn set_precision(&mut self, precision: Precision) {
+        self.encoder.set_precision(precision);
+        self.decoder.set_precision(precision);
+        self.embeddings.set_precision(precision);
     }
 }

@@ -2,8 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::tensor::{Device, TensorData};
-use burnformer_core::{model_dir, named_parameters, with_parameters};
-use burnformer_models::{Model, ModelConfig};
+use burnformer_core::{Model, ModelConfig, model_dir, named_parameters, with_parameters};
 
 use crate::error::TrainError;
 
@@ -19,11 +18,11 @@ pub fn average_models<P: AsRef<Path>>(
     let Some((first, rest)) = dirs.split_first() else {
         return Err(TrainError::Average("no model directory given".into()));
     };
-    let (config, model) = model_dir::load::<ModelConfig>(first.as_ref(), device)?;
+    let (config, model) = model_dir::load(first.as_ref(), device)?;
     let mut sums = sums_of(&model);
     for dir in rest {
-        let (other, model) = model_dir::load::<ModelConfig>(dir.as_ref(), device)?;
-        if other != config {
+        let (other, model) = model_dir::load(dir.as_ref(), device)?;
+        if *other != *config {
             let (a, b) = (first.as_ref().display(), dir.as_ref().display());
             let message = format!("{a} and {b} have different configurations");
             return Err(TrainError::Average(message));
@@ -76,7 +75,7 @@ mod tests {
         let (a, b) = (saved(1, 20), saved(2, 20));
         let (_, mean) = average_models(&[a.path(), b.path()], &device).unwrap();
         let load = |f: &tempfile::TempDir| {
-            named_parameters(&model_dir::load::<ModelConfig>(f.path(), &device).unwrap().1)
+            named_parameters(&model_dir::load(f.path(), &device).unwrap().1)
         };
         let (a, b, mean) = (load(&a), load(&b), named_parameters(&mean));
         for (name, value) in mean {

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::{self, ModelDirError, read_tensors, write_tensors};
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::Tokenizers;
 use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
-use burnformer_models::{Model, ModelConfig};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -137,7 +137,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
 }
 
 fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
-    model_dir::save(folder, saved.config, saved.model)?;
+    model_dir::save(folder, saved.config.as_ref(), saved.model)?;
     Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
 }
 
@@ -203,7 +203,7 @@ pub fn load(
     let old_config = read_config(path)?;
     let changes = compare((&old_origin, &old_config), (origin, config))
         .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
-    let (_, model) = model_dir::load::<ModelConfig>(path, device)?;
+    let (_, model) = model_dir::load(path, device)?;
     let model = freeze(model, &config.training.freeze)?;
     let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
     let optimizer = Optimizer::new(config.optimizer, &model);

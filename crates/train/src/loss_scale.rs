@@ -52,9 +52,8 @@ impl LossScale {
 #[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
-    use burnformer_core::{Precision, Seq2Seq, TransformerConfig, named_parameters};
+    use burnformer_core::{Model, Precision, TransformerConfig, named_parameters};
     use burnformer_data::Batch;
-    use burnformer_models::Model;
 
     use super::*;
     use crate::optimizer::{Optimizer, OptimizerSettings};

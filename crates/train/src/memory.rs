@@ -1,8 +1,7 @@
 //! How much memory a run needs, and how much there is.
 
-use burnformer_core::{Precision, Seq2SeqConfig};
+use burnformer_core::{ModelConfig, Precision};
 use burnformer_data::{BatchSampler, EpochPlan, SamplerSettings};
-use burnformer_models::ModelConfig;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainConfig;
@@ -27,7 +26,7 @@ pub fn worst_batch_bytes(
 /// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
 /// tokens needs: weights, gradients and two moments, and what the backward pass keeps of one batch.
 ///
-/// Of each position are kept the float32 values of [`kept_values`](Seq2SeqConfig::kept_values), the logits and their
+/// Of each position are kept the float32 values of [`kept_values`](burnformer_core::Seq2SeqConfig::kept_values), the logits and their
 /// gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept
 /// rounded too. (Measured at d 256, 2,048 tokens per side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
 /// where it says 1.31 for 1,024.)
@@ -45,7 +44,7 @@ pub fn update_bytes(
 /// An estimate, in bytes, of what R-Drop needs beside the second pass over a batch of `positions` target positions:
 /// probabilities of both passes, their logarithms and their gradients. The fused loss of the CPU needs none of it.
 pub fn r_drop_bytes(config: &ModelConfig, positions: usize) -> u64 {
-    10 * 4 * (positions * config.target_vocab()) as u64
+    10 * 4 * (positions * config.tokens().target_vocab) as u64
 }
 
 /// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a precision of 16 bits
@@ -64,7 +63,7 @@ fn position_bytes(
     precision: Precision,
 ) -> [u64; 2] {
     let [of_source, of_target] = config.kept_values(source, target, precision);
-    let logits = 2 * config.target_vocab();
+    let logits = 2 * config.tokens().target_vocab;
     [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
 }
 

@@ -11,8 +11,8 @@ use std::thread::{self, Builder};
 
 use burn::module::Module;
 use burn::tensor::Device;
+use burnformer_core::Model;
 use burnformer_data::Batch;
-use burnformer_models::Model;
 
 use crate::train_step::{GradientSums, Objective};
 use crate::workers::among_workers;

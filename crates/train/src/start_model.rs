@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use burnformer_core::{Seq2SeqConfig, TransformerConfig, model_dir, with_parameters};
+use burnformer_core::{
+    Model, ModelConfig, Seq2SeqConfig, Tokens, TransformerConfig, model_dir, read_config,
+    with_parameters,
+};
 use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{SearchSettings, load_settings, load_tokenizers};
-use burnformer_models::{Model, ModelConfig};
-use burnformer_rnn::RnnConfig;
 
 use crate::config::{ModelSettings, TrainConfig};
 use crate::error::TrainError;
@@ -33,11 +34,11 @@ impl StartModel {
     /// [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
     pub fn open(dir: &Path) -> Result<Self, TrainError> {
         model_dir::verify(dir)?;
-        let config = model_dir::load_config::<ModelConfig>(dir)?;
+        let config = model_dir::load_config(dir)?;
         let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
         let sides = [
-            ("source", tokenizers.source.vocab_size(), config.source_vocab()),
-            ("target", tokenizers.target.vocab_size(), config.target_vocab()),
+            ("source", tokenizers.source.vocab_size(), config.tokens().source_vocab),
+            ("target", tokenizers.target.vocab_size(), config.tokens().target_vocab),
         ];
         if [&tokenizers.source, &tokenizers.target]
             .iter()
@@ -81,15 +82,19 @@ impl StartModel {
     pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
         let &TransformerConfig { dropout, attention_dropout, activation_dropout, .. } =
             &settings.transformer;
-        match self.config.clone() {
-            ModelConfig::Transformer(config) => ModelConfig::from(TransformerConfig {
-                dropout,
-                attention_dropout,
-                activation_dropout,
-                ..config
-            }),
-            ModelConfig::Rnn(config) => ModelConfig::from(RnnConfig { dropout, ..config }),
+        let rates = [
+            ("dropout", dropout),
+            ("attention_dropout", attention_dropout),
+            ("activation_dropout", activation_dropout),
+        ];
+        let mut fields = self.config.to_json();
+        for (name, rate) in rates {
+            if let Some(own) = fields.get_mut(name) {
+                *own = rate.into();
+            }
         }
+        let shape = read_config(self.config.architecture(), fields);
+        shape.expect("it was read before").expect("a rate is a number")
     }
 
     /// Copies the directory to `place`, unless it is already there, and reads the weights from there from now on.
@@ -141,7 +146,7 @@ impl FirstModel {
             Some(start) => start.shape(&config.model),
             None => {
                 let sizes = [tokenizers.source.vocab_size(), tokenizers.target.vocab_size()];
-                config.model.over(sizes, tokenizers.special_ids()?)
+                config.model.over(sizes, tokenizers.special_ids()?)?
             }
         };
         shape.validate()?;
@@ -153,9 +158,9 @@ impl FirstModel {
     /// # Errors
     /// [`TrainError::ModelDir`] if the weights cannot be read or are those of another shape.
     pub fn init(&self, seed: u64, device: &Device) -> Result<Model, TrainError> {
-        let model = self.shape.init(seed, device)?;
+        let model = self.shape.build(seed, device)?;
         let Some(start) = &self.start else { return Ok(model) };
-        let (_, parameters) = model_dir::load_parameters::<ModelConfig>(&start.dir)?;
+        let (_, parameters) = model_dir::load_parameters(&start.dir)?;
         Ok(with_parameters(model, parameters).map_err(|source| {
             model_dir::ModelDirError::Parameters { path: start.dir.clone(), source }
         })?)
@@ -168,6 +173,7 @@ impl FirstModel {
 }
 
 /// The special ids of models with the configuration `shape`.
-pub(crate) fn special_ids(shape: &ModelConfig) -> SpecialIds {
-    SpecialIds { pad: shape.pad(), bos: shape.bos(), eos: shape.eos() }
+pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
+    let Tokens { pad, bos, eos, .. } = shape.tokens();
+    SpecialIds { pad, bos, eos }
 }

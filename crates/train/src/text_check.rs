@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use burn::tensor::Device;
-use burnformer_core::Mode;
+use burnformer_core::{Mode, Model};
 use burnformer_data::{Batch, ParallelReader, SpecialIds, Tokenizers, Utf8Policy};
-use burnformer_models::Model;
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};

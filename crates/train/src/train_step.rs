@@ -1,10 +1,9 @@
 //! The forward and backward pass over the batches of an update: the sums of their gradients and losses.
 
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_core::{LossSums, Mode, Seq2Seq, label_smoothed_cross_entropy, token_ids};
+use burnformer_core::{LossSums, Mode, Model, label_smoothed_cross_entropy, token_ids};
 use burnformer_data::Batch;
 use burnformer_kernels::{RDropLoss, r_drop_loss};
-use burnformer_models::Model;
 
 use crate::gradients::FlatGradients;
 

@@ -1,6 +1,6 @@
 use burn::tensor::Tensor;
+use burnformer_core::Model;
 use burnformer_data::Batch;
-use burnformer_models::Model;
 
 use crate::gradients::{clip_factor, clip_factor_on_device};
 use crate::loss_scale::LossScale;
@@ -127,8 +127,7 @@ impl Updater {
 #[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
-    use burnformer_core::{Seq2SeqConfig, TransformerConfig, named_parameters};
-    use burnformer_models::ModelConfig;
+    use burnformer_core::{ModelConfig, TransformerConfig, named_parameters};
     use burnformer_rnn::RnnConfig;
 
     use super::*;
@@ -158,7 +157,7 @@ mod tests {
     }
 
     fn build(config: ModelConfig) -> Model {
-        config.init(1, &Device::default().autodiff()).unwrap()
+        config.build(1, &Device::default().autodiff()).unwrap()
     }
 
     fn pairs() -> Vec<(Vec<u32>, Vec<u32>)> {

@@ -2,11 +2,10 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burnformer_core::{Mode, Precision, Seq2Seq};
+use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
 use burnformer_metrics::{Bleu, Metric as _, References, Score, as_strs};
-use burnformer_models::{Model, ModelConfig};
 
 use crate::config::{TrainConfig, ValidationSettings};
 use crate::corpora::Corpora;
@@ -203,7 +202,6 @@ fn sampler(
 
 #[cfg(test)]
 mod tests {
-    use burnformer_core::Seq2SeqConfig;
     use burnformer_data::Batch;
 
     use super::*;
@@ -270,9 +268,9 @@ mod tests {
             source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
         assert_eq!(text, TEXT);
         let vocab = corpora.tokenizers.target.vocab_size();
-        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
         let device = Device::default();
-        let model = shape.init(1, &device).unwrap();
+        let model = shape.build(1, &device).unwrap();
         let validator = Validator::new(&config, &corpora, SpecialIds::OURS).unwrap().unwrap();
         let measured = validator.validate(&shape, &model, &device).unwrap();
         assert_eq!(measured.hypotheses.len(), TEXT.len());

@@ -6,22 +6,32 @@ mod fuzz;
 use std::fs;
 
 use burn::tensor::Device;
-use burnformer_core::Seq2SeqConfig;
 use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
-use burnformer_train::{Optimizer, Origin, TrainConfig, worst_batch_bytes};
+use burnformer_train::{ConfigFileError, Optimizer, Origin, TrainConfig, worst_batch_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
+use std::path::Path;
 
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
 
+/// Resolves a configuration, which may be one of the recurrent baseline too.
+fn resolve(
+    preset: Option<&str>,
+    file: Option<&Path>,
+    settings: &[String],
+) -> Result<TrainConfig, ConfigFileError> {
+    burnformer_rnn::register();
+    TrainConfig::resolve(preset, file, settings)
+}
+
 /// What resolves is a model whose size is a number, and survives being written and read.
 fn check(config: &TrainConfig) {
     let vocab = config.tokenizer.train.vocab_size;
-    let shape = config.model.over([vocab; 2], SpecialIds::OURS);
+    let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
     shape.validate().unwrap();
     let training = &config.training;
     let longest = config.data.max_source_len;
@@ -40,7 +50,7 @@ fn resolve_file() -> impl FnMut(&[u8]) {
         // The folder lives as long as this closure.
         assert!(folder.path().is_dir());
         fs::write(&path, bytes).unwrap();
-        let resolved = within(16 << 20, || TrainConfig::resolve(None, Some(&path), &[]));
+        let resolved = within(16 << 20, || resolve(None, Some(&path), &[]));
         match resolved {
             Ok(config) => check(&config),
             Err(error) => assert!(!error.to_string().is_empty()),
@@ -64,7 +74,7 @@ crate::fuzz_test!(
 
 fn resolve_setting(bytes: &[u8]) {
     let setting = String::from_utf8_lossy(bytes).into_owned();
-    let resolved = within(16 << 20, || TrainConfig::resolve(Some("tiny"), None, &[setting]));
+    let resolved = within(16 << 20, || resolve(Some("tiny"), None, &[setting]));
     if let Ok(config) = resolved {
         check(&config);
     }
@@ -100,8 +110,8 @@ impl Checkpoint {
         let tokenizer = Tokenizer::train(["the house is small", "the dog sees it"], &training);
         let tokenizers = Tokenizers::joint(tokenizer.unwrap());
         let vocab = tokenizers.source.vocab_size();
-        let shape = config.model.over([vocab; 2], SpecialIds::OURS);
-        let model = shape.init(1, &Device::default().autodiff()).unwrap();
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
+        let model = shape.build(1, &Device::default().autodiff()).unwrap();
         let search = SearchSettings::default();
         let saved =
             Saved { config: &shape, model: &model, tokenizers: &tokenizers, search: &search };

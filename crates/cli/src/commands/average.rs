@@ -27,7 +27,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     check_one_run(&args.models)?;
     let (config, model) = average_models(&args.models, &Device::flex())?;
-    model_dir::save(&args.out, &config, &model)?;
+    model_dir::save(&args.out, config.as_ref(), &model)?;
     for name in TOKENIZER_FILES.into_iter().chain([GENERATION_FILE]) {
         let from = args.models[0].join(name);
         if from.exists() {

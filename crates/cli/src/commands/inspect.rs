@@ -1,8 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use burnformer_core::{Seq2SeqConfig, model_dir};
-use burnformer_models::ModelConfig;
+use burnformer_core::model_dir;
 use serde_json::json;
 
 use super::model;
@@ -25,9 +24,9 @@ pub struct Args {
 /// Describes a model directory after checking its hashes.
 pub fn run(args: Args) -> Result<()> {
     model_dir::verify(&args.model)?;
-    let config: ModelConfig = model_dir::load_config(&args.model)?;
+    let config = model_dir::load_config(&args.model)?;
     let compute = model_dir::load_compute_type(&args.model)?;
-    let shapes = model_dir::parameter_shapes::<ModelConfig>(&args.model)?;
+    let shapes = model_dir::parameter_shapes(&args.model)?;
     if args.json {
         let value = json!({
             // A path need not be Unicode, JSON has to be.
@@ -35,7 +34,7 @@ pub fn run(args: Args) -> Result<()> {
             "architecture": config.architecture(),
             "parameters": config.parameter_count(),
             "compute": compute.name(),
-            "model": config,
+            "model": config.to_json(),
             "shapes": shapes,
         });
         return print(serde_json::to_string_pretty(&value)?);
@@ -45,7 +44,7 @@ pub fn run(args: Args) -> Result<()> {
     output.line(format_args!("architecture {}", config.architecture()))?;
     output.line(format_args!("parameters  {}", config.parameter_count()))?;
     output.line(format_args!("compute     {}", compute.name()))?;
-    let fields = serde_json::to_value(&config)?;
+    let fields = config.to_json();
     for (name, value) in fields.as_object().into_iter().flatten() {
         output.line(format_args!("{name:<19} {}", value.to_string().trim_matches('"')))?;
     }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
-use burnformer_models::ModelConfig;
 
 use super::model;
 use crate::output::note;
@@ -36,8 +35,13 @@ pub fn run(args: Args) -> Result<()> {
             args.model.display()
         );
     }
-    let (config, model) = model_dir::load::<ModelConfig>(&args.model, &Device::flex())?;
-    model_dir::save_parameters(&args.out, &config, &named_parameters(&model), ComputeType::Int8)?;
+    let (config, model) = model_dir::load(&args.model, &Device::flex())?;
+    model_dir::save_parameters(
+        &args.out,
+        config.as_ref(),
+        &named_parameters(&model),
+        ComputeType::Int8,
+    )?;
     copy_others(&args.model, &args.out)?;
     model_dir::seal(&args.out)?;
     let [before, after] = [&args.model, &args.out].map(|dir| weights_size(dir));

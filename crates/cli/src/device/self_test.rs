@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, Precision, TransformerConfig, label_smoothed_cross_entropy};
+use burnformer_core::{Mode, Precision, Seq2Seq, TransformerConfig, label_smoothed_cross_entropy};
 use serde::{Deserialize, Serialize};
 
 use super::DeviceName;

@@ -27,8 +27,9 @@ pub use manifest::{read, seal, verify, verify_before_load};
 pub use tensors::read_tensors;
 pub use weights::{write_quantized, write_tensors};
 
+use crate::architecture::read_config as read_fields;
 use crate::parameters::{named_parameters, with_parameters};
-use crate::seq2seq::Seq2SeqConfig;
+use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
 use weights::write;
 
@@ -37,12 +38,12 @@ pub const FORMAT_VERSION: u32 = 1;
 const CONFIG: &str = "config.json";
 
 #[derive(Serialize)]
-struct ConfigFile<'a, C> {
+struct ConfigFile {
     format_version: u32,
     arch: &'static str,
     #[serde(skip_serializing_if = "is_float32")]
     compute: ComputeType,
-    model: &'a C,
+    model: serde_json::Value,
 }
 
 fn is_float32(compute: &ComputeType) -> bool {
@@ -55,9 +56,9 @@ fn is_float32(compute: &ComputeType) -> bool {
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
-pub fn save<C: Seq2SeqConfig, M: Module>(
+pub fn save<M: Module>(
     dir: &Path,
-    config: &C,
+    config: &dyn Seq2SeqConfig,
     model: &M,
 ) -> Result<(), ModelDirError> {
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
@@ -68,15 +69,15 @@ pub fn save<C: Seq2SeqConfig, M: Module>(
 ///
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be written.
-pub fn save_parameters<C: Seq2SeqConfig>(
+pub fn save_parameters(
     dir: &Path,
-    config: &C,
+    config: &dyn Seq2SeqConfig,
     parameters: &BTreeMap<String, TensorData>,
     compute: ComputeType,
 ) -> Result<(), ModelDirError> {
     std::fs::create_dir_all(dir).map_err(|e| ModelDirError::io(dir, e))?;
-    let arch = config.architecture();
-    let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model: config };
+    let (arch, model) = (config.architecture(), config.to_json());
+    let file = ConfigFile { format_version: FORMAT_VERSION, arch, compute, model };
     let json = serde_json::to_vec_pretty(&file).expect("a configuration is plain data");
     write(&dir.join(CONFIG), &json)?;
     match compute {
@@ -85,16 +86,16 @@ pub fn save_parameters<C: Seq2SeqConfig>(
     }
 }
 
-/// Reads the configuration in `dir`. Its architecture must be one that `C` describes.
+/// Reads the configuration in `dir`. Its architecture must be one that this process knows ([`register`](crate::register)).
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_config<C: Seq2SeqConfig>(dir: &Path) -> Result<C, ModelDirError> {
+pub fn load_config(dir: &Path) -> Result<ModelConfig, ModelDirError> {
     let path = dir.join(CONFIG);
     let mut value = read_config(dir)?;
     let model = value["model"].take();
     let architecture = value["arch"].as_str().unwrap_or_default();
-    let Some(config) = C::from_json(architecture, model) else {
+    let Some(config) = read_fields(architecture, model) else {
         return Err(ModelDirError::Architecture { path, found: architecture.to_string() });
     };
     let config = config.map_err(|e| ModelDirError::json(&path, &e))?;
@@ -130,14 +131,14 @@ fn read_config(dir: &Path) -> Result<serde_json::Value, ModelDirError> {
     }
 }
 
-/// Loads configuration and model from `dir` onto `device`. The architecture must be one that `C` describes.
+/// Loads configuration and model from `dir` onto `device`. The architecture must be one that this process knows.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load<C: Seq2SeqConfig>(dir: &Path, device: &Device) -> Result<(C, C::Model), ModelDirError> {
-    let (config, parameters) = load_parameters::<C>(dir)?;
+pub fn load(dir: &Path, device: &Device) -> Result<(ModelConfig, Model), ModelDirError> {
+    let (config, parameters) = load_parameters(dir)?;
     let model = config
-        .init(0, device)
+        .build(0, device)
         .map_err(|source| ModelDirError::Config { path: dir.join(CONFIG), source })?;
     let path = dir.join(WEIGHTS);
     let model = with_parameters(model, parameters)
@@ -145,25 +146,24 @@ pub fn load<C: Seq2SeqConfig>(dir: &Path, device: &Device) -> Result<(C, C::Mode
     Ok((config, model))
 }
 
-/// Configuration and parameters of the model in `dir`, which is of an architecture that `C` describes, as they stand in
-/// the files: for programs that need no device. The parameters are as many numbers as the configuration says; their
+/// Configuration and parameters of the model in `dir`, as they stand in the files: for programs that need no device. The parameters are as many numbers as the configuration says; their
 /// names and shapes are not checked.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn load_parameters<C: Seq2SeqConfig>(
+pub fn load_parameters(
     dir: &Path,
-) -> Result<(C, BTreeMap<String, TensorData>), ModelDirError> {
-    let config: C = load_config(dir)?;
+) -> Result<(ModelConfig, BTreeMap<String, TensorData>), ModelDirError> {
+    let config = load_config(dir)?;
     let parameters = read_tensors_checked(dir, WEIGHTS)?;
-    check_size(&dir.join(CONFIG), &config, &parameters)?;
+    check_size(&dir.join(CONFIG), config.as_ref(), &parameters)?;
     Ok((config, parameters))
 }
 
 /// Compares the number of parameters before memory for the model in the configuration is allocated.
 fn check_size(
     path: &Path,
-    config: &impl Seq2SeqConfig,
+    config: &dyn Seq2SeqConfig,
     values: &BTreeMap<String, TensorData>,
 ) -> Result<(), ModelDirError> {
     let expected = config.parameter_count();
@@ -174,14 +174,12 @@ fn check_size(
     }
 }
 
-/// Reads name and shape of every tensor of the model in `dir`. Its architecture must be one that `C` describes.
+/// Reads name and shape of every tensor of the model in `dir`.
 ///
 /// # Errors
 /// A [`ModelDirError`] that names the file and what is wrong with it.
-pub fn parameter_shapes<C: Seq2SeqConfig>(
-    dir: &Path,
-) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
-    let (_, tensors) = load_parameters::<C>(dir)?;
+pub fn parameter_shapes(dir: &Path) -> Result<BTreeMap<String, Vec<usize>>, ModelDirError> {
+    let (_, tensors) = load_parameters(dir)?;
     Ok(tensors.into_iter().map(|(name, data)| (name, data.shape().to_vec())).collect())
 }
 

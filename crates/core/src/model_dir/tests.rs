@@ -2,8 +2,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
+use crate::TransformerConfig;
 use crate::random::Mode;
-use crate::{Transformer, TransformerConfig};
 use burn::tensor::{Int, Tensor};
 
 struct Folder(tempfile::TempDir);
@@ -26,7 +26,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    fn load(&self) -> Result<(TransformerConfig, Transformer), ModelDirError> {
+    fn load(&self) -> Result<(ModelConfig, Model), ModelDirError> {
         load(self.path(), &Device::default())
     }
 
@@ -43,11 +43,11 @@ fn a_saved_model_loads_with_the_same_outputs() {
     let device = Device::default();
     let folder = Folder::with_model();
     let (config, loaded) = folder.load().expect("loads");
-    assert_eq!(config, TransformerConfig::tiny(20));
-    let model = config.init(3, &device).expect("a preset is valid");
+    assert_eq!(config, TransformerConfig::tiny(20).into());
+    let model = config.build(3, &device).expect("a preset is valid");
     let source = Tensor::<2, Int>::from_ints([[5, 6, 2]], &device);
     let target = Tensor::<2, Int>::from_ints([[1, 7]], &device);
-    let logits = |m: &Transformer| m.forward(source.clone(), target.clone(), Mode::Inference);
+    let logits = |m: &Model| m.forward(source.clone(), target.clone(), Mode::Inference);
     logits(&loaded).into_data().assert_eq(&logits(&model).into_data(), true);
 }
 
@@ -169,7 +169,7 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
     fs::remove_file(folder.file("manifest.json")).expect("removes");
     assert!(matches!(folder.load().unwrap_err(), ModelDirError::NoManifest { .. }));
     let nowhere = folder.file("nowhere");
-    let error = load::<TransformerConfig>(&nowhere, &Device::default()).unwrap_err();
+    let error = load(&nowhere, &Device::default()).unwrap_err();
     assert!(matches!(error, ModelDirError::NoDirectory { .. }));
 }
 
@@ -177,14 +177,14 @@ fn a_folder_in_a_files_place_and_no_folder_at_all_are_named() {
 fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
     let (folder, dense) = (tempfile::tempdir().expect("a temporary folder"), Folder::with_model());
     let (config, model) = dense.load().expect("loads");
-    save_parameters(folder.path(), &config, &named_parameters(&model), ComputeType::Int8)
+    save_parameters(folder.path(), config.as_ref(), &named_parameters(&model), ComputeType::Int8)
         .expect("saves");
     seal(folder.path()).expect("seals");
     assert_eq!(load_compute_type(folder.path()).expect("loads"), ComputeType::Int8);
     assert_eq!(load_compute_type(dense.path()).expect("loads"), ComputeType::Float32);
     let size = |dir: &Path| fs::metadata(dir.join(WEIGHTS)).expect("weights").len();
     assert!(size(folder.path()) * 3 < size(dense.path()), "{}", size(folder.path()));
-    let (_, loaded) = load::<TransformerConfig>(folder.path(), &Device::default()).expect("loads");
+    let (_, loaded) = load(folder.path(), &Device::default()).expect("loads");
     let exact = named_parameters(&model);
     for (name, rounded) in named_parameters(&loaded) {
         let exact: Vec<f32> = exact[&name].iter().collect();
@@ -199,7 +199,7 @@ fn a_quantised_directory_holds_the_matrices_in_8_bits_and_says_so() {
     }
     // Quantised again, the integers are the same.
     let again = tempfile::tempdir().expect("a temporary folder");
-    save_parameters(again.path(), &config, &named_parameters(&loaded), ComputeType::Int8)
+    save_parameters(again.path(), config.as_ref(), &named_parameters(&loaded), ComputeType::Int8)
         .expect("saves");
     let integers = |dir: &Path| {
         let bytes = fs::read(dir.join(WEIGHTS)).expect("reads");

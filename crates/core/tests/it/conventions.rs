@@ -3,8 +3,8 @@
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
     ComputeType, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, Mode, OutputBias,
-    SourceEnd, TargetHistory, Transformer, TransformerConfig, named_gradients, named_parameters,
-    with_parameters,
+    Seq2Seq, SourceEnd, TargetHistory, Transformer, TransformerConfig, named_gradients,
+    named_parameters, with_parameters,
 };
 
 fn config(conventions: Conventions) -> TransformerConfig {

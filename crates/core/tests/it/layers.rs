@@ -7,7 +7,8 @@ use burnformer_core::{
     DecoderLayerConfig, EncodedSource, Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig,
     LayerNorm, Linear, Mode, MultiHeadAttention, MultiHeadAttentionConfig, NormPosition,
     PositionWiseFeedForwardConfig, PositionalEncoding, PositionalEncodingConfig, RandomKey,
-    ResidualNorm, Transformer, TransformerConfig, look_ahead_mask, named_parameters, padding_mask,
+    ResidualNorm, Seq2Seq, Seq2SeqCache, Transformer, TransformerConfig, look_ahead_mask,
+    named_parameters, padding_mask,
 };
 
 const D_MODEL: usize = 16;

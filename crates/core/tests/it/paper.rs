@@ -5,8 +5,8 @@ use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
     Activation, AttentionBias, Dropout, Mode, MultiHeadAttentionConfig,
-    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, TransformerConfig,
-    look_ahead_mask, scaled_dot_product_attention,
+    PositionWiseFeedForwardConfig, PositionalEncoding, Precision, RandomKey, Seq2Seq,
+    TransformerConfig, look_ahead_mask, scaled_dot_product_attention,
 };
 
 fn random<const D: usize>(shape: [usize; D], seed: u64, device: &Device) -> Tensor<D> {

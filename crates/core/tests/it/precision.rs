@@ -5,7 +5,8 @@ use crate::common::case::{Case, NAMES, scalar};
 use crate::common::half::{HALVES, Loss, assert_near};
 use burn::tensor::{Bool, DType, Device, Distribution, Tensor};
 use burnformer_core::{
-    Activation, Dropout, Mode, Precision, Window, WindowBlocks, named_gradients, window_attention,
+    Activation, Dropout, Mode, Precision, Seq2Seq, Window, WindowBlocks, named_gradients,
+    window_attention,
 };
 
 fn transformer(case: &Case, precision: Precision) -> Loss {

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use crate::common::case::{Case, NAMES, scalar};
 use crate::common::{Tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{Mode, named_gradients, named_parameters, with_parameters};
+use burnformer_core::{
+    Mode, Seq2Seq, Seq2SeqCache, named_gradients, named_parameters, with_parameters,
+};
 
 #[test]
 fn memory_logits_and_attention_are_the_references() {

@@ -3,7 +3,7 @@
 
 use burn::tensor::{Bool, Device, Distribution, Int, Tensor, TensorData};
 use burnformer_core::{
-    AttentionBias, Dropout, Mode, TransformerConfig, Window, WindowBlocks,
+    AttentionBias, Dropout, Mode, Seq2Seq, TransformerConfig, Window, WindowBlocks,
     scaled_dot_product_attention, window_attention,
 };
 use proptest::prelude::*;

@@ -1,8 +1,7 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{ComputeType, Linear, Mode, Seq2Seq, Seq2SeqCache, Seq2SeqConfig};
+use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
 use burnformer_kernels::is_fused_on;
-use burnformer_models::{Model, ModelCache, ModelConfig};
 
 use super::listed::{Listed, union};
 use super::step::{Decoding, SpecialIds, StepModel};
@@ -60,7 +59,7 @@ impl NeuralModel {
         for row in rows {
             let end = ids.len() + len;
             ids.extend(lead.iter().chain(*row).map(|&id| id as i32));
-            ids.resize(end, self.config.pad() as i32);
+            ids.resize(end, self.config.tokens().pad as i32);
         }
         Tensor::from_data(TensorData::new(ids, [rows.len(), len]), &self.device)
     }
@@ -84,16 +83,16 @@ impl NeuralModel {
 
 impl StepModel for NeuralModel {
     fn source_vocab(&self) -> usize {
-        self.config.source_vocab()
+        self.config.tokens().source_vocab
     }
 
     fn target_vocab(&self) -> usize {
-        self.config.target_vocab()
+        self.config.tokens().target_vocab
     }
 
     fn special(&self) -> SpecialIds {
-        let config = &self.config;
-        SpecialIds { pad: config.pad(), bos: config.bos(), eos: config.eos() }
+        let Tokens { pad, bos, eos, .. } = self.config.tokens();
+        SpecialIds { pad, bos, eos }
     }
 
     fn max_positions(&self) -> Option<usize> {
@@ -122,7 +121,7 @@ impl StepModel for NeuralModel {
     /// Scores all positions in one pass (teacher forcing), instead of one step per token.
     fn force(&self, sources: &[&[u32]], targets: &[&[u32]]) -> Vec<Vec<f32>> {
         let inputs: Vec<&[u32]> = targets.iter().map(|t| &t[..t.len() - 1]).collect();
-        let inputs = self.pad(&inputs, Some(self.config.bos()));
+        let inputs = self.pad(&inputs, Some(self.config.tokens().bos));
         let states = self.model.states(self.pad(sources, None), inputs, Mode::Inference);
         let [rows, len, d_model] = states.dims();
         let outputs = self.pad(targets, None).reshape([rows * len]);
@@ -133,7 +132,7 @@ impl StepModel for NeuralModel {
 
     fn attention(&self, source: &[u32], target: &[u32]) -> Option<AttentionWeights> {
         let input = &target[..target.len() - 1];
-        let input = self.pad(&[input], Some(self.config.bos()));
+        let input = self.pad(&[input], Some(self.config.tokens().bos));
         let maps = self.model.attention(self.pad(&[source], None), input);
         let layers = |layers: Vec<Tensor<4>>| layers.into_iter().map(heads).collect();
         Some(AttentionWeights {
@@ -154,7 +153,7 @@ fn heads(weights: Tensor<4>) -> Vec<HeadWeights> {
 
 struct NeuralDecoding<'a> {
     model: &'a NeuralModel,
-    cache: ModelCache,
+    cache: Box<dyn Seq2SeqCache>,
     /// The projection to the tokens that are needed; `None` if all are.
     outputs: Option<Linear>,
 }
@@ -165,7 +164,7 @@ impl NeuralDecoding<'_> {
         let ids: Vec<i32> = tokens.iter().map(|&id| id as i32).collect();
         let ids = TensorData::new(ids, [tokens.len(), 1]);
         let ids = Tensor::from_data(ids, &self.model.device);
-        self.model.model.step_states(ids, &mut self.cache)
+        self.model.model.step_states(ids, &mut *self.cache)
     }
 
     fn logits(&self, states: Tensor<3>) -> Vec<f32> {

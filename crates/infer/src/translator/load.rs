@@ -7,7 +7,6 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir};
 use burnformer_data::{Tokenizer, Tokenizers, special};
 use burnformer_kernels::is_fused_on;
-use burnformer_models::ModelConfig;
 use burnformer_shortlist::{Shortlist, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
@@ -165,8 +164,7 @@ fn load_model(
     compute: Option<ComputeType>,
 ) -> Result<(NeuralModel, Tokenizers), InferError> {
     model_dir::verify_before_load(dir)?;
-    let (tokenizers, model) =
-        rayon::join(|| load_tokenizers(dir), || model_dir::load::<ModelConfig>(dir, device));
+    let (tokenizers, model) = rayon::join(|| load_tokenizers(dir), || model_dir::load(dir, device));
     let (tokenizers, (config, model)) = (tokenizers?, model?);
     let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
     Ok((NeuralModel::with_compute(config, model, device, compute), tokenizers))

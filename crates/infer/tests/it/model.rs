@@ -2,7 +2,7 @@
 
 use crate::common::{NAMES, Reference};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burnformer_core::{ComputeType, Mode, Seq2Seq, Seq2SeqConfig};
+use burnformer_core::{ComputeType, Mode};
 use burnformer_infer::{
     Batching, Ensemble, NeuralModel, Request, Sampling, SearchSettings, StepModel, search,
 };
@@ -22,7 +22,7 @@ fn cached_steps_give_the_logits_of_the_whole_pass() {
         let input = [&[1], &TARGET[..]].concat();
         let whole = model.forward(tensor(&source), tensor(&input), Mode::Inference);
         let whole: Vec<f32> = whole.into_data().iter::<f32>().collect();
-        let vocab = config.target_vocab();
+        let vocab = config.tokens().target_vocab;
         let wrapped = NeuralModel::new(config, model, &Device::default());
         let mut decoding = wrapped.start(&[&source]);
         for (&token, expected) in input.iter().zip(whole.chunks_exact(vocab)) {

@@ -9,7 +9,6 @@ use burn::tensor::Device;
 use burnformer_core::{SourceEnd, model_dir};
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
 use burnformer_interop::{Format, InteropError, Package};
-use burnformer_models::ModelConfig;
 use serde_json::Value;
 
 const NAMES: [&str; 4] = ["float32", "float16", "int16", "int8"];
@@ -28,7 +27,7 @@ fn translations_and_scores_are_those_of_ctranslate2() {
     for name in NAMES {
         let dir = folder.path().join(name);
         package(name).save(&dir).unwrap();
-        let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+        let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         let model = NeuralModel::new(config, model, &Device::default());
         let requests: Vec<Request> =
             ids(&expected["sources"]).into_iter().map(Request::new).collect();
@@ -190,7 +189,7 @@ impl Transliteration {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("model");
         package.save(&dir).unwrap();
-        let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+        let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         Self { model: NeuralModel::new(config, model, &Device::default()), source, target }
     }
 

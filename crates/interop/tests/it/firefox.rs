@@ -6,7 +6,6 @@ use burn::tensor::Device;
 use burnformer_core::model_dir;
 use burnformer_infer::{Batching, NeuralModel, Request, load_settings, search};
 use burnformer_interop::Format;
-use burnformer_models::ModelConfig;
 use serde_json::Value;
 
 #[test]
@@ -26,7 +25,7 @@ fn students_of_firefox_translate_as_their_own_engine_does_in_float32_and_mostly_
         let dir = temporary.path().join("model");
         package.save(&dir).unwrap();
         let settings = load_settings(&dir).unwrap();
-        let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+        let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
         let model = NeuralModel::new(config, model, &Device::default());
         let ids = |case: &Value| {
             case["ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()

@@ -2,10 +2,9 @@
 
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_core::{Mode, Seq2Seq, TransformerConfig, model_dir, named_parameters};
+use burnformer_core::{Mode, Model, ModelConfig, TransformerConfig, model_dir, named_parameters};
 use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
 use burnformer_interop::{Format, InteropError, Package, Tensor as Tensor32};
-use burnformer_models::{Model, ModelConfig};
 use serde_json::Value;
 
 fn expected() -> Value {
@@ -20,7 +19,7 @@ fn imported(name: &str) -> (ModelConfig, Model, SearchSettings) {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
-    let (config, model) = model_dir::load::<ModelConfig>(&dir, &Device::default()).unwrap();
+    let (config, model) = model_dir::load(&dir, &Device::default()).unwrap();
     (config, model, burnformer_infer::load_settings(&dir).unwrap())
 }
 
@@ -29,10 +28,9 @@ fn logits_are_those_of_transformers() {
     let (expected, device) = (expected(), Device::default());
     for (name, results) in expected["models"].as_object().unwrap() {
         let (config, model, _) = imported(name);
-        let ModelConfig::Transformer(config) = config else { panic!("{name}") };
         let pairs = ids(&expected["sources"]).into_iter().zip(ids(&expected["targets"]));
         for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
-            let input: Vec<u32> = [config.bos].into_iter().chain(target).collect();
+            let input: Vec<u32> = [config.tokens().bos].into_iter().chain(target).collect();
             let tensor = |ids: &[u32]| {
                 let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
                 Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
@@ -165,13 +163,12 @@ fn logits(package: &Package, source: &[u32], target: &[u32]) -> Vec<f32> {
     let dir = folder.path().join("model");
     package.save(&dir).unwrap();
     let device = Device::default();
-    let (config, model) = model_dir::load::<ModelConfig>(&dir, &device).unwrap();
-    let ModelConfig::Transformer(config) = config else { panic!("no Transformer") };
+    let (config, model) = model_dir::load(&dir, &device).unwrap();
     let tensor = |ids: &[u32]| {
         let ids: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
         Tensor::<1, Int>::from_ints(&ids[..], &device).unsqueeze::<2>()
     };
-    let input = [&[config.bos], target].concat();
+    let input = [&[config.tokens().bos], target].concat();
     model.forward(tensor(source), tensor(&input), Mode::Inference).into_data().iter().collect()
 }
 

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
-use burnformer_core::{Mode, Seq2Seq, model_dir};
+use burnformer_core::{Mode, model_dir};
 use burnformer_infer::{InferError, LengthPenalty, Request, SearchSettings, Translator};
 use burnformer_interop::{Format, InteropError};
-use burnformer_models::ModelConfig;
 use serde_json::Value;
 
 fn expected() -> Value {
@@ -32,8 +31,7 @@ fn logits_are_those_of_transformers() {
     let (expected, device) = (expected(), Device::default());
     for (name, results) in expected["models"].as_object().unwrap() {
         let folder = imported(name);
-        let (_, model) =
-            model_dir::load::<ModelConfig>(&folder.path().join("model"), &device).unwrap();
+        let (_, model) = model_dir::load(&folder.path().join("model"), &device).unwrap();
         let pairs = ids(&results["sources"]).into_iter().zip(ids(&expected["targets"]));
         for ((source, target), logits) in pairs.zip(results["logits"].as_array().unwrap()) {
             let tensor = |ids: &[u32]| {

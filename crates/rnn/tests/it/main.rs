@@ -5,6 +5,8 @@ mod of_core;
 #[path = "../../../kernels/tests/it/common/mod.rs"]
 mod of_kernels;
 
+mod architectures;
+mod initial_weights;
 mod kernels;
 mod precision;
 mod rnn;

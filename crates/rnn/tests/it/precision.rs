@@ -6,7 +6,7 @@ use crate::of_core::half::{HALVES, Loss, assert_near};
 use crate::of_core::{folder, tensors};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{
-    Mode, Precision, label_smoothed_cross_entropy, named_gradients, with_parameters,
+    Mode, Precision, Seq2Seq, label_smoothed_cross_entropy, named_gradients, with_parameters,
 };
 use burnformer_rnn::{Rnn, RnnConfig};
 

@@ -4,7 +4,8 @@
 use crate::of_core::{Tensors, folder, tensors, within};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
-    EmbeddingSharing, Mode, label_smoothed_cross_entropy, named_gradients, with_parameters,
+    EmbeddingSharing, Mode, Seq2Seq, Seq2SeqConfig, label_smoothed_cross_entropy, named_gradients,
+    with_parameters,
 };
 use burnformer_rnn::{Rnn, RnnConfig};
 
@@ -54,7 +55,7 @@ fn logits_attention_losses_and_gradients_are_pytorchs() {
     let logits = model.forward(source.clone(), input.clone(), Mode::training(0, 0));
     let vocab = config().target_vocab;
     assert_near("logits", &logits.to_data(), &case["logits"], |place| targets[place / vocab] != 0);
-    let weights = model.attention(source, input).into_data();
+    let weights = model.attention(source, input).cross[0].to_data();
     let places = weights.shape()[3];
     let real = |place: usize| targets[place / places] != 0;
     assert_near("attention", &weights, &case["attention.cross"], real);
@@ -81,11 +82,11 @@ fn steps_with_a_cache_give_the_logits_of_the_whole_pass() {
     let [rows, len] = target.dims();
     let whole = model.forward(source.clone(), target.clone(), Mode::Inference);
     for chunk in [1, 2] {
-        let mut cache = model.start_decoding(model.encode(source.clone(), Mode::Inference));
+        let mut cache = model.start(source.clone());
         for start in (0..len).step_by(chunk) {
             let end = (start + chunk).min(len);
             let tokens = target.clone().slice([0..rows, start..end]);
-            let step = model.decode_step(tokens, &mut cache);
+            let step = model.decode_step(tokens, &mut *cache);
             let expected = whole.clone().slice([0..rows, end - 1..end]).reshape(step.dims());
             let worst: f64 = (step - expected).abs().max().into_scalar();
             assert!(worst < within(1e-5), "{start} {worst}");

@@ -63,9 +63,11 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError
         let nearest = nearest(&key, known.iter().map(String::as_str));
         return Err(ConfigFileError::UnknownKey { place: at(Some(span)), key, nearest });
     }
-    TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|error| {
-        let place = at(error.span());
-        ConfigFileError::Type { place, message: one_line(&error) }
+    TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|whole| {
+        let found = first_wrong(parsed.get_ref(), &|table| table);
+        let (error, span) =
+            found.map_or_else(|| (whole.clone(), whole.span()), |(e, at)| (e, Some(at)));
+        ConfigFileError::Type { place: at(span), message: one_line(&error) }
     })?;
     let table = Table::deserialize(Deserializer::from(parsed)).map_err(syntax)?;
     Ok(Document { preset, table })
@@ -128,6 +130,27 @@ fn first_unknown(table: &DeTable, known: &[String]) -> Option<(String, Range<usi
     let mut found = Vec::new();
     walk("", table, known, &mut found);
     found.into_iter().min_by_key(|(_, span)| span.start)
+}
+
+/// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes a configuration of a part
+/// of the table.
+fn first_wrong<'i>(
+    table: &DeTable<'i>,
+    whole: &dyn Fn(DeTable<'i>) -> DeTable<'i>,
+) -> Option<(Error, Range<usize>)> {
+    table.iter().find_map(|(key, value)| {
+        let with = |value| whole(DeTable::from_iter([(key.clone(), value)]));
+        match value.get_ref() {
+            DeValue::Table(inner) => {
+                first_wrong(inner, &|table| with(Spanned::new(value.span(), DeValue::Table(table))))
+            }
+            _ => {
+                let alone = Spanned::new(value.span(), with(value.clone()));
+                let error = TrainConfig::deserialize(Deserializer::from(alone)).err()?;
+                Some((error, value.span()))
+            }
+        }
+    })
 }
 
 /// The line, counted from 1, of the byte at `at`.

@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 use burnformer_core::ConfigError;
 use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_data::DataError;
-use burnformer_models::ModelConfig;
 use toml::{Table, Value};
 
 use super::document::{self, Document, one_line};
@@ -210,9 +209,9 @@ pub(super) fn resolve(
 
 /// The section `[model]` of a run that starts from the model directory `dir`, where the user gives the keys `given`.
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
-    let shape = model_dir::load_config::<ModelConfig>(dir);
+    let shape = model_dir::load_config(dir);
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;
-    ModelSettings::of(&shape).with(given.unwrap_or(&Table::new()), dir)
+    ModelSettings::of(shape.as_ref()).with(given.unwrap_or(&Table::new()), dir)
 }
 
 fn preset_table(name: &str) -> Result<Table, ConfigFileError> {

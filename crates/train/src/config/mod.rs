@@ -18,7 +18,7 @@ pub(crate) use data::MIX;
 pub use data::{DataSettings, MixedText, corpus_paths};
 pub(crate) use layers::nearest;
 pub use layers::{ConfigFileError, DEFAULT_PRESET, preset_description, preset_names};
-pub use model::ModelSettings;
+pub use model::{Architecture, ModelSettings, RnnSizes};
 pub use precision::PrecisionSetting;
 
 use crate::early_stopping::EarlyStoppingMetric;

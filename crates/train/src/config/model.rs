@@ -1,21 +1,18 @@
-//! The section `[model]`: the configuration of an architecture without what the tokeniser determines.
+//! The section `[model]`: the configuration of a model without what the tokeniser determines.
 //!
-//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, those fields of [`RnnConfig`] that a
-//! Transformer does not have. Keys, defaults and documentation are read from these structs, so that a field that is added
-//! there is a key here. A field that serde leaves out of the default configuration is no key.
+//! Its keys are the fields of [`TransformerConfig`] and, in a table of their own, the sizes that only the recurrent baseline has.
+//! Keys, defaults and documentation are read from these structs, so that a field that is added there is a key here. A field
+//! that serde leaves out of the default configuration is no key.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::path::Path;
 
-use burnformer_core::{Positions, TransformerConfig};
+use burnformer_core::{ModelConfig, Positions, Seq2SeqConfig, TransformerConfig, read_config};
 use burnformer_data::SpecialIds;
-use burnformer_models::{Architecture, ModelConfig};
-use burnformer_rnn::RnnConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value};
 
 use super::ConfigFileError;
@@ -25,11 +22,42 @@ const OF_TOKENIZER: [&str; 5] = ["source_vocab", "target_vocab", "pad", "bos", "
 /// The key that chooses the architecture.
 const ARCHITECTURE: &str = "architecture";
 /// The table of what only the recurrent baseline has.
-const RNN: &str = RnnConfig::ARCHITECTURE;
+const RNN: &str = "rnn";
+/// The keys of the section that the recurrent baseline has too.
+const SHARED_WITH_RNN: [&str; 3] = ["d_model", "dropout", "sharing"];
 /// The keys that say nothing of the weights.
 const RATES: [&str; 3] = ["dropout", "attention_dropout", "activation_dropout"];
 /// The key whose 0 stands for none, since TOML has no null.
 const WINDOW: &str = "attention_window";
+
+/// The architecture of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Architecture {
+    /// The encoder–decoder Transformer of *Attention Is All You Need*.
+    Transformer,
+    /// The recurrent baseline: a GRU encoder and decoder with additive attention.
+    Rnn,
+}
+
+impl Architecture {
+    /// The name in configurations and model directories.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Transformer => TransformerConfig::ARCHITECTURE,
+            Self::Rnn => RNN,
+        }
+    }
+}
+
+/// The sizes that only the recurrent baseline has (Bahdanau et al., 2015).
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct RnnSizes {
+    /// The width of the recurrent state of the decoder and of each direction of the encoder; from 1 to 65,536.
+    pub d_hidden: usize,
+    /// The inner width of the additive attention; from 1 to 65,536.
+    pub d_attention: usize,
+}
 
 /// The architecture of the model and its sizes, without what the tokeniser decides.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +67,8 @@ pub struct ModelSettings {
     /// The keys of the section. A `d_k` or `d_v` of 0 stands for `d_model / heads`. The fields that the tokeniser decides
     /// have no meaning here.
     pub transformer: TransformerConfig,
-    /// The keys of the table `rnn`. The fields that a Transformer has too are taken from `transformer`.
-    pub rnn: RnnConfig,
+    /// The keys of the table `rnn`.
+    pub rnn: RnnSizes,
 }
 
 impl Default for ModelSettings {
@@ -48,7 +76,7 @@ impl Default for ModelSettings {
         Self {
             architecture: Architecture::Transformer,
             transformer: TransformerConfig { d_k: 0, d_v: 0, ..TransformerConfig::base(0) },
-            rnn: RnnConfig::tiny(0),
+            rnn: RnnSizes { d_hidden: 176, d_attention: 128 },
         }
     }
 }
@@ -64,17 +92,21 @@ impl ModelSettings {
     }
 
     /// The configuration over vocabularies of these sizes, `[source, target]`, with these special ids.
+    ///
+    /// # Errors
+    /// [`ConfigFileError::Value`] if this process does not know the architecture
+    /// ([`register`](burnformer_core::register)).
     pub fn over(
         &self,
         [source_vocab, target_vocab]: [usize; 2],
         special: SpecialIds,
-    ) -> ModelConfig {
+    ) -> Result<ModelConfig, ConfigFileError> {
         let SpecialIds { pad, bos, eos } = special;
         let &TransformerConfig { d_model, heads, d_k, d_v, dropout, sharing, .. } =
             &self.transformer;
         let or_head = |d: usize| if d == 0 { d_model / heads.max(1) } else { d };
-        match self.architecture {
-            Architecture::Transformer => ModelConfig::from(TransformerConfig {
+        if self.architecture == Architecture::Transformer {
+            return Ok(ModelConfig::from(TransformerConfig {
                 source_vocab,
                 target_vocab,
                 pad,
@@ -83,52 +115,38 @@ impl ModelSettings {
                 d_k: or_head(d_k),
                 d_v: or_head(d_v),
                 ..self.transformer.clone()
-            }),
-            Architecture::Rnn => ModelConfig::from(RnnConfig {
-                source_vocab,
-                target_vocab,
-                pad,
-                bos,
-                eos,
-                d_model,
-                dropout,
-                sharing,
-                ..self.rnn.clone()
-            }),
+            }));
         }
+        let RnnSizes { d_hidden, d_attention } = self.rnn;
+        let fields = json!({
+            "source_vocab": source_vocab, "target_vocab": target_vocab, "pad": pad, "bos": bos, "eos": eos,
+            "d_model": d_model, "dropout": dropout, "sharing": sharing, "d_hidden": d_hidden, "d_attention": d_attention,
+        });
+        let value = self.architecture.name();
+        let config = read_config(value, fields).ok_or_else(|| ConfigFileError::Value {
+            key: "model.architecture",
+            value: value.into(),
+            remedy: "\"transformer\" in a program that does not register this architecture".into(),
+        })?;
+        Ok(config.expect("these are its fields"))
     }
 
     /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions of other systems) is
     /// left out.
-    pub(super) fn of(shape: &ModelConfig) -> Self {
-        let default = Self::default();
-        let TransformerConfig { source_vocab, target_vocab, pad, bos, eos, conventions, .. } =
-            default.transformer;
-        match shape.clone() {
-            ModelConfig::Transformer(own) => Self {
-                architecture: Architecture::Transformer,
-                transformer: TransformerConfig {
-                    source_vocab,
-                    target_vocab,
-                    pad,
-                    bos,
-                    eos,
-                    conventions,
-                    ..own
-                },
-                ..default
-            },
-            ModelConfig::Rnn(own) => Self {
-                architecture: Architecture::Rnn,
-                transformer: TransformerConfig {
-                    d_model: own.d_model,
-                    dropout: own.dropout,
-                    sharing: own.sharing,
-                    ..default.transformer
-                },
-                rnn: RnnConfig { source_vocab, target_vocab, pad, bos, eos, ..own },
-            },
+    pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Self {
+        let mut table = Self::default().table();
+        table.insert(ARCHITECTURE.into(), shape.architecture().into());
+        let fields = shape.to_json();
+        for (key, value) in fields.as_object().into_iter().flatten() {
+            let mut own = table.get_mut(key);
+            if own.is_none() {
+                own = table.get_mut(RNN).and_then(|rnn| rnn.get_mut(key));
+            }
+            if let (Some(own), Ok(value)) = (own, Value::try_from(value)) {
+                *own = value;
+            }
         }
+        Self::from_table(table).expect("a configuration of a known architecture")
     }
 
     /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
@@ -153,10 +171,12 @@ impl ModelSettings {
     /// The first key, dotted, that is set to something, and that something, though the architecture has
     /// no such part.
     pub(super) fn without_effect(&self) -> Option<(String, String)> {
-        let (own, default, of_rnn) = (self.table(), Self::default().table(), fields(&self.rnn));
+        let (own, default) = (self.table(), Self::default().table());
         let idle = |key: &str| match self.architecture {
             Architecture::Transformer => key == RNN,
-            Architecture::Rnn => ![RNN, ARCHITECTURE].contains(&key) && !of_rnn.contains_key(key),
+            Architecture::Rnn => {
+                ![RNN, ARCHITECTURE].contains(&key) && !SHARED_WITH_RNN.contains(&key)
+            }
         };
         let mut found = own.iter().filter(|(key, value)| idle(key) && default[*key] != **value);
         found.next().map(|(key, value)| (format!("model.{key}"), value.to_string()))
@@ -165,21 +185,20 @@ impl ModelSettings {
     /// The section in the form in which a file has it.
     fn table(&self) -> Table {
         let mut transformer = fields(&self.transformer);
+        transformer.retain(|key, _| !OF_TOKENIZER.contains(&key));
         transformer.entry(WINDOW).or_insert(Value::Integer(0));
-        let mut rnn = fields(&self.rnn);
-        rnn.retain(|key, _| !transformer.contains_key(key));
         let mut table = Table::new();
         table.insert(ARCHITECTURE.into(), self.architecture.name().into());
         table.extend(transformer);
-        table.insert(RNN.into(), Value::Table(rnn));
+        table.insert(RNN.into(), Value::Table(fields(&self.rnn)));
         table
     }
 
-    /// The settings that a whole section, such as that of [`table`](Self::table), describes.
+    /// The settings that a section describes: the default ones where it has no key.
     fn from_table(mut table: Table) -> Result<Self, toml::de::Error> {
         let default = Self::default();
         let architecture = table.remove(ARCHITECTURE).map(Value::try_into).transpose()?;
-        let rnn = table.remove(RNN).map(Value::try_into::<Table>).transpose()?;
+        let rnn = table.remove(RNN).map(Value::try_into).transpose()?;
         if table.get(WINDOW) == Some(&Value::Integer(0)) {
             table.remove(WINDOW);
         }
@@ -205,11 +224,9 @@ fn difference(key: &str, given: &Value, own: &Value) -> Option<(String, String, 
     }
 }
 
-/// The fields of `config` that are keys, in their order.
+/// The fields of `config`, in their order.
 fn fields(config: &impl Serialize) -> Table {
-    let mut fields = Table::try_from(config).expect("a configuration is plain data");
-    fields.retain(|key, _| !OF_TOKENIZER.contains(&key));
-    fields
+    Table::try_from(config).expect("a configuration is plain data")
 }
 
 /// `config` with the fields of `keys`.
@@ -217,7 +234,7 @@ fn overlaid<C: Serialize + DeserializeOwned>(
     config: &C,
     keys: Table,
 ) -> Result<C, toml::de::Error> {
-    let mut fields = Table::try_from(config).expect("a configuration is plain data");
+    let mut fields = fields(config);
     fields.extend(keys);
     fields.try_into()
 }
@@ -230,59 +247,7 @@ impl Serialize for ModelSettings {
 
 impl<'de> Deserialize<'de> for ModelSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut table = Self::default().table();
-        deserializer.deserialize_map(Section { table: &mut table, inner: None })?;
-        Self::from_table(table).map_err(|error| D::Error::custom(error.message()))
-    }
-}
-
-/// Reads keys over those of a whole section. Each value is checked at its position in the text, so that errors name key
-/// and line.
-struct Section<'a> {
-    table: &'a mut Table,
-    /// The table inside the section that is read.
-    inner: Option<&'a str>,
-}
-
-impl<'de> Visitor<'de> for Section<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a table of model settings")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            map.next_value_seed(Entry { table: self.table, inner: self.inner, key: &key })?;
-        }
-        Ok(())
-    }
-}
-
-/// The value of a key of a [`Section`].
-struct Entry<'a> {
-    table: &'a mut Table,
-    inner: Option<&'a str>,
-    key: &'a str,
-}
-
-impl<'de> DeserializeSeed<'de> for Entry<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let Self { table, inner, key } = self;
-        if inner.is_none() && key == RNN {
-            return deserializer.deserialize_map(Section { table, inner: Some(key) });
-        }
-        let value = Value::deserialize(deserializer)?;
-        let place = match inner {
-            None => Some(&mut *table),
-            Some(inner) => table.get_mut(inner).and_then(Value::as_table_mut),
-        };
-        let old = place.and_then(|place| place.get_mut(key));
-        *old.ok_or_else(|| D::Error::custom(format!("unknown field `{key}`")))? = value;
-        let checked = ModelSettings::from_table(table.clone());
-        checked.map(drop).map_err(|error| D::Error::custom(error.message()))
+        Self::from_table(Table::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -300,7 +265,7 @@ impl JsonSchema for ModelSettings {
         keys[ARCHITECTURE]["default"] = default[ARCHITECTURE].clone();
         keys.extend(properties::<TransformerConfig>(generator, &default));
         keys[WINDOW]["type"] = "integer".into();
-        let rnn = properties::<RnnConfig>(generator, &default[RNN]);
+        let rnn = properties::<RnnSizes>(generator, &default[RNN]);
         let rnn = json_schema!({
             "type": "object",
             "description": "The sizes that only the recurrent baseline has (Bahdanau et al., 2015).",

@@ -1,11 +1,20 @@
-use burnformer_core::{Precision, Seq2SeqConfig};
+use burnformer_core::{ModelConfig, Precision, TransformerConfig};
 use burnformer_data::SpecialIds;
 
 use super::*;
 
-fn set(settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
+fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
+    burnformer_rnn::register();
     let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
-    TrainConfig::resolve(Some("tiny"), None, &settings)
+    TrainConfig::resolve(Some(name), None, &settings)
+}
+
+fn set(settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
+    preset("tiny", settings)
+}
+
+fn model(config: &TrainConfig) -> ModelConfig {
+    config.model.over([900; 2], SpecialIds::OURS).unwrap()
 }
 
 fn file(text: &str) -> Result<TrainConfig, ConfigFileError> {
@@ -18,23 +27,22 @@ fn file(text: &str) -> Result<TrainConfig, ConfigFileError> {
 #[test]
 fn every_preset_resolves_to_a_valid_model() {
     for name in preset_names() {
-        let config = TrainConfig::resolve(Some(name), None, &[]).unwrap();
-        config.model.over([8000; 2], SpecialIds::OURS).validate().unwrap();
+        model(&preset(name, &[]).unwrap()).validate().unwrap();
     }
 }
 
 #[test]
 fn presets_agree_with_the_cores() {
-    use burnformer_core::TransformerConfig;
-    use burnformer_rnn::RnnConfig;
-    let preset = |name| {
-        TrainConfig::resolve(Some(name), None, &[]).unwrap().model.over([900; 2], SpecialIds::OURS)
-    };
-    assert_eq!(preset("base"), TransformerConfig::base(900).into());
-    assert_eq!(preset("big"), TransformerConfig::big(900).into());
-    assert_eq!(preset("small"), TransformerConfig::small(900).into());
-    assert_eq!(preset("tiny"), TransformerConfig::tiny(900).into());
-    assert_eq!(preset("rnn"), RnnConfig::tiny(900).into());
+    let cores: [(&str, ModelConfig); 5] = [
+        ("base", TransformerConfig::base(900).into()),
+        ("big", TransformerConfig::big(900).into()),
+        ("small", TransformerConfig::small(900).into()),
+        ("tiny", TransformerConfig::tiny(900).into()),
+        ("rnn", burnformer_rnn::RnnConfig::tiny(900).into()),
+    ];
+    for (name, own) in cores {
+        assert!(*model(&preset(name, &[]).unwrap()) == *own, "{name}");
+    }
 }
 
 #[test]
@@ -60,9 +68,8 @@ fn a_file_without_a_preset_starts_from_the_default_preset() {
 
 #[test]
 fn a_resolved_configuration_reads_back_the_same() {
-    for preset in preset_names() {
-        let settings = ["training.budget=100".to_string()];
-        let config = TrainConfig::resolve(Some(preset), None, &settings).unwrap();
+    for name in preset_names() {
+        let config = preset(name, &["training.budget=100"]).unwrap();
         assert_eq!(file(&config.to_toml()).unwrap(), config);
     }
 }
@@ -135,7 +142,6 @@ fn a_wrong_type_in_the_model_section_names_key_and_line() {
 
 #[test]
 fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documentation() {
-    use burnformer_core::TransformerConfig;
     use burnformer_rnn::RnnConfig;
     let sections = reference::SettingsFile::Training.sections();
     let documented = |path: &str| {
@@ -159,11 +165,10 @@ fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documenta
 
 #[test]
 fn a_model_settings_zero_stands_for_none_and_for_the_papers_widths() {
-    let model =
-        |settings: &[&str]| match set(settings).unwrap().model.over([900; 2], SpecialIds::OURS) {
-            burnformer_models::ModelConfig::Transformer(config) => config,
-            other => panic!("{other:?}"),
-        };
+    let model = |settings: &[&str]| {
+        let model = model(&set(settings).unwrap());
+        model.downcast_ref::<TransformerConfig>().unwrap().clone()
+    };
     let plain = model(&["model.d_k=0", "model.d_v=0", "model.attention_window=0"]);
     assert_eq!((plain.d_k, plain.d_v, plain.attention_window), (32, 32, None));
     let wide = model(&["model.d_k=8", "model.attention_window=5"]);
@@ -187,7 +192,7 @@ fn a_precision_is_one_of_three_names_or_auto() {
 
 #[test]
 fn a_setting_of_the_other_architecture_is_refused() {
-    let rnn = |setting: &str| TrainConfig::resolve(Some("rnn"), None, &[setting.to_string()]);
+    let rnn = |setting: &str| preset("rnn", &[setting]);
     assert_eq!(rnn("model.rnn.d_hidden=64").unwrap().model.rnn.d_hidden, 64);
     let message = rnn("model.heads=4").unwrap_err().to_string();
     assert!(message.contains("model.heads is 4") && message.contains("\"rnn\""), "{message}");

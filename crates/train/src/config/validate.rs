@@ -1,6 +1,6 @@
 //! What a configuration must satisfy before anything is read or computed.
 
-use burnformer_core::{EmbeddingSharing, Positions, Seq2SeqConfig, TransformerConfig};
+use burnformer_core::{EmbeddingSharing, Positions, TransformerConfig};
 use burnformer_data::SpecialIds;
 
 use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
@@ -101,7 +101,7 @@ impl TrainConfig {
         check(divides, "model.heads", heads, remedy)?;
         // The tokeniser decides the vocabulary later; its size is asked for here.
         let vocab = self.tokenizer.train.vocab_size;
-        let shape = model.over([vocab; 2], SpecialIds::OURS);
+        let shape = model.over([vocab; 2], SpecialIds::OURS)?;
         shape.validate().map_err(|source| ConfigFileError::Model { source })?;
         let longest = self.data.max_source_len.max(self.data.max_target_len).saturating_add(1);
         let &TransformerConfig { positions, max_positions, .. } = transformer;

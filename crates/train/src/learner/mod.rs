@@ -15,10 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::Seq2SeqConfig;
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{Batch, BatchSampler, PlannedBatch, Prefetch, SamplerState, Tokenizers};
 use burnformer_infer::SearchSettings;
-use burnformer_models::{Model, ModelConfig};
 
 use crate::advice::Adviser;
 use crate::best_model::BestModel;

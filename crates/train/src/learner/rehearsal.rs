@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use burnformer_core::Seq2SeqConfig;
 use burnformer_data::Prefetch;
 
 use super::Learner;

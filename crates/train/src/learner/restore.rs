@@ -4,9 +4,8 @@ use std::io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound, Une
 
 use burn::tensor::Device;
 use burnformer_core::model_dir::ModelDirError;
-use burnformer_core::{Precision, Seq2Seq};
+use burnformer_core::{Model, Precision};
 use burnformer_data::BatchSampler;
-use burnformer_models::Model;
 
 use super::Learner;
 use super::save::kind_of;

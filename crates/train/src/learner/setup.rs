@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use burn::tensor::Device;
+use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
     Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds,
 };
 use burnformer_kernels::is_fused_on;
-use burnformer_models::{Model, ModelConfig};
 
 use super::limit_reached;
 use super::restore::{Start, newest};
@@ -45,7 +45,7 @@ impl Setup {
         devices: &[Device],
     ) -> Result<Self, TrainError> {
         let first = FirstModel::new(config, &corpora.tokenizers, corpora.start.clone())?;
-        let special = special_ids(&first.shape);
+        let special = special_ids(first.shape.as_ref());
         let sampler = sampler(config, corpora, special)?;
         let worst = worst_of(config, &first.shape, &sampler)?;
         let validator = Validator::new(config, corpora, special)?;

@@ -2,8 +2,7 @@
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::Tensor;
-use burnformer_core::Mode;
-use burnformer_models::Model;
+use burnformer_core::{Mode, Model};
 
 use super::Learner;
 use crate::optimizer::is_finite;

@@ -2,10 +2,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burnformer_core::{Precision, Seq2SeqConfig};
+use burnformer_core::{Model, Precision};
 use burnformer_data::Tokenizers;
 use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
-use burnformer_models::Model;
 
 use super::Learner;
 use super::first_look::look_after;
@@ -186,7 +185,7 @@ fn text_warnings(
     let (texts, utf8) = (&corpora.texts, config.data.utf8);
     let mut found = text_check::warnings(texts, utf8);
     if setup.first.start.is_some() {
-        let (special, device) = (special_ids(&setup.first.shape), setup.replicas.first());
+        let (special, device) = (special_ids(setup.first.shape.as_ref()), setup.replicas.first());
         let tokenizers = &corpora.tokenizers;
         found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
     }

@@ -71,6 +71,7 @@ mod tests {
         let refused = row(1200).check().unwrap_err().to_string();
         let said = "row learned (learned positions): model.max_positions is 1024; it must be at least 1201";
         assert!(refused.contains(said), "{refused}");
+        burnformer_rnn::register();
         let rnn = TrainConfig::resolve(Some("rnn"), None, &[]).unwrap();
         let refused = extrapolation(&rnn, 10, 1).remove(1).check().unwrap_err().to_string();
         assert!(refused.contains("model.positions is"), "{refused}");

@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_core::{ComputeType, Seq2SeqConfig as _, with_parameters};
+use burnformer_core::{ComputeType, ModelConfig, TransformerConfig, with_parameters};
 use burnformer_infer::{NeuralModel, TranslateOptions, Translator, load_settings, load_tokenizers};
 use burnformer_metrics::{
     Bleu, Bootstrap, Metric as _, References, Statistics, as_strs, confidence, resampled,
 };
-use burnformer_models::ModelConfig;
 use serde::Serialize;
 
 use crate::error::TrainError;
@@ -88,7 +87,7 @@ impl HeadStudy {
         compute: Option<ComputeType>,
     ) -> Result<Self, TrainError> {
         model_dir::verify_before_load(dir)?;
-        let (config, parameters) = model_dir::load_parameters::<ModelConfig>(dir)?;
+        let (config, parameters) = model_dir::load_parameters(dir)?;
         let compute = compute.map_or_else(|| model_dir::load_compute_type(dir), Ok)?;
         let heads = heads(&config, &parameters);
         if heads.is_empty() {
@@ -118,7 +117,7 @@ impl HeadStudy {
             *weight = without_head(weight, head.head - 1, *count);
         }
         let wrong = |source| ModelDirError::Parameters { path: self.dir.clone(), source };
-        let model = self.config.init(0, &self.device)?;
+        let model = self.config.build(0, &self.device)?;
         let model = with_parameters(model, parameters).map_err(wrong)?;
         let model =
             NeuralModel::with_compute(self.config.clone(), model, &self.device, self.compute);
@@ -204,7 +203,7 @@ pub fn heads_table(whole: f64, results: &[HeadResult]) -> String {
 
 /// Every head of a Transformer, with the number of heads in its layer.
 fn heads(config: &ModelConfig, parameters: &BTreeMap<String, TensorData>) -> Vec<(Head, usize)> {
-    let ModelConfig::Transformer(config) = config else { return Vec::new() };
+    let Some(config) = config.downcast_ref::<TransformerConfig>() else { return Vec::new() };
     let of_decoder = (config.decoder_layers, config.of_decoder().heads);
     let parts = [
         (AttentionUse::Encoder, (config.encoder_layers, config.heads)),
@@ -234,7 +233,7 @@ fn without_head(weight: &TensorData, place: usize, count: usize) -> TensorData {
 
 #[cfg(test)]
 mod tests {
-    use burnformer_core::{Mode, MultiHeadAttentionConfig, TransformerConfig};
+    use burnformer_core::{Mode, MultiHeadAttentionConfig};
 
     use super::*;
 

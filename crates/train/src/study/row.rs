@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::atomic::AtomicBool;
 
-use burnformer_core::Seq2SeqConfig;
 use burnformer_infer::{TranslateOptions, Translator};
 use serde::{Deserialize, Serialize};
 

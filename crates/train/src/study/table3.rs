@@ -253,7 +253,6 @@ fn verdict(paper: f64, own: f64, interval: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Measure;
-    use burnformer_core::Seq2SeqConfig;
     use burnformer_data::SpecialIds;
 
     use super::*;
@@ -291,8 +290,9 @@ mod tests {
             ]
         );
         let vocab = 37_000;
-        let count =
-            |row: &Row| row.config.model.over([vocab; 2], SpecialIds::OURS).parameter_count();
+        let count = |row: &Row| {
+            row.config.model.over([vocab; 2], SpecialIds::OURS).unwrap().parameter_count()
+        };
         assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
         assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
         assert_eq!(
@@ -306,7 +306,7 @@ mod tests {
         for preset in ["tiny", "small", "base"] {
             let rows = table3(&base(preset), 3);
             for row in &rows {
-                row.config.model.over([900; 2], SpecialIds::OURS).validate().unwrap();
+                row.config.model.over([900; 2], SpecialIds::OURS).unwrap().validate().unwrap();
                 row.check().unwrap();
                 let same = rows.iter().filter(|other| other.config == row.config);
                 assert_eq!(same.count(), 1, "{preset} {}", row.name);

@@ -68,11 +68,7 @@ impl Toy {
         let learner = self.learner(run, mode, settings).unwrap();
         let outcome = learner.train(&AtomicBool::new(false)).unwrap();
         let last = self.folder.path().join(run).join("last");
-        let (_, model) = burnformer_core::model_dir::load::<burnformer_models::ModelConfig>(
-            &last,
-            &Device::default(),
-        )
-        .unwrap();
+        let (_, model) = burnformer_core::model_dir::load(&last, &Device::default()).unwrap();
         (named_parameters(&model).into_values().collect(), outcome.state.sampler.epoch)
     }
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::model_dir::load;
 use burnformer_core::named_parameters;
-use burnformer_models::ModelConfig;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Corpora, Learner, RunMode, Texts, TrainConfig, TrainError};
 
@@ -113,7 +112,7 @@ impl Run {
     /// Truncates each file at every `step` percent and flips a byte there.
     fn damage_everything(&self, step: usize) {
         let first = self.path("run/checkpoints/step-000010");
-        let (_, model) = load::<ModelConfig>(&first, &Device::default()).unwrap();
+        let (_, model) = load(&first, &Device::default()).unwrap();
         let expected: Vec<_> = named_parameters(&model).into_iter().collect();
         let mut cases = 0;
         for file in self.files() {

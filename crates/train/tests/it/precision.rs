@@ -83,7 +83,7 @@ impl Toy {
         state.loss_scale = Some(serde_json::from_value(scale).unwrap());
         let vocab = tokenizers.target.vocab_size();
         let (shape, search) =
-            (config.model.over([vocab; 2], SpecialIds::OURS), SearchSettings::default());
+            (config.model.over([vocab; 2], SpecialIds::OURS).unwrap(), SearchSettings::default());
         let saved = Saved { config: &shape, model: &model, tokenizers, search: &search };
         let kind = CheckpointKind::Scheduled;
         let trainer = TrainerState {

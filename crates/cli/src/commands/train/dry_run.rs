@@ -4,10 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use burnformer_core::{Seq2SeqConfig, TransformerConfig};
+use burnformer_core::{ModelConfig, TransformerConfig};
 use burnformer_data::{SpecialIds, TokenizerKind};
 use burnformer_interop::Format;
-use burnformer_models::ModelConfig;
 use burnformer_train::{
     Corpora, Learner, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
     r_drop_bytes, worst_batch_bytes,
@@ -39,7 +38,7 @@ pub(super) fn run(
     let vocab = config.tokenizer.train.vocab_size;
     let shape = match &start {
         Some(start) => start.shape(&config.model),
-        None => config.model.over([vocab; 2], SpecialIds::OURS),
+        None => config.model.over([vocab; 2], SpecialIds::OURS)?,
     };
     shape.validate()?;
     let rehearsal = match unnamed.has_pipe() {
@@ -54,9 +53,9 @@ pub(super) fn run(
         Some(rehearsal) => print_measured(config, &rehearsal)?,
         None => print_estimates(config, &shape)?,
     }
-    match &shape {
-        ModelConfig::Transformer(shape) => exports(shape),
-        _ => Ok(()),
+    match shape.downcast_ref() {
+        Some(shape) => exports(shape),
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{
-    Activation, EmbeddingSharing, LossSums, Mode, NormPosition, Positions, Transformer,
+    Activation, EmbeddingSharing, LossSums, Mode, NormPosition, Positions, Seq2Seq, Transformer,
     TransformerConfig, label_smoothed_cross_entropy, with_parameters,
 };
 

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::{
-    Activation, ComputeType, EmbeddingSharing, NormPosition, Positions, Seq2SeqConfig,
+    Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions,
     TransformerConfig, with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request};
-use burnformer_models::{Model, ModelConfig};
 use burnformer_rnn::RnnConfig;
 use serde_json::Value;
 
@@ -85,7 +84,7 @@ impl Reference {
         let path = folder().join(format!("{}.fitted.safetensors", self.name));
         let values = read_tensors(&path, &std::fs::read(&path).unwrap()).unwrap();
         let config = self.config();
-        let model = config.init(0, &Device::default()).unwrap();
+        let model = config.build(0, &Device::default()).unwrap();
         (config, with_parameters(model, values).unwrap())
     }
 

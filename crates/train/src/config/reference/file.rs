@@ -51,6 +51,7 @@ mod tests {
 
     #[test]
     fn the_file_changes_nothing_with_its_keys_in_comments_or_without() {
+        burnformer_rnn::register();
         for preset in preset_names() {
             let expected = TrainConfig::resolve(Some(preset), None, &[]).unwrap();
             let text = commented(preset).unwrap();

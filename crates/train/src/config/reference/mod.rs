@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use file::commented;
 pub use markdown::markdown;
 
-use super::layers::nearest;
+use super::layers::{self, nearest};
 use super::{TrainConfig, preset_names};
 use crate::origin;
 
@@ -156,7 +156,7 @@ fn last(path: &str) -> &str {
 
 /// Every preset by name, resolved.
 fn presets() -> Vec<(&'static str, Value)> {
-    let resolved = |name| TrainConfig::resolve(Some(name), None, &[]).expect("presets are valid");
+    let resolved = |name| layers::resolve(Some(name), None, &[], None).expect("presets are valid");
     preset_names().into_iter().map(|name| (name, json(&resolved(name)))).collect()
 }
 

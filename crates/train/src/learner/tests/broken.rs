@@ -29,8 +29,7 @@ fn with_weights(mut learner: Learner, value: f32) -> Learner {
 }
 
 fn finite(folder: &std::path::Path) -> bool {
-    let (_, model) =
-        model_dir::load::<burnformer_models::ModelConfig>(folder, &Device::default()).unwrap();
+    let (_, model) = model_dir::load(folder, &Device::default()).unwrap();
     named_parameters(&model).values().all(|value| value.iter::<f32>().all(f32::is_finite))
 }
 

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Device, TensorData};
 use burnformer_core::{
-    EmbeddingSharing, NormPosition, Positions, Seq2SeqConfig, TransformerConfig, named_parameters,
+    EmbeddingSharing, ModelConfig, NormPosition, Positions, TransformerConfig, named_parameters,
 };
-use burnformer_models::ModelConfig;
 use burnformer_rnn::RnnConfig;
 use sha2::{Digest, Sha256};
 
@@ -60,7 +59,7 @@ fn pinned() -> [Pinned; 5] {
 }
 
 fn initial(config: &ModelConfig, seed: u64) -> BTreeMap<String, TensorData> {
-    named_parameters(&config.init(seed, &Device::default()).expect("it is valid"))
+    named_parameters(&config.build(seed, &Device::default()).expect("it is valid"))
 }
 
 /// Whether a parameter is drawn from a normal distribution: the tables of vectors for pieces and positions.

@@ -1,4 +1,0 @@
-//! What holds for every architecture.
-
-mod architectures;
-mod initial_weights;
