@@ -1,4 +1,5 @@
 use crate::error::InferError;
+use crate::settings::check;
 
 /// How many sentences go through the model together. This changes speed and memory, but no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +22,12 @@ impl Batching {
     /// # Errors
     /// [`InferError::Setting`] if a bound is 0.
     pub fn validate(&self) -> Result<(), InferError> {
-        let bounds = [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)];
-        match bounds.into_iter().find(|&(_, bound)| bound == 0) {
-            Some((name, _)) => {
-                let (value, remedy) = ("0".into(), "at least 1 is needed");
-                Err(InferError::Setting { name, value, remedy })
-            }
-            None => Ok(()),
+        for (name, bound) in
+            [("max_sentences", self.max_sentences), ("max_tokens", self.max_tokens)]
+        {
+            check(bound > 0, name, &bound, "at least 1 is needed")?;
         }
+        Ok(())
     }
 
     /// Divides `places` into batches of similar `lengths` (`lengths` is indexed by place), the longest first: if the

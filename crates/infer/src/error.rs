@@ -230,35 +230,34 @@ impl std::fmt::Debug for InferError {
     }
 }
 
+/// The number in an error that names a sentence.
+macro_rules! number {
+    ($error:expr) => {
+        match $error {
+            InferError::SourceTooLong { sentence, .. }
+            | InferError::TargetTooLong { sentence, .. }
+            | InferError::PrefixTooLong { sentence, .. }
+            | InferError::PrefixToken { sentence, .. }
+            | InferError::Terms { sentence, .. }
+            | InferError::TermsTooLong { sentence, .. }
+            | InferError::UnknownId { sentence, .. }
+            | InferError::NotFinite { sentence, .. } => Some(sentence),
+            _ => None,
+        }
+    };
+}
+
 impl InferError {
     /// The number, from 1, of the sentence that caused the error; `None` if no single one did.
     pub fn sentence(&self) -> Option<usize> {
-        match self {
-            Self::SourceTooLong { sentence, .. }
-            | Self::TargetTooLong { sentence, .. }
-            | Self::PrefixTooLong { sentence, .. }
-            | Self::PrefixToken { sentence, .. }
-            | Self::Terms { sentence, .. }
-            | Self::TermsTooLong { sentence, .. }
-            | Self::UnknownId { sentence, .. }
-            | Self::NotFinite { sentence, .. } => Some(*sentence),
-            _ => None,
-        }
+        number!(self).copied()
     }
 
     /// Adds `offset` to the number of the sentence that caused the error. A batch or a chunk counts only its own
     /// sentences, and its caller adds those before it.
     pub fn offset(mut self, offset: usize) -> Self {
-        match &mut self {
-            Self::SourceTooLong { sentence, .. }
-            | Self::TargetTooLong { sentence, .. }
-            | Self::PrefixTooLong { sentence, .. }
-            | Self::PrefixToken { sentence, .. }
-            | Self::Terms { sentence, .. }
-            | Self::TermsTooLong { sentence, .. }
-            | Self::UnknownId { sentence, .. }
-            | Self::NotFinite { sentence, .. } => *sentence += offset,
-            _ => {}
+        if let Some(sentence) = number!(&mut self) {
+            *sentence += offset;
         }
         self
     }

@@ -163,10 +163,6 @@ impl SearchSettings {
     /// # Errors
     /// [`InferError::Setting`] that names the first setting out of its range.
     pub fn validate(&self) -> Result<(), InferError> {
-        let check = |good, name, value: &dyn ToString, remedy| match good {
-            true => Ok(()),
-            false => Err(InferError::Setting { name, value: value.to_string(), remedy }),
-        };
         for (name, value) in [("beam_size", self.beam_size), ("n_best", self.n_best)] {
             let good = (1..=MOST_HYPOTHESES).contains(&value);
             check(good, name, &value, "between 1 and 1000 are possible")?;
@@ -234,19 +230,25 @@ impl SearchSettings {
 
 impl Sampling {
     fn validate(&self) -> Result<(), InferError> {
-        let setting = |name, value: f64, remedy| InferError::Setting {
-            name,
-            value: value.to_string(),
-            remedy,
-        };
-        if !(self.temperature.is_finite() && self.temperature > 0.0) {
-            let remedy = "a positive number is needed; for the most probable token use beam_size 1";
-            return Err(setting("sampling.temperature", self.temperature, remedy));
-        }
-        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
-            return Err(setting("sampling.top_p", self.top_p, "it must be above 0 and at most 1"));
-        }
-        Ok(())
+        let Self { temperature, top_p, .. } = *self;
+        let good = temperature.is_finite() && temperature > 0.0;
+        let remedy = "a positive number is needed; for the most probable token use beam_size 1";
+        check(good, "sampling.temperature", &temperature, remedy)?;
+        let good = top_p > 0.0 && top_p <= 1.0;
+        check(good, "sampling.top_p", &top_p, "it must be above 0 and at most 1")
+    }
+}
+
+/// An error that names the setting `name`, unless its `value` is `good`.
+pub(crate) fn check(
+    good: bool,
+    name: &'static str,
+    value: &dyn ToString,
+    remedy: &'static str,
+) -> Result<(), InferError> {
+    match good {
+        true => Ok(()),
+        false => Err(InferError::Setting { name, value: value.to_string(), remedy }),
     }
 }
 

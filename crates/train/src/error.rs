@@ -8,7 +8,6 @@ use burnformer_data::DataError;
 use burnformer_infer::InferError;
 
 use crate::config::ConfigFileError;
-use crate::report::ReportError;
 
 /// The reasons why training cannot start or go on.
 #[derive(thiserror::Error)]
@@ -31,9 +30,27 @@ pub enum TrainError {
     /// Scoring the validation text failed.
     #[error(transparent)]
     Metric(#[from] burnformer_metrics::MetricError),
-    /// Logs or metrics cannot be written or read.
-    #[error(transparent)]
-    Report(#[from] ReportError),
+    /// A complete line of a metrics file is not a [`Record`](crate::report::Record).
+    #[error(
+        "{}:{line}: not a metrics record: {message}; delete that line, the others stand on their own",
+        path.display()
+    )]
+    Metrics {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The message of the parser.
+        message: String,
+    },
+    /// A new run would mix its numbers with those of an earlier run.
+    #[error(
+        "{}: holds the metrics of an earlier run; resume that run, or choose an empty run directory", path.display()
+    )]
+    OtherMetrics {
+        /// The metrics file.
+        path: PathBuf,
+    },
     /// The operating system returned an error.
     #[error("{}: {cause}; {}", path.display(), remedy(cause.kind()))]
     Io {
@@ -257,10 +274,6 @@ impl TrainError {
         Self::Io { path: path.into(), cause }
     }
 
-    pub(crate) fn not_saved(path: &Path, cause: Self) -> Self {
-        Self::NotSaved { path: path.into(), cause: Box::new(cause) }
-    }
-
     /// The error of the operating system, if that is the cause.
     pub(crate) fn io_kind(&self) -> Option<ErrorKind> {
         if let Self::Io { cause, .. } = self {
@@ -274,6 +287,18 @@ impl TrainError {
             error = cause.source();
         }
         None
+    }
+}
+
+/// Names the file of an error of the operating system.
+pub(crate) trait At<T> {
+    /// The result with an error that names `path`.
+    fn at(self, path: &Path) -> Result<T, TrainError>;
+}
+
+impl<T> At<T> for std::io::Result<T> {
+    fn at(self, path: &Path) -> Result<T, TrainError> {
+        self.map_err(|cause| TrainError::io(path, cause))
     }
 }
 

@@ -1,6 +1,7 @@
 use burnformer_kernels::softmax;
 
-use super::step::{Decoding, SpecialIds, StepModel};
+use super::decoding::Decoding;
+use super::step::{SpecialIds, StepModel};
 use crate::error::InferError;
 
 /// Several models that decode as one: the next token's distribution is the average of theirs.

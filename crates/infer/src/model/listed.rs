@@ -1,6 +1,6 @@
 //! Decoding that predicts for each sentence only the tokens of its list.
 
-use super::step::Decoding;
+use super::decoding::Decoding;
 
 /// Picks the logits of each sentence's list from those that another decoding gives for all sentences.
 pub(super) struct Listed<'a> {

@@ -1,15 +1,15 @@
 //! The trait that search needs of a model, and the models that implement it.
 
+mod decoding;
 mod ensemble;
 mod listed;
 mod neural;
 mod step;
-#[cfg(test)]
-pub(crate) mod table;
 
+pub use decoding::Decoding;
 pub use ensemble::Ensemble;
 pub use neural::NeuralModel;
-pub use step::{Decoding, SpecialIds, StepModel};
+pub use step::{SpecialIds, StepModel};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

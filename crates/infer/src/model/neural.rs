@@ -3,8 +3,9 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Mode, Model, ModelConfig, Seq2SeqCache, Tokens};
 use burnformer_kernels::is_fused_on;
 
+use super::decoding::Decoding;
 use super::listed::{Listed, union};
-use super::step::{Decoding, SpecialIds, StepModel};
+use super::step::{SpecialIds, StepModel};
 use crate::attention::{AttentionWeights, HeadWeights};
 
 /// The number of target positions that are projected to the vocabulary at once in forced scoring, which bounds the

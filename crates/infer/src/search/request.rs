@@ -3,9 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_core::RandomKey;
 
-use super::terms::{self, Terms, Tracker, WordEdges};
-use crate::error::InferError;
-use crate::ids::{check_ids, check_source, closed, closed_len};
+use super::terms::{Terms, Tracker, WordEdges};
+use crate::ids::{closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
 
@@ -116,45 +115,5 @@ impl Request {
             Some(index) => key.fold(0).fold(index),
             None => self.source.iter().fold(key.fold(1), |key, &id| key.fold(u64::from(id))),
         }
-    }
-}
-
-/// Checks all `requests`, so that a bad one is reported before any is translated.
-pub(crate) fn check(
-    model: &dyn StepModel,
-    requests: &[Request],
-    settings: &SearchSettings,
-) -> Result<(), InferError> {
-    let vocab = model.target_vocab();
-    if let Some(id) = settings.suppress.iter().find(|&&id| id as usize >= vocab) {
-        let remedy = "every id must lie inside the target vocabulary";
-        return Err(InferError::Setting { name: "suppress", value: id.to_string(), remedy });
-    }
-    for (place, request) in requests.iter().enumerate() {
-        check_source(model, place + 1, &request.closed(model.special().eos))?;
-        check_prefix(model, place + 1, request, settings)?;
-        terms::check(model, place + 1, request, settings)?;
-        check_ids(place + 1, "target", request.shortlist.as_deref().unwrap_or_default(), vocab)?;
-    }
-    Ok(())
-}
-
-fn check_prefix(
-    model: &dyn StepModel,
-    sentence: usize,
-    request: &Request,
-    settings: &SearchSettings,
-) -> Result<(), InferError> {
-    check_ids(sentence, "target", &request.prefix, model.target_vocab())?;
-    let special = model.special();
-    let reserved = [special.pad, special.bos, special.eos];
-    if let Some(&id) = request.prefix.iter().find(|id| reserved.contains(id)) {
-        return Err(InferError::PrefixToken { sentence, id });
-    }
-    let source_len = request.closed(special.eos).len();
-    let limit = settings.limit(source_len, model.max_positions());
-    match request.prefix.len() {
-        length if length > limit => Err(InferError::PrefixTooLong { sentence, length, limit }),
-        _ => Ok(()),
     }
 }

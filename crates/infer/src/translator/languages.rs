@@ -153,61 +153,26 @@ impl Code {
 /// The code of ISO 639-3 of the language that `code` names in any part of ISO 639, for a macrolanguage the code of the language
 /// that models have of it; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
-    let other = OTHER.iter().find(|(other, _)| *other == code).map(|(_, code)| *code);
     let language = Language::from_639_1(code).or_else(|| Language::from_639_3(code));
-    let code = other.or(language.map(|language| language.to_639_3())).unwrap_or(code);
-    let individual = OF_MACROLANGUAGES.iter().find(|(whole, _)| *whole == code);
-    individual.map_or(code, |(_, code)| code).to_owned()
+    let other = entry(OTHER, code).or(language.map(|language| language.to_639_3()));
+    let code = other.unwrap_or(code);
+    entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
+}
+
+/// What `table`, a list of `code=meaning`, says of `code`.
+fn entry(table: &'static str, code: &str) -> Option<&'static str> {
+    let mut pairs = table.split_whitespace().filter_map(|pair| pair.split_once('='));
+    pairs.find(|(known, _)| *known == code).map(|(_, meaning)| meaning)
 }
 
 /// The codes of ISO 639-2 for bibliographies that are not those of ISO 639-3.
-const OTHER: [(&str, &str); 20] = [
-    ("alb", "sqi"),
-    ("arm", "hye"),
-    ("baq", "eus"),
-    ("bur", "mya"),
-    ("chi", "zho"),
-    ("cze", "ces"),
-    ("dut", "nld"),
-    ("fre", "fra"),
-    ("geo", "kat"),
-    ("ger", "deu"),
-    ("gre", "ell"),
-    ("ice", "isl"),
-    ("mac", "mkd"),
-    ("mao", "mri"),
-    ("may", "msa"),
-    ("per", "fas"),
-    ("rum", "ron"),
-    ("slo", "slk"),
-    ("tib", "bod"),
-    ("wel", "cym"),
-];
+const OTHER: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
+    gre=ell ice=isl mac=mkd mao=mri may=msa per=fas rum=ron slo=slk tib=bod wel=cym";
 
 /// Macrolanguages of ISO 639-3, and the language of each that is meant where nothing else is said, as in NLLB.
-const OF_MACROLANGUAGES: [(&str, &str); 21] = [
-    ("ara", "arb"),
-    ("aze", "azj"),
-    ("cmn", "zho"),
-    ("ekk", "est"),
-    ("fas", "pes"),
-    ("kur", "kmr"),
-    ("lav", "lvs"),
-    ("mlg", "plt"),
-    ("mon", "khk"),
-    ("msa", "zsm"),
-    ("nep", "npi"),
-    ("nor", "nob"),
-    ("ori", "ory"),
-    ("orm", "gaz"),
-    ("pus", "pbt"),
-    ("sqi", "als"),
-    ("swa", "swh"),
-    ("uzb", "uzn"),
-    ("yid", "ydd"),
-    ("grn", "gug"),
-    ("aym", "ayr"),
-];
+const OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
+    nep=npi nor=nob ori=ory orm=gaz pus=pbt sqi=als swa=swh uzb=uzn yid=ydd grn=gug \
+    aym=ayr";
 
 #[cfg(test)]
 mod tests {

@@ -36,23 +36,15 @@ impl Translator {
     /// or [`InferError::Setting`], depending on the file that is wrong; [`InferError::Vocabulary`] or
     /// [`InferError::SpecialId`] if model and tokenisers do not fit together.
     pub fn load(dir: impl AsRef<Path>, device: &Device) -> Result<Self, InferError> {
-        Self::load_one(dir.as_ref(), device, None)
+        Self::load_as(&[dir], device, None)
     }
 
-    fn load_one(
-        dir: &Path,
-        device: &Device,
-        compute: Option<ComputeType>,
-    ) -> Result<Self, InferError> {
-        let (model, tokenizers) = load_model(dir, device, compute)?;
-        Self::new(Box::new(model), tokenizers, load_settings(dir)?)
-    }
-
-    /// Loads one model directory, or several as an [`Ensemble`], and multiplies in `compute`. With `None`, each model
-    /// multiplies in the compute type that its directory names.
+    /// Loads one model directory, or several as an [`Ensemble`] with the default settings of the first, and multiplies in
+    /// `compute`. With `None`, each model multiplies in the compute type that its directory names.
     ///
     /// # Errors
-    /// Those of [`load_ensemble`](Self::load_ensemble); [`InferError::ComputeType`] if `device` has no such products.
+    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty, [`InferError::Ensemble`] if the models
+    /// do not share their vocabularies; [`InferError::ComputeType`] if `device` has no such products.
     pub fn load_as<P: AsRef<Path>>(
         dirs: &[P],
         device: &Device,
@@ -61,38 +53,22 @@ impl Translator {
         if compute == Some(ComputeType::Int8) && !is_fused_on(device) {
             return Err(InferError::ComputeType { compute: ComputeType::Int8.name() });
         }
-        match dirs {
-            [dir] => Self::load_one(dir.as_ref(), device, compute),
-            dirs => Self::ensemble(dirs, device, compute),
+        let (first, others) = dirs.split_first().ok_or(InferError::EmptyEnsemble)?;
+        let (model, tokenizers) = load_model(first.as_ref(), device, compute)?;
+        let settings = load_settings(first.as_ref())?;
+        if others.is_empty() {
+            return Self::new(Box::new(model), tokenizers, settings);
         }
-    }
-
-    /// Loads several model directories as an [`Ensemble`]. The default settings are those of the first.
-    ///
-    /// # Errors
-    /// Those of [`load`](Self::load); [`InferError::EmptyEnsemble`] if `dirs` is empty,
-    /// [`InferError::Ensemble`] if the models do not share their vocabularies.
-    pub fn load_ensemble<P: AsRef<Path>>(dirs: &[P], device: &Device) -> Result<Self, InferError> {
-        Self::ensemble(dirs, device, None)
-    }
-
-    fn ensemble<P: AsRef<Path>>(
-        dirs: &[P],
-        device: &Device,
-        compute: Option<ComputeType>,
-    ) -> Result<Self, InferError> {
-        let first = dirs.first().ok_or(InferError::EmptyEnsemble)?.as_ref();
-        let tokenizers = load_tokenizers(first)?;
-        let mut members: Vec<Box<dyn StepModel>> = Vec::with_capacity(dirs.len());
-        for (place, dir) in dirs.iter().enumerate() {
+        let mut members: Vec<Box<dyn StepModel>> = vec![Box::new(model)];
+        for (dir, member) in others.iter().zip(2..) {
             let (model, own) = load_model(dir.as_ref(), device, compute)?;
             let hashes = |all: &Tokenizers| [all.source.hash(), all.target.hash()];
             if hashes(&own) != hashes(&tokenizers) {
-                return Err(InferError::Ensemble { member: place + 1, what: "tokeniser" });
+                return Err(InferError::Ensemble { member, what: "tokeniser" });
             }
             members.push(Box::new(model));
         }
-        Self::new(Box::new(Ensemble::new(members)?), tokenizers, load_settings(first)?)
+        Self::new(Box::new(Ensemble::new(members)?), tokenizers, settings)
     }
 
     /// A translator of any model, with the tokenisers that it was trained with and default settings.

@@ -59,7 +59,7 @@ impl Tally {
     }
 }
 
-/// What was counted is no setting, so that all are equal.
+/// The count is no setting: all tallies are equal.
 impl PartialEq for Tally {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -77,7 +77,7 @@ fn a_term_may_stand_in_the_prefix() {
 fn an_ensemble_takes_glossaries() {
     let toys = [Toy::with_seed(1), Toy::with_seed(2)];
     let translator =
-        Translator::load_ensemble(&toys.each_ref().map(Toy::path), &Device::default()).unwrap();
+        Translator::load_as(&toys.each_ref().map(Toy::path), &Device::default(), None).unwrap();
     let options = options(&translator, &[("house", "Haus am See")], 10);
     let text = &translator.translate(&["the house"], &options).unwrap()[0].text;
     assert!(has(text, "Haus am See"), "{text}");

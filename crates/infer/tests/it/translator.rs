@@ -212,14 +212,14 @@ fn two_vocabularies_are_loaded_from_two_files() {
 #[test]
 fn an_ensemble_of_directories_translates_and_strangers_are_refused() {
     let dirs = [joint(1), joint(2)];
-    let translator = Translator::load_ensemble(&dirs, &Device::default()).unwrap();
+    let translator = Translator::load_as(&dirs, &Device::default(), None).unwrap();
     assert_eq!(translator.translate(&LINES, &translator.options()).unwrap().len(), LINES.len());
     let stranger = tempfile::tempdir().unwrap();
     save(stranger.path(), &config(275, 275), &Tokenizers::joint(tokenizer(275)), 1);
-    let error = Translator::load_ensemble(&[dirs[0].path(), stranger.path()], &Device::default());
+    let error = Translator::load_as(&[dirs[0].path(), stranger.path()], &Device::default(), None);
     assert!(matches!(error.err(), Some(InferError::Ensemble { member: 2, what: "tokeniser" })));
     let none: [&Path; 0] = [];
-    let error = Translator::load_ensemble(&none, &Device::default());
+    let error = Translator::load_as(&none, &Device::default(), None);
     assert!(matches!(error.err(), Some(InferError::EmptyEnsemble)));
 }
 
@@ -319,7 +319,7 @@ fn every_target_word_is_aligned_to_a_word_of_the_source() {
 #[test]
 fn an_ensemble_has_no_attention_to_show() {
     let (one, two) = (joint(1), joint(2));
-    let both = Translator::load_ensemble(&[&one, &two], &Device::default()).unwrap();
+    let both = Translator::load_as(&[&one, &two], &Device::default(), None).unwrap();
     let error = both.attention("the dog", "a dog").unwrap_err();
     assert!(matches!(error, InferError::NoAttention), "{error}");
 }

@@ -6,7 +6,7 @@ use burnformer_data::{CleaningSettings, CorpusPaths, Utf8Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ConfigFileError;
+use super::error::ConfigFileError;
 
 /// The corpora, and which of their sentence pairs are kept.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

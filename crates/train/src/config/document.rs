@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
-use toml::de::{DeTable, DeValue, Deserializer, Error};
-use toml::{Spanned, Table};
+use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
+use toml::{Spanned, Table, Value};
 
-use super::TrainConfig;
-use super::layers::{ConfigFileError, known_keys, nearest};
+use super::error::{ConfigFileError, nearest};
+use super::train_config::TrainConfig;
 
 /// The largest size of a configuration file in bytes. All keys together take a few thousand.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -57,11 +57,8 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Document, ConfigFileError
     };
     let mut parsed = DeTable::parse(text).map_err(syntax)?;
     let preset = preset(parsed.get_mut(), &at)?;
-    remove_retired(parsed.get_mut());
-    if let Some((key, span)) = first_unknown(parsed.get_ref(), &known_keys()) {
-        let known = known_keys();
-        let nearest = nearest(&key, known.iter().map(String::as_str));
-        return Err(ConfigFileError::UnknownKey { place: at(Some(span)), key, nearest });
+    if let Some((key, span)) = first_unknown("", parsed.get_ref(), &known_keys()) {
+        check_key(&at(Some(span)), &key)?;
     }
     TrainConfig::deserialize(Deserializer::from(parsed.clone())).map_err(|whole| {
         let found = first_wrong(parsed.get_ref(), &|table| table);
@@ -90,46 +87,49 @@ fn preset(
     }
 }
 
-/// Takes the keys out of `table` that only earlier versions know, where they switch their option off. The file of a run
-/// names every key, and the run of an earlier version can go on.
-fn remove_retired(table: &mut DeTable) {
-    let is_off = |section: &DeTable, key: &str| match section.get(key).map(Spanned::get_ref) {
-        Some(DeValue::Integer(number)) => number.as_str() == "0",
-        Some(DeValue::Float(number)) => number.as_str().parse() == Ok(0.0),
-        _ => false,
+/// The first key in the text at or below `prefix`, dotted, that does not exist.
+fn first_unknown(
+    prefix: &str,
+    table: &DeTable,
+    known: &[String],
+) -> Option<(String, Range<usize>)> {
+    let unknown = |(key, value): (&Spanned<DeString>, &Spanned<DeValue>)| {
+        let path = joined(prefix, key.get_ref());
+        match value.get_ref() {
+            _ if !known.contains(&path) => Some((path, key.span())),
+            DeValue::Table(inner) => first_unknown(&path, inner, known),
+            _ => None,
+        }
     };
-    let section = |value: &mut Spanned<DeValue>| matches!(value.get_ref(), DeValue::Table(own) if is_off(own, "models"));
-    if table.get_mut("diversification").is_some_and(section) {
-        table.remove("diversification");
-    }
-    if let Some(DeValue::Table(training)) = table.get_mut("training").map(Spanned::get_mut)
-        && is_off(training, "word_dropout")
-    {
-        training.remove("word_dropout");
-    }
+    table.iter().filter_map(unknown).min_by_key(|(_, span)| span.start)
 }
 
-/// The first key in the text, dotted, that does not exist.
-fn first_unknown(table: &DeTable, known: &[String]) -> Option<(String, Range<usize>)> {
-    fn walk(
-        prefix: &str,
-        table: &DeTable,
-        known: &[String],
-        found: &mut Vec<(String, Range<usize>)>,
-    ) {
-        for (key, value) in table {
-            let name: &str = key.get_ref();
-            let path = if prefix.is_empty() { name.into() } else { format!("{prefix}.{name}") };
-            if !known.contains(&path) {
-                found.push((path, key.span()));
-            } else if let DeValue::Table(inner) = value.get_ref() {
-                walk(&path, inner, known, found);
-            }
-        }
+fn joined(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() { key.into() } else { format!("{prefix}.{key}") }
+}
+
+/// Every key that exists, dotted, sections included.
+pub(super) fn known_keys() -> Vec<String> {
+    fn below(prefix: &str, table: &Table) -> Vec<String> {
+        let own = |(key, value): (&String, &Value)| {
+            let path = joined(prefix, key);
+            let mut keys = value.as_table().map_or(vec![], |inner| below(&path, inner));
+            keys.push(path);
+            keys
+        };
+        table.iter().flat_map(own).collect()
     }
-    let mut found = Vec::new();
-    walk("", table, known, &mut found);
-    found.into_iter().min_by_key(|(_, span)| span.start)
+    below("", &Table::try_from(TrainConfig::default()).expect("a configuration is plain data"))
+}
+
+/// Checks that `key` exists, which was given at `place`.
+pub(super) fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
+    let known = known_keys();
+    if known.iter().any(|name| name == key) {
+        return Ok(());
+    }
+    let nearest = nearest(key, known.iter().map(String::as_str));
+    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), nearest })
 }
 
 /// The error of the first value in `table` that is of the wrong type, and its place. `whole` makes a configuration of a part

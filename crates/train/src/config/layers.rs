@@ -1,181 +1,56 @@
+//! A configuration from its layers: a preset, what the user's file changes, what `--set` changes.
+
 use std::path::{Path, PathBuf};
 
-use burnformer_core::ConfigError;
-use burnformer_core::model_dir::{self, ModelDirError};
-use burnformer_data::DataError;
+use burnformer_core::model_dir;
 use toml::{Table, Value};
 
-use super::document::{self, Document, one_line};
-use super::{ModelSettings, TrainConfig};
+use super::document::{self, Document, check_key, one_line};
+use super::error::{ConfigFileError, nearest};
+use super::model::ModelSettings;
+use super::presets::{DEFAULT_PRESET, PRESETS, preset_names};
+use super::train_config::TrainConfig;
 
-/// The presets by name. Each lists only what differs from the defaults, which are those of the paper.
-const PRESETS: [(&str, &str); 7] = [
-    ("speedrun", include_str!("../../presets/speedrun.toml")),
-    ("tiny", include_str!("../../presets/tiny.toml")),
-    ("small", include_str!("../../presets/small.toml")),
-    ("base", include_str!("../../presets/base.toml")),
-    ("big", include_str!("../../presets/big.toml")),
-    ("multi30k", include_str!("../../presets/multi30k.toml")),
-    ("rnn", include_str!("../../presets/rnn.toml")),
-];
-/// The preset of a run if neither the command line nor the configuration file names one.
-pub const DEFAULT_PRESET: &str = "speedrun";
+/// The folder of a run with a copy of the model that the run started from.
+pub(crate) const START: &str = "start";
 
-/// A configuration that cannot be used.
-#[derive(thiserror::Error)]
-pub enum ConfigFileError {
-    /// No preset has this name.
-    #[error("no preset is named \"{name}\"{}; the presets are {}", suggestion(nearest), preset_names().join(", "))]
-    UnknownPreset {
-        /// The name given.
-        name: String,
-        /// The nearest name, if one is near.
-        nearest: Option<String>,
-    },
-    /// The file cannot be read.
-    #[error("{}: {source}; check the path given to --config", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is not TOML.
-    #[error("{place}: not valid TOML: {message}; every line is a [section] or key = value")]
-    Syntax {
-        /// The file, or the setting.
-        place: String,
-        /// What the parser said, with line and column.
-        message: String,
-    },
-    /// A key that does not exist.
-    #[error(
-        "{place}: unknown key \"{key}\"{}; `burnformer config` lists every key",
-        suggestion(nearest)
-    )]
-    UnknownKey {
-        /// The file, or the setting.
-        place: String,
-        /// The key given, dotted.
-        key: String,
-        /// The nearest key, if one is near.
-        nearest: Option<String>,
-    },
-    /// A value of the wrong type.
-    #[error("{place}: {message}; `burnformer config KEY` explains a key and its type")]
-    Type {
-        /// The file, or the setting.
-        place: String,
-        /// Key, type found, type expected.
-        message: String,
-    },
-    /// A setting that is not `key.path=value`.
-    #[error("--set {setting}: expected key.path=value, such as --set model.d_model=256")]
-    Setting {
-        /// The setting given.
-        setting: String,
-    },
-    /// A value out of its range.
-    #[error("{key} is {value}; it must be {remedy}")]
-    Value {
-        /// The key, dotted.
-        key: &'static str,
-        /// Its value.
-        value: String,
-        /// What would be right.
-        remedy: String,
-    },
-    /// A model that cannot be built.
-    #[error("model.{source}")]
-    Model {
-        /// What is wrong.
-        source: ConfigError,
-    },
-    /// Tokeniser settings that cannot be used.
-    #[error("tokenizer.train.{source}")]
-    Tokenizer {
-        /// What is wrong.
-        source: DataError,
-    },
-    /// A setting of the other architecture.
-    #[error(
-        "{key} is {value}, but a model of architecture \"{architecture}\" has no such part; leave the key out, \
-         and start from a preset of that architecture (--preset, or `preset` in the file)"
-    )]
-    NoEffect {
-        /// The key, dotted.
-        key: String,
-        /// Its value.
-        value: String,
-        /// The architecture.
-        architecture: &'static str,
-    },
-    /// The model directory of `training.from` cannot be read.
-    #[error("training.from (--from): {source}")]
-    From {
-        /// What is wrong.
-        source: ModelDirError,
-    },
-    /// A setting that contradicts the model that the run starts from.
-    #[error(
-        "{key} is {value}, but the model in {} has {found}; leave the key out: the section [model] comes from \
-         training.from (--from)",
-        dir.display()
-    )]
-    OtherModel {
-        /// The key, dotted.
-        key: String,
-        /// Its value.
-        value: String,
-        /// The model directory.
-        dir: PathBuf,
-        /// What its model has.
-        found: String,
-    },
-    /// A pattern that names no parameter.
-    #[error(
-        "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; `burnformer inspect` lists the \
-         parameters of a model directory",
-        suggestion(nearest)
-    )]
-    Freeze {
-        /// The pattern.
-        pattern: String,
-        /// The nearest name, or beginning of one, if one is near.
-        nearest: Option<String>,
-    },
-    /// A corpus of neither one nor two files.
-    #[error("{key} names {found} files; give two (source, target) or one TSV")]
-    Paths {
-        /// The key, dotted.
-        key: &'static str,
-        /// How many paths were given.
-        found: usize,
-    },
+/// The copy of the model that the run in the folder `run` started from, if there is one.
+pub(crate) fn start_model_in(run: &Path) -> Option<PathBuf> {
+    let own = run.join(START);
+    (own.is_dir() && run.join("config.toml").exists()).then_some(own)
 }
 
-/// The message: a program whose `main` returns the error prints its `Debug` form.
-impl std::fmt::Debug for ConfigFileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
+impl TrainConfig {
+    /// The preset `preset`, then the TOML file `file`, then `key.path=value` settings, each over the
+    /// one before. Without `preset` the file's own `preset` key is the start; without either,
+    /// [`DEFAULT_PRESET`]. Where `training.from` names a model directory, that is read and decides the section `model`.
+    ///
+    /// # Errors
+    /// A [`ConfigFileError`] naming the file or setting, the key, and what would be right.
+    pub fn resolve(
+        preset: Option<&str>,
+        file: Option<&Path>,
+        settings: &[String],
+    ) -> Result<Self, ConfigFileError> {
+        Self::resolve_in(preset, file, settings, None)
     }
-}
 
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
-}
-
-/// The names of the presets.
-pub fn preset_names() -> Vec<&'static str> {
-    PRESETS.iter().map(|(name, _)| *name).collect()
-}
-
-/// What the preset `name` is for, in a sentence: the first paragraph of the comment at the top of its file. Empty if there is
-/// no such preset.
-pub fn preset_description(name: &str) -> String {
-    let text = PRESETS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("# ")).collect();
-    lines.join(" ")
+    /// [`resolve`](Self::resolve) for a run that may go on in the folder `run`: its own copy of the model that it starts
+    /// from is read in the place of `training.from`, if there is one.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Self::resolve).
+    pub fn resolve_in(
+        preset: Option<&str>,
+        file: Option<&Path>,
+        settings: &[String],
+        run: Option<&Path>,
+    ) -> Result<Self, ConfigFileError> {
+        let kept = run.and_then(start_model_in);
+        let config = self::resolve(preset, file, settings, kept.as_deref())?;
+        config.validate()?;
+        Ok(config)
+    }
 }
 
 pub(super) fn resolve(
@@ -261,46 +136,4 @@ fn typed(place: &str, table: &Table) -> Result<TrainConfig, ConfigFileError> {
         place: place.into(),
         message: one_line(&e),
     })
-}
-
-/// Every key that exists, dotted, sections included.
-pub(super) fn known_keys() -> Vec<String> {
-    fn walk(prefix: &str, table: &Table, keys: &mut Vec<String>) {
-        for (key, value) in table {
-            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            if let Value::Table(inner) = value {
-                walk(&path, inner, keys);
-            }
-            keys.push(path);
-        }
-    }
-    let table = Table::try_from(TrainConfig::default()).expect("a configuration is plain data");
-    let mut keys = Vec::new();
-    walk("", &table, &mut keys);
-    keys
-}
-
-fn check_key(place: &str, key: &str) -> Result<(), ConfigFileError> {
-    let known = known_keys();
-    if known.iter().any(|name| name == key) {
-        return Ok(());
-    }
-    let nearest = nearest(key, known.iter().map(String::as_str));
-    Err(ConfigFileError::UnknownKey { place: place.into(), key: key.into(), nearest })
-}
-
-/// The name most like `name`: a right last part in the wrong section counts as near.
-pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    // Nothing that long is a misspelt key, and the comparison takes time with its square.
-    if name.len() > 100 {
-        return None;
-    }
-    let last = |s: &str| s.rsplit('.').next().unwrap_or_default().to_string();
-    let likeness = |known: &str| {
-        let whole = strsim::jaro_winkler(name, known);
-        let part = strsim::jaro_winkler(&last(name), &last(known));
-        whole.max(part)
-    };
-    let best = names.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.75).then(|| best.1.to_string())
 }

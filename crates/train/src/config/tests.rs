@@ -2,6 +2,7 @@ use burnformer_core::{ModelConfig, Precision, TransformerConfig};
 use burnformer_data::SpecialIds;
 
 use super::*;
+use std::path::{Path, PathBuf};
 
 fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
     burnformer_rnn::register();
@@ -75,19 +76,6 @@ fn a_resolved_configuration_reads_back_the_same() {
 }
 
 #[test]
-fn the_file_of_an_older_run_may_name_options_that_are_gone_if_they_were_switched_off() {
-    let was_off = "[diversification]\nmodels = 0\nsettings = []\n[training]\nword_dropout = 0.0\n";
-    assert_eq!(file(was_off).unwrap(), file("").unwrap());
-    for (text, key) in [
-        ("[diversification]\nmodels = 1\n", "diversification"),
-        ("[training]\nword_dropout = 0.1\n", "training.word_dropout"),
-    ] {
-        let message = file(text).unwrap_err().to_string();
-        assert!(message.contains(&format!("unknown key \"{key}\"")), "{message}");
-    }
-}
-
-#[test]
 fn an_attention_window_has_a_largest_width() {
     let message = set(&["model.attention_window=4611686018427387904"]).unwrap_err().to_string();
     assert!(message.contains("attention_window") && message.contains("at most"), "{message}");
@@ -152,7 +140,7 @@ fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documenta
     let transformer = fields(serde_json::to_value(TransformerConfig::base(9)).unwrap());
     let rnn = fields(serde_json::to_value(RnnConfig::tiny(9)).unwrap());
     let of_tokenizer = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
-    let keys = layers::known_keys();
+    let keys = document::known_keys();
     for field in transformer.keys().filter(|field| !of_tokenizer.contains(&field.as_str())) {
         let key = format!("model.{field}");
         assert!(keys.contains(&key) && documented(&key), "{key}");

@@ -3,8 +3,10 @@
 use burnformer_core::{EmbeddingSharing, Positions, TransformerConfig};
 use burnformer_data::SpecialIds;
 
-use super::{ConfigFileError, MIX, TrainConfig, corpus_paths};
-use crate::optimizer::OptimizerSettings;
+use super::data::{MIX, corpus_paths};
+use super::error::ConfigFileError;
+use super::train_config::TrainConfig;
+use crate::optimizer::settings::OptimizerSettings;
 
 /// The largest number of padded tokens per side of a batch that a configuration may have.
 const LARGEST_BUDGET: usize = 1 << 24;
@@ -144,13 +146,8 @@ impl TrainConfig {
         check(not_negative(schedule.peak), "schedule.peak", schedule.peak, remedy)?;
         let good = (0.0..=1.0).contains(&schedule.cooldown);
         check(good, "schedule.cooldown", schedule.cooldown, "a share of the run, from 0 to 1")?;
-        let OptimizerSettings { beta1, beta2, epsilon, momentum, muon_factor, .. } = *optimizer;
-        let rates = [
-            ("optimizer.beta1", beta1),
-            ("optimizer.beta2", beta2),
-            ("optimizer.momentum", momentum),
-        ];
-        for (key, rate) in rates {
+        let OptimizerSettings { beta1, beta2, epsilon, muon_factor, .. } = *optimizer;
+        for (key, rate) in [("optimizer.beta1", beta1), ("optimizer.beta2", beta2)] {
             check((0.0..1.0).contains(&rate), key, rate, "at least 0 and below 1")?;
         }
         let positive = |x: f64| x.is_finite() && x > 0.0;

@@ -1,15 +1,15 @@
 //! The first look at a run, so that a model is on disk before its first validation or checkpoint.
 //!
-//! It comes by the clock. So it changes nothing of the run: neither its state nor `metrics.jsonl`, and the first validation
-//! replaces its model whatever that is worth.
+//! Its time depends on the clock. Therefore it changes nothing of the run, neither its state nor `metrics.jsonl`, and the
+//! first validation replaces its model even if that model is better.
 
 use super::Learner;
-use crate::checkpoint;
 use crate::config::TrainConfig;
 use crate::error::TrainError;
-use crate::run_dir::RunDir;
+use crate::run::checkpoint;
+use crate::run::dir::RunDir;
 
-/// The number of seconds of training after which it comes.
+/// The number of seconds of training after which the first look comes.
 const AFTER: f64 = 60.0;
 
 /// What a run would wait for otherwise: the validation that writes `best/`, or the checkpoint that writes `last/`.
@@ -27,25 +27,27 @@ pub(super) fn look_after(config: &TrainConfig, run: &RunDir) -> Option<f64> {
 impl Learner {
     /// Whether the first look is due.
     pub(super) fn look_is_due(&self) -> bool {
-        self.look_after.is_some_and(|after| self.seconds() >= after)
+        self.look_after.is_some_and(|after| self.clock.seconds() >= after)
     }
 
     /// Measures the loss on the validation text and writes the model to `best/`, or without such a text to `last/`, unless
     /// that comes within about as long again by itself.
     pub(super) fn first_look(&mut self) -> Result<(), TrainError> {
         self.look_after = None;
-        let (step, next) = (self.state.step, first_model(&self.config, self.validator.is_some()));
+        let (step, next) =
+            (self.state.step, first_model(&self.setup.config, self.setup.validator.is_some()));
         if next <= 2 * step || self.state.recovery.skipped > 0 || !self.is_sound() {
             return Ok(());
         }
         let device = self.device();
-        let nll = self.validator.as_ref().map(|validator| validator.nll(self.model(), device));
+        let nll =
+            self.setup.validator.as_ref().map(|validator| validator.nll(self.model(), device));
         let (name, found) = match nll.transpose()? {
             Some(nll) if !nll.is_finite() => return Ok(()),
             Some(nll) => ("best", format!("perplexity {:.1} on the validation text; ", nll.exp())),
             None => ("last", String::new()),
         };
-        checkpoint::save_model(&self.run.model(name), &self.saved())?;
+        checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
         Ok(self.reporter.note(&format!(
             "first look after update {step}: {found}{name}/ holds this model until update {next}"
         ))?)

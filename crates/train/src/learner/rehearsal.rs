@@ -2,28 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use burnformer_data::Prefetch;
-
 use super::Learner;
+use super::outcome::Rehearsal;
 use crate::error::TrainError;
 
 /// The largest number of updates that are measured.
 const MOST: u32 = 20;
-
-/// What the first updates of a run tell about the whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rehearsal {
-    /// The number of trained numbers of the model.
-    pub parameters: usize,
-    /// The memory of the process after the worst batch and these updates, in bytes, if the system reports it.
-    pub memory: Option<u64>,
-    /// The number of updates that were measured; at least 1.
-    pub measured: u32,
-    /// The mean seconds of an update.
-    pub seconds: f64,
-    /// The number of updates of the whole run; infinite without a limit.
-    pub updates: f64,
-}
 
 impl Learner {
     /// Makes updates for about `time`, at least two, of which the first, which is slower, is not measured. Nothing of them
@@ -32,8 +16,7 @@ impl Learner {
     /// # Errors
     /// [`TrainError::Data`] if the text can no longer be read.
     pub fn rehearse(mut self, time: Duration) -> Result<Rehearsal, TrainError> {
-        let stream = self.sampler.stream(self.state.sampler)?;
-        let mut batches = Prefetch::new(stream, self.config.training.prefetch);
+        let mut batches = self.batches()?;
         self.update(&mut batches)?;
         let _ = self.read()?;
         let (started, mut measured) = (Instant::now(), 0);
@@ -44,8 +27,8 @@ impl Learner {
         }
         let seconds = started.elapsed().as_secs_f64() / f64::from(measured);
         Ok(Rehearsal {
-            parameters: self.shape.parameter_count(),
-            memory: self.memory.resident(),
+            parameters: self.setup.first.shape.parameter_count(),
+            memory: self.setup.memory.resident(),
             measured,
             seconds,
             updates: self.updates_in_all(seconds),
@@ -54,8 +37,8 @@ impl Learner {
 
     /// The number of updates until the first limit, where each takes `seconds`.
     fn updates_in_all(&self, seconds: f64) -> f64 {
-        let training = &self.config.training;
-        let epoch = self.batches_per_epoch as f64 / training.accumulate as f64;
+        let training = &self.setup.config.training;
+        let epoch = self.setup.batches_per_epoch as f64 / training.accumulate as f64;
         let limits = [
             training.max_updates as f64,
             (training.max_epochs as f64 * epoch).ceil(),

@@ -5,87 +5,108 @@ use std::path::Path;
 use burn::tensor::Device;
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds,
+    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds, Tokenizers,
 };
 use burnformer_kernels::is_fused_on;
 
-use super::limit_reached;
-use super::restore::{Start, newest};
 use crate::config::{TrainConfig, TrainingSettings};
-use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::memory::{Memory, worst_batch, worst_shape};
-use crate::origin::Origin;
-use crate::parallel::Replicas;
-use crate::run_dir::{RunDir, RunMode};
-use crate::start_model::{FirstModel, special_ids};
-use crate::train_step::Objective;
-use crate::validate::Validator;
+use crate::run::checkpoint;
+use crate::run::corpora::Corpora;
+use crate::run::dir::{RunDir, RunMode};
+use crate::run::origin::Origin;
+use crate::run::start_model::{FirstModel, special_ids};
+use crate::run::state::CheckpointKind;
+use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
+use crate::update::replicas::Replicas;
+use crate::update::train_step::Objective;
+use crate::validation::Validator;
 
-/// What a run needs beside the model from which it starts.
+/// What a run needs beside the model from which it starts: nothing of it changes with the updates.
 pub(super) struct Setup {
-    pub(super) first: FirstModel,
-    pub(super) replicas: Replicas,
-    pub(super) sampler: BatchSampler,
-    pub(super) validator: Option<Validator>,
-    pub(super) origin: Origin,
-    pub(super) run: RunDir,
-    pub(super) memory: Memory,
-    /// The batch that needs the most memory, and the number of its rows, source and target columns.
-    pub(super) worst: (Batch, [usize; 3]),
+    pub config: TrainConfig,
+    pub first: FirstModel,
+    pub replicas: Replicas,
+    pub tokenizers: Tokenizers,
+    pub sampler: BatchSampler,
+    /// The number of batches in the first epoch, for schedules that end with a number of epochs.
+    pub batches_per_epoch: usize,
+    pub validator: Option<Validator>,
+    pub origin: Origin,
+    pub run: RunDir,
+    pub memory: MemoryLimit,
+    /// The batch that needs the most memory, on which a model has to have a finite loss before it is kept, and the number of
+    /// its rows, source and target columns.
+    pub worst: (Batch, [usize; 3]),
 }
 
 impl Setup {
     /// Checks the model, opens the folder, and estimates the memory of the worst batch.
-    pub(super) fn new(
-        config: &TrainConfig,
+    pub fn new(
+        config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         devices: &[Device],
     ) -> Result<Self, TrainError> {
-        let first = FirstModel::new(config, &corpora.tokenizers, corpora.start.clone())?;
+        let first = FirstModel::new(&config, &corpora.tokenizers, corpora.start.clone())?;
         let special = special_ids(first.shape.as_ref());
-        let sampler = sampler(config, corpora, special)?;
-        let worst = worst_of(config, &first.shape, &sampler)?;
-        let validator = Validator::new(config, corpora, special)?;
+        let sampler = sampler(&config, corpora, special)?;
+        let worst = worst_of(&config, &first.shape, &sampler)?;
+        let validator = Validator::new(&config, corpora, special)?;
         let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
         let run = RunDir::open(folder, mode)?;
-        let mut memory = Memory::new(config);
+        let mut memory = MemoryLimit::new(&config);
         // What a GPU has free is not known; there the trial batch decides.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
-            memory.check_estimate(&first.shape, config, worst.1)?;
+            memory.check_estimate(&first.shape, &config, worst.1)?;
         }
-        Ok(Self { first, replicas, sampler, validator, origin, run, memory, worst })
+        let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
+        let tokenizers = corpora.tokenizers.clone();
+        Ok(Self {
+            config,
+            first,
+            replicas,
+            tokenizers,
+            sampler,
+            batches_per_epoch,
+            validator,
+            origin,
+            run,
+            memory,
+            worst,
+        })
     }
 
-    /// The state from which the run starts.
-    ///
-    /// # Errors
-    /// [`TrainError::NothingToDo`] if the run has already ended there. Nothing is written then, so that what the run
-    /// reported at its end stays.
-    pub(super) fn start(&self, config: &TrainConfig, mode: RunMode) -> Result<Start, TrainError> {
-        let Self { first, sampler, origin, run, .. } = self;
-        let device = self.replicas.first();
-        let start = match mode {
-            RunMode::New => Start::fresh(config, first, sampler, device)?,
-            RunMode::Resume => newest(run, config, origin, first, sampler, device, |_| true)?,
-        };
-        let step = start.state.step;
-        match limit_reached(config, &start.state).filter(|_| run.finished(step).is_some()) {
-            Some(limit) => Err(TrainError::NothingToDo { step, limit: limit.to_string() }),
-            None => Ok(start),
-        }
+    /// Computes the gradients of the batch that needs the most memory once on each device, all at the same time, and drops
+    /// them: this needs the memory of an update without making one. Then checks the memory of the process. Model and random
+    /// state do not change.
+    pub fn try_worst_batch(&mut self, model: &Model) -> Result<(), TrainError> {
+        let batches = vec![self.worst.0.clone(); self.replicas.count()];
+        let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+        let &TrainingSettings { seed, label_smoothing, r_drop, .. } = &self.config.training;
+        let objective =
+            Objective { seed, step: 0, label_smoothing, r_drop, tokens, loss_scale: 1.0 };
+        let sums = self.replicas.sums(model, &batches, objective);
+        // Read, so that it has been computed when the memory is looked at.
+        sums.gradients.global_norm();
+        self.check_memory()
     }
 
-    /// Computes the batch that needs the most memory once, and checks the memory of the process afterwards.
-    pub(super) fn try_worst_batch(
-        &mut self,
-        config: &TrainConfig,
-        model: &Model,
-    ) -> Result<(), TrainError> {
-        try_batch(model, config, &self.worst.0, &self.replicas);
-        self.memory.check_process(&self.first.shape, config, self.worst.1)
+    /// Checks what the process holds now against the limit.
+    pub fn check_memory(&mut self) -> Result<(), TrainError> {
+        self.memory.check_process(&self.first.shape, &self.config, self.worst.1)
+    }
+
+    /// Whether the configuration asks for a checkpoint after update `step`.
+    pub fn is_scheduled(&self, step: u64) -> bool {
+        let every = self.config.checkpoints.every;
+        every > 0 && step.is_multiple_of(every)
+    }
+
+    /// The reason why the checkpoint of `step` was written.
+    pub fn kind_of(&self, step: u64) -> CheckpointKind {
+        checkpoint::kind(&self.run.checkpoint(step))
     }
 }
 
@@ -96,7 +117,7 @@ fn sampler(
 ) -> Result<BatchSampler, TrainError> {
     let settings = SamplerSettings {
         budget: config.training.budget,
-        max_sentences: Some(config.training.max_sentences).filter(|&most| most > 0),
+        max_sentences: None,
         multiple: config.training.multiple,
         seed: config.training.seed,
         special,
@@ -138,16 +159,4 @@ fn full_batch(sampler: &BatchSampler, [rows, source, target]: [usize; 3]) -> Bat
     let special = sampler.settings().special;
     let row = (vec![special.eos; source - 1], vec![special.eos; target - 1]);
     Batch::with_special_ids((0..rows as u32).collect(), &vec![row; rows], 1, special)
-}
-
-/// Computes the gradients of one batch on each device, all at the same time, and drops them: this needs the memory of
-/// an update without making one. Model and random state do not change.
-fn try_batch(model: &Model, config: &TrainConfig, batch: &Batch, replicas: &Replicas) {
-    let batches = vec![batch.clone(); replicas.count()];
-    let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-    let &TrainingSettings { seed, label_smoothing, r_drop, .. } = &config.training;
-    let objective = Objective { seed, step: 0, label_smoothing, r_drop, tokens, loss_scale: 1.0 };
-    let sums = replicas.sums(model, &batches, objective);
-    // Read, so that it has been computed when the memory is looked at.
-    sums.gradients.global_norm();
 }

@@ -6,8 +6,8 @@ use burnformer_core::{Mode, Model};
 
 use super::Learner;
 use crate::optimizer::is_finite;
-use crate::train_step::batch_loss;
-use crate::validate::as_saved;
+use crate::update::train_step::batch_loss;
+use crate::validation::as_saved;
 
 impl Learner {
     /// Whether the model may be kept: its weights and moments are finite, and so is its loss on the batch that needs the
@@ -16,8 +16,8 @@ impl Learner {
         self.has_finite_weights() && self.updater.optimizer.has_finite_moments() && {
             let model = as_saved(self.model());
             let device = self.device().clone().inner();
-            let smoothing = self.config.training.label_smoothing;
-            let sums = batch_loss(&model, &self.probe, Mode::Inference, smoothing, &device);
+            let smoothing = self.setup.config.training.label_smoothing;
+            let sums = batch_loss(&model, &self.setup.worst.0, Mode::Inference, smoothing, &device);
             sums.smoothed.into_scalar::<f32>().is_finite()
         }
     }

@@ -9,24 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_data::{Batch, PlannedBatch, Prefetch, SamplerState};
 
-use super::{Learner, Left, limit_reached};
-use crate::checkpoint::RunState;
+use super::limits::limit_reached;
+use super::unread::Made;
+use super::{Learner, Left};
 use crate::error::TrainError;
-use crate::log_interval::Extent;
-use crate::loss_scale::LossScale;
 use crate::report::Answer;
-use crate::statistics::{PendingStatistics, UpdateStatistics};
-
-/// The largest number of updates between two readings. It bounds how long a run continues after it has diverged.
-const MOST_UNREAD: usize = 100;
-
-/// An update that was made but not checked yet.
-pub(super) struct Made {
-    statistics: PendingStatistics,
-    extent: Extent,
-    /// The position of the batches after it.
-    sampler: SamplerState,
-}
+use crate::run::log_interval::Extent;
+use crate::run::state::RunState;
+use crate::update::loss_scale::LossScale;
+use crate::update::statistics::UpdateStatistics;
 
 impl Learner {
     /// Makes the next update.
@@ -34,22 +25,21 @@ impl Learner {
         &mut self,
         batches: &mut Prefetch<PlannedBatch>,
     ) -> Result<(), TrainError> {
-        let (parts, sampler) = next_batches(batches, self.config.training.accumulate)?;
+        let (parts, sampler) = next_batches(batches, self.setup.config.training.accumulate)?;
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
-        self.last_rate = rate;
+        self.unread.last_rate = rate;
         let model = self.model.take().expect("the model is away only during an update");
-        let (model, statistics) = self.updater.update(model, &parts, step, rate, &self.replicas);
+        let (model, statistics) =
+            self.updater.update(model, &parts, step, rate, &self.setup.replicas);
         self.model = Some(model);
-        self.unread.push(Made { statistics, extent: Extent::of(&parts), sampler });
+        self.unread.made.push(Made { statistics, extent: Extent::of(&parts), sampler });
         Ok(())
     }
 
     /// The state of the run if the updates that were not read yet are good.
     pub(super) fn ahead(&self) -> RunState {
-        let step = self.state.step + self.unread.len() as u64;
-        let sampler = self.unread.last().map_or(self.state.sampler, |made| made.sampler);
-        RunState { step, sampler, seconds: self.seconds(), ..self.state }
+        self.unread.after(&self.state, self.clock.seconds())
     }
 
     /// Whether the statistics of the updates are needed now.
@@ -57,11 +47,11 @@ impl Learner {
         let ahead = self.ahead();
         let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
         self.updater.synchronous
-            || self.unread.len() >= MOST_UNREAD
-            || every(self.config.training.log_every)
-            || every(self.config.validation.every)
-            || self.is_scheduled(ahead.step)
-            || limit_reached(&self.config, &ahead).is_some()
+            || self.unread.is_full()
+            || every(self.setup.config.training.log_every)
+            || every(self.setup.config.validation.every)
+            || self.setup.is_scheduled(ahead.step)
+            || limit_reached(&self.setup.config, &ahead).is_some()
             || self.look_is_due()
             || interrupted.load(Ordering::Relaxed)
     }
@@ -69,7 +59,7 @@ impl Learner {
     /// Reads the statistics of the updates and advances the state over them, one by one: to the last, whose norm is
     /// returned, or to the one because of which the run has to go back.
     pub(super) fn read(&mut self) -> Result<ControlFlow<Left, f64>, TrainError> {
-        let unread = std::mem::take(&mut self.unread);
+        let unread = std::mem::take(&mut self.unread.made);
         let pending: Vec<_> = unread.iter().map(|made| made.statistics.clone()).collect();
         let mut norm = f64::NAN;
         for (made, statistics) in unread.iter().zip(self.updater.read(&pending)) {
@@ -86,7 +76,7 @@ impl Learner {
         self.state.step += 1;
         self.state.sampler = made.sampler;
         self.state.loss_scale = self.updater.loss_scale;
-        self.state.seconds = self.seconds();
+        self.state.seconds = self.clock.seconds();
         if statistics.is_finite() {
             self.state.optimizer_steps += 1;
             self.state.tokens += statistics.tokens as u64;
@@ -102,7 +92,7 @@ impl Learner {
         }
         let finite = statistics.is_finite();
         let (loss, norm) = (statistics.loss / statistics.tokens as f64, statistics.norm);
-        let back = self.state.recovery.record(&self.config.recovery, finite);
+        let back = self.state.recovery.record(&self.setup.config.recovery, finite);
         if !finite {
             self.report_divergence(Answer::Skip, loss, norm, None)?;
         }

@@ -4,47 +4,29 @@ use burnformer_infer::InferError;
 
 use super::Learner;
 use crate::advice::Measured;
-use crate::checkpoint;
-use crate::error::TrainError;
+use crate::error::{At, TrainError};
 use crate::report::ValidRecord;
-use crate::validate::Validation;
-
-/// The model that is validated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    /// The model in its present state.
-    Model,
-    /// The average of the last checkpoints.
-    Average,
-}
+use crate::run::checkpoint;
+use crate::validation::{Subject, Validation};
 
 impl Learner {
-    /// Measures the model and keeps it as `best` if it is the best of all. Returns false if its weights or its output are
-    /// not finite.
-    pub(super) fn validate(&mut self) -> Result<bool, TrainError> {
-        self.measure(Subject::Model)
-    }
-
-    /// Measures the average, which has taken the model's place, and keeps it as `best` if it is the best of all.
-    /// Returns false if its output is not finite. It does not count for early stopping.
-    pub(super) fn validate_average(&mut self) -> Result<bool, TrainError> {
-        self.measure(Subject::Average)
-    }
-
-    fn measure(&mut self, subject: Subject) -> Result<bool, TrainError> {
-        let Some(validator) = &self.validator else { return Ok(true) };
+    /// Measures `subject`, which is the present model, and keeps it as `best` if it is the best of all. Returns false if its
+    /// weights or its output are not finite. An average does not count for early stopping.
+    pub(super) fn validate(&mut self, subject: Subject) -> Result<bool, TrainError> {
+        let Some(validator) = &self.setup.validator else { return Ok(true) };
         if !self.has_finite_weights() {
             return Ok(false);
         }
-        let validation = match validator.validate(&self.shape, self.model(), self.device()) {
-            Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
-            validation => validation?,
-        };
+        let validation =
+            match validator.validate(&self.setup.first.shape, self.model(), self.device()) {
+                Err(TrainError::Infer(InferError::NotFinite { .. })) => return Ok(false),
+                validation => validation?,
+            };
         if !(validation.loss.is_finite() && validation.nll.is_finite()) {
             return Ok(false);
         }
-        let (metric, step) = (self.config.validation.metric, self.state.step);
-        let value = metric.value(&validation);
+        let (metric, step) = (self.setup.config.validation.metric, self.state.step);
+        let value = validation.value(metric);
         let averaged = subject == Subject::Average;
         let best = self.state.validation.record(metric, value, step, averaged);
         self.report_validation(&validation, best, subject)?;
@@ -58,7 +40,7 @@ impl Learner {
     /// after the checkpoint from which the run was resumed, with other settings or on another device, and will not
     /// necessarily be found again.
     fn save_best(&mut self) -> Result<(), TrainError> {
-        let metric = self.config.validation.metric;
+        let metric = self.setup.config.validation.metric;
         let best = self.state.validation.best_model.expect("a validation was recorded");
         if let Some(there) = self.best_on_disk
             && metric.is_better(there.value, Some(best.value))
@@ -67,7 +49,7 @@ impl Learner {
                 .reporter
                 .note(&format!("best/ stays as it is: it holds {there}, which is better"))?);
         }
-        checkpoint::save_best_model(&self.run.model("best"), &self.saved(), best, metric)?;
+        checkpoint::save_best_model(&self.setup.run.model("best"), &self.saved(), best, metric)?;
         self.best_on_disk = Some(best);
         Ok(())
     }
@@ -78,7 +60,7 @@ impl Learner {
         best: bool,
         subject: Subject,
     ) -> Result<(), TrainError> {
-        self.state.seconds = self.seconds();
+        self.state.seconds = self.clock.seconds();
         let step = self.state.step;
         self.reporter.valid(&ValidRecord {
             step,
@@ -101,10 +83,10 @@ impl Learner {
             return Ok(());
         }
         let path = match subject {
-            Subject::Model => self.run.hypotheses(step),
-            Subject::Average => self.run.hypotheses_of_average(step),
+            Subject::Model => self.setup.run.hypotheses(step),
+            Subject::Average => self.setup.run.hypotheses_of_average(step),
         };
         let text = validation.hypotheses.join("\n") + "\n";
-        fs::write(&path, text).map_err(|e| TrainError::io(&path, e))
+        fs::write(&path, text).at(&path)
     }
 }

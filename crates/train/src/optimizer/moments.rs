@@ -8,20 +8,22 @@ use burnformer_core::data_now;
 use burnformer_kernels::{Moving, is_fused_on};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use super::gradients::FlatGradients;
 use super::muon::Matrix;
-use super::{Algorithm, is_finite};
-use crate::gradients::FlatGradients;
+use super::settings::Algorithm;
 
 const EXPECTED: &str = "a gradient and moments for each trained parameter";
 
+/// The names of what Adam keeps of a parameter between two steps: the running means of its gradient and of its square.
+const ADAM: &[&str] = &["first", "second"];
+/// The name of what Muon keeps: the running sum of the gradients.
+const MUON: &[&str] = &["momentum"];
+
 /// What is kept of one parameter between two steps, flat.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant)] // tensors are small handles, and there is one such value per parameter
-enum Moment {
-    /// Adam's first and second moment.
-    Adam([Tensor<1>; 2]),
-    /// Muon's running sum of the gradients.
-    Muon(Tensor<1>),
+struct Moment {
+    kinds: &'static [&'static str],
+    tensors: Vec<Tensor<1>>,
 }
 
 /// The moments of the trained parameters of a module.
@@ -35,11 +37,10 @@ impl Moments {
     /// Moments of zeros for parameters of these names and shapes.
     pub fn new(shapes: Vec<(String, Vec<usize>)>, algorithm: Algorithm, device: &Device) -> Self {
         let moment = |(name, shape): &(String, Vec<usize>)| {
-            let zeros = || Tensor::<1>::zeros([shape.iter().product::<usize>()], device).inner();
-            match algorithm == Algorithm::Muon && is_matrix_of_a_stack(name, shape) {
-                true => Moment::Muon(zeros()),
-                false => Moment::Adam([zeros(), zeros()]),
-            }
+            let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], device).inner();
+            let by_muon = algorithm == Algorithm::Muon && is_matrix_of_a_stack(name, shape);
+            let kinds = if by_muon { MUON } else { ADAM };
+            Moment { kinds, tensors: vec![zeros; kinds.len()] }
         };
         let moments = shapes.iter().map(moment).collect();
         Self { names: shapes.into_iter().map(|(name, _)| name).collect(), moments }
@@ -79,20 +80,14 @@ impl Moments {
 
     /// Whether all of them are finite.
     pub fn are_finite(&self) -> bool {
-        self.moments.iter().all(|moment| match moment.clone() {
-            Moment::Adam(both) => both.into_iter().all(is_finite),
-            Moment::Muon(momentum) => is_finite(momentum),
-        })
+        self.moments.iter().flat_map(|moment| moment.tensors.clone()).all(is_finite)
     }
 
     /// The moments by name, flat.
     pub fn named(&self) -> BTreeMap<String, TensorData> {
-        let named = |(name, moment): (&String, &Moment)| match moment.clone() {
-            Moment::Adam([first, second]) => vec![
-                (format!("first.{name}"), data_now(first)),
-                (format!("second.{name}"), data_now(second)),
-            ],
-            Moment::Muon(momentum) => vec![(format!("momentum.{name}"), data_now(momentum))],
+        let named = |(name, Moment { kinds, tensors }): (&String, &Moment)| {
+            let all = kinds.iter().zip(tensors.clone());
+            all.map(|(kind, own)| (format!("{kind}.{name}"), data_now(own))).collect::<Vec<_>>()
         };
         self.names.iter().zip(&self.moments).flat_map(named).collect()
     }
@@ -103,21 +98,20 @@ impl Moments {
         mut all: BTreeMap<String, TensorData>,
         device: &Device,
     ) -> Option<Self> {
-        let mut take = |kind: &str, name: &str, old: &Tensor<1>| {
-            let data = all.remove(&format!("{kind}.{name}"))?;
-            let fits = data.shape().to_vec() == old.dims();
-            fits.then(|| Tensor::<1>::from_data(data, device).inner())
-        };
-        for (name, moment) in self.names.iter().zip(&mut self.moments) {
-            *moment = match &*moment {
-                Moment::Adam([first, second]) => {
-                    Moment::Adam([take("first", name, first)?, take("second", name, second)?])
-                }
-                Moment::Muon(momentum) => Moment::Muon(take("momentum", name, momentum)?),
-            };
+        for (name, Moment { kinds, tensors }) in self.names.iter().zip(&mut self.moments) {
+            for (kind, own) in kinds.iter().zip(tensors) {
+                let data = all.remove(&format!("{kind}.{name}"))?;
+                let fits = data.shape().to_vec() == own.dims();
+                *own = fits.then(|| Tensor::<1>::from_data(data, device).inner())?;
+            }
         }
         all.is_empty().then_some(self)
     }
+}
+
+/// Whether all entries of `x` are finite.
+pub(crate) fn is_finite<const D: usize>(x: Tensor<D>) -> bool {
+    x.is_finite().all().into_scalar::<bool>()
 }
 
 /// Whether a parameter is a matrix of the encoder or the decoder. Embeddings, positions and the output layer, whose rows
@@ -142,24 +136,26 @@ impl<F: FnMut(Moving<1>, Tensor<1>) -> Moving<1>> ModuleMapper for StepMapper<F>
             return param;
         }
         let gradient = self.gradients.next().expect(EXPECTED);
-        match self.before.next().expect(EXPECTED) {
-            Moment::Adam([first, second]) => param.map(|old| {
-                let shape = old.dims();
-                let parameter = old.inner().reshape([-1]);
-                let moved = (self.adam)(Moving { parameter, first, second }, gradient);
-                self.after.push(Moment::Adam([moved.first, moved.second]));
-                Tensor::from_inner(moved.parameter.reshape(shape)).require_grad()
-            }),
-            Moment::Muon(momentum) => {
+        let Moment { kinds, tensors } = self.before.next().expect(EXPECTED);
+        let [first, second] = match <[Tensor<1>; 2]>::try_from(tensors) {
+            Ok(both) => both,
+            Err(tensors) => {
                 let value = param.val().inner();
                 let dims = value.dims();
-                let shape = [dims[0], dims[1]];
-                self.after.push(Moment::Muon(momentum.clone()));
-                let matrix = Matrix { parameter: value.reshape([-1]), momentum, shape };
+                let (parameter, momentum) = (value.reshape([-1]), tensors[0].clone());
+                let matrix = Matrix { parameter, momentum, shape: [dims[0], dims[1]] };
+                self.after.push(Moment { kinds, tensors });
                 self.matrices.push((matrix, gradient));
-                param
+                return param;
             }
-        }
+        };
+        param.map(|old| {
+            let shape = old.dims();
+            let parameter = old.inner().reshape([-1]);
+            let moved = (self.adam)(Moving { parameter, first, second }, gradient);
+            self.after.push(Moment { kinds, tensors: vec![moved.first, moved.second] });
+            Tensor::from_inner(moved.parameter.reshape(shape)).require_grad()
+        })
     }
 }
 
@@ -174,9 +170,12 @@ impl ModuleMapper for MatrixMapper<'_> {
         if !param.val().is_require_grad() {
             return param;
         }
-        let Moment::Muon(momentum) = self.moments.next().expect(EXPECTED) else { return param };
+        let moment = self.moments.next().expect(EXPECTED);
+        if moment.kinds != MUON {
+            return param;
+        }
         let moved = self.moved.next().expect(EXPECTED);
-        *momentum = moved.momentum;
+        moment.tensors = vec![moved.momentum];
         param.map(|old| Tensor::from_inner(moved.parameter.reshape(old.dims())).require_grad())
     }
 }

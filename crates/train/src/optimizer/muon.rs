@@ -10,6 +10,9 @@ use burnformer_kernels::{Epilogue, is_bfloat16_fast_on, linear, linear_bfloat16}
 /// values from 0 to 1 come near 1 (between 0.7 and 1.2) as fast as five iterations can bring them.
 const COEFFICIENTS: [f64; 3] = [3.4445, -4.7750, 2.0315];
 
+/// The decay rate of the running sum of the gradients, as Jordan et al. have it.
+pub(super) const MOMENTUM: f64 = 0.95;
+
 /// The number of Newton–Schulz iterations.
 const ITERATIONS: usize = 5;
 

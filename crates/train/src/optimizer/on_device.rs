@@ -4,9 +4,9 @@ use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::Moving;
 
-use super::muon::Matrix;
-use super::{Optimizer, OptimizerSettings};
-use crate::gradients::FlatGradients;
+use super::Optimizer;
+use super::gradients::FlatGradients;
+use super::muon::{MOMENTUM, Matrix};
 
 impl Optimizer {
     /// Makes a [`step`](Self::step) if `finite` (`[1]`) is true; otherwise parameters and moments stay unchanged.
@@ -26,7 +26,7 @@ impl Optimizer {
         let now = next_bias(before, [beta1, beta2], &finite);
         self.bias = Some(now.clone());
         let [bias1, bias2] = now;
-        let OptimizerSettings { momentum, muon_factor, .. } = self.settings;
+        let muon_factor = self.settings.muon_factor;
         let precision = self.precision;
         let adam = |old: Moving<1>, gradient: Tensor<1>| {
             let gradient = gradient * scale.clone();
@@ -35,12 +35,16 @@ impl Optimizer {
             let root = (second.clone() / bias2.clone()).sqrt() + epsilon;
             let moved = first.clone() / bias1.clone() / root * rate;
             let parameter = old.parameter.clone() - moved;
-            choose(&finite, Moving { parameter, first, second }, old)
+            let old = [old.parameter, old.first, old.second];
+            let [parameter, first, second] = choose(&finite, [parameter, first, second], old);
+            Moving { parameter, first, second }
         };
         let muon = |old: Matrix, gradient: Tensor<1>| {
             let gradient = gradient * scale.clone();
-            let new = old.clone().step(gradient, momentum, rate * muon_factor, precision);
-            choose_matrix(&finite, new, old)
+            let new = old.clone().step(gradient, MOMENTUM, rate * muon_factor, precision);
+            let new = [new.parameter, new.momentum];
+            let [parameter, momentum] = choose(&finite, new, [old.parameter, old.momentum]);
+            Matrix { parameter, momentum, shape: old.shape }
         };
         self.moments.map(module, gradients, adam, muon)
     }
@@ -78,25 +82,15 @@ fn next_bias(
     [next(before1, beta1), next(before2, beta2)]
 }
 
-/// `new` where `finite`, else `old`.
-fn choose(finite: &Tensor<1, Bool>, new: Moving<1>, old: Moving<1>) -> Moving<1> {
-    let finite = finite.clone().expand(old.parameter.dims());
-    let choose = |old: Tensor<1>, new| old.mask_where(finite.clone(), new);
-    Moving {
-        parameter: choose(old.parameter, new.parameter),
-        first: choose(old.first, new.first),
-        second: choose(old.second, new.second),
-    }
-}
-
-/// `new` where `finite`, else `old`.
-fn choose_matrix(finite: &Tensor<1, Bool>, new: Matrix, old: Matrix) -> Matrix {
-    let finite = finite.clone().expand(old.parameter.dims());
-    Matrix {
-        parameter: old.parameter.mask_where(finite.clone(), new.parameter),
-        momentum: old.momentum.mask_where(finite, new.momentum),
-        shape: old.shape,
-    }
+/// `new` where `finite`, else `old`: tensors of one size.
+fn choose<const N: usize>(
+    finite: &Tensor<1, Bool>,
+    new: [Tensor<1>; N],
+    old: [Tensor<1>; N],
+) -> [Tensor<1>; N] {
+    let finite = finite.clone().expand(old[0].dims());
+    let mut new = new.into_iter();
+    old.map(|old| old.mask_where(finite.clone(), new.next().expect("as many as old ones")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::line;
 use super::pace::Pace;
-use super::record::BarState;
+use super::record::TrainRecord;
 use super::reporter::Verbosity;
 
 /// The number of steps of the bar itself, finer than any terminal shows.
@@ -52,9 +52,9 @@ impl Console {
     }
 
     /// Moves the bar, if there is one.
-    pub(super) fn progress(&mut self, step: u64, now: &BarState) {
+    pub(super) fn progress(&mut self, now: &TrainRecord) {
         if let Self::Bar(bar) = self {
-            bar.show(step, now);
+            bar.show(now);
         }
     }
 
@@ -80,10 +80,10 @@ impl Bar {
         Self { bar, pace }
     }
 
-    fn show(&mut self, step: u64, now: &BarState) {
-        let eta = self.pace.eta(step, now.seconds);
-        let share = self.pace.share(step, now.seconds);
-        self.bar.set_message(line::bar_line(step, self.pace.max_steps, now, eta));
+    fn show(&mut self, now: &TrainRecord) {
+        let eta = self.pace.eta(now.step, now.seconds);
+        let share = self.pace.share(now.step, now.seconds);
+        self.bar.set_message(line::bar_line(now, self.pace.max_steps, eta));
         self.bar.set_position((share * RESOLUTION as f64) as u64);
         self.bar.tick();
     }

@@ -1,6 +1,6 @@
 //! Numbers in the form in which people read them: the log lines of a run.
 
-use super::record::{Answer, BarState, DivergenceRecord, TrainRecord, ValidRecord};
+use super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
 
 /// Formats training numbers:
 /// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`.
@@ -53,16 +53,12 @@ pub(super) fn divergence_line(point: &DivergenceRecord) -> String {
 }
 
 /// Formats the text beside the bar: `step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m`.
-pub(super) fn bar_line(
-    step: u64,
-    max_steps: Option<u64>,
-    now: &BarState,
-    eta: Option<f64>,
-) -> String {
+pub(super) fn bar_line(now: &TrainRecord, max_steps: Option<u64>, eta: Option<f64>) -> String {
     let of = max_steps.map(|max| format!("/{max}")).unwrap_or_default();
     let eta = eta.map(|seconds| format!(" | eta {}", duration(seconds)));
     format!(
-        "step {step}{of} | {} tok/s | loss {:.3} | ppl {}{}",
+        "step {}{of} | {} tok/s | loss {:.3} | ppl {}{}",
+        now.step,
         thousands(now.tokens_per_second),
         now.loss,
         perplexity(now.ppl),
@@ -144,15 +140,18 @@ mod tests {
 
     #[test]
     fn the_bar_shows_a_limit_and_an_end_only_when_it_knows_them() {
-        let now = BarState { loss: 4.1234, ppl: 24.79, tokens_per_second: 5612.0, seconds: 60.0 };
+        let now = TrainRecord {
+            step: 1200,
+            loss: 4.1234,
+            ppl: 24.79,
+            tokens_per_second: 5612.0,
+            ..TrainRecord::default()
+        };
         assert_eq!(
-            bar_line(1200, Some(100_000), &now, Some(11_100.0)),
+            bar_line(&now, Some(100_000), Some(11_100.0)),
             "step 1200/100000 | 5.6k tok/s | loss 4.123 | ppl 24.8 | eta 3h05m"
         );
-        assert_eq!(
-            bar_line(1200, None, &now, None),
-            "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8"
-        );
+        assert_eq!(bar_line(&now, None, None), "step 1200 | 5.6k tok/s | loss 4.123 | ppl 24.8");
     }
 
     #[test]

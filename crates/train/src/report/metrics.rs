@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::error::{ReportError, Result, unreadable, unwritable};
 use super::record::Record;
+use crate::error::{At, TrainError};
 
 /// The name of the metrics file in a run directory.
 pub const METRICS_FILE: &str = "metrics.jsonl";
@@ -58,15 +58,15 @@ impl ResumePoint {
 /// Reads the metrics file at `path`, in its order. A last line that is still being written is left out.
 ///
 /// # Errors
-/// [`ReportError::Unreadable`]; [`ReportError::Malformed`] for a complete line that is not a [`Record`].
-pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, ReportError> {
+/// [`TrainError::Io`]; [`TrainError::Metrics`] for a complete line that is not a [`Record`].
+pub fn read_metrics(path: impl AsRef<Path>) -> Result<Vec<Record>, TrainError> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(unreadable(path))?;
+    let bytes = fs::read(path).at(path)?;
     Ok(parse(path, &bytes)?.into_iter().map(|(record, _)| record).collect())
 }
 
 /// The records of a file, each with its bytes, which are kept without change when a file is cut.
-fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>, TrainError> {
     let mut records = Vec::new();
     for (index, whole) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let line = whole.trim_ascii();
@@ -80,8 +80,8 @@ fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(Record, &'a [u8])>> {
     Ok(records)
 }
 
-fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> ReportError {
-    ReportError::Malformed { path: path.to_path_buf(), line, message: error.to_string() }
+fn malformed(path: &Path, line: usize, error: &serde_json::Error) -> TrainError {
+    TrainError::Metrics { path: path.to_path_buf(), line, message: error.to_string() }
 }
 
 /// A metrics file that is open for appending.
@@ -93,36 +93,34 @@ pub(super) struct MetricsFile {
 
 impl MetricsFile {
     /// Starts the metrics of a run directory, or continues them at `resume`.
-    pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<Self> {
+    pub(super) fn open(dir: &Path, resume: Option<ResumePoint>) -> Result<Self, TrainError> {
         let path = dir.join(METRICS_FILE);
         let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         match resume {
             Some(point) if length > 0 => cut(&path, point)?,
-            None if length > 0 => return Err(ReportError::AlreadyThere { path }),
+            None if length > 0 => return Err(TrainError::OtherMetrics { path }),
             _ => {}
         }
-        let file =
-            OpenOptions::new().create(true).append(true).open(&path).map_err(unwritable(&path))?;
+        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
         Ok(Self { path, file })
     }
 
     /// Appends a record in one write, so that programs that read the file while the run goes on see complete lines.
-    pub(super) fn write(&mut self, record: &Record) -> Result<()> {
-        let mut line =
-            serde_json::to_vec(record).map_err(|error| unwritable(&self.path)(error.into()))?;
+    pub(super) fn write(&mut self, record: &Record) -> Result<(), TrainError> {
+        let mut line = serde_json::to_vec(record).map_err(std::io::Error::from).at(&self.path)?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(unwritable(&self.path))
+        self.file.write_all(&line).at(&self.path)
     }
 
     /// Waits until the file is on the disk.
-    pub(super) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(unwritable(&self.path))
+    pub(super) fn sync(&self) -> Result<(), TrainError> {
+        self.file.sync_all().at(&self.path)
     }
 }
 
 /// Removes what a run wrote after `point`: those updates will be made, and reported, again.
-fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
-    let bytes = fs::read(path).map_err(unreadable(path))?;
+fn cut(path: &Path, mut point: ResumePoint) -> Result<(), TrainError> {
+    let bytes = fs::read(path).at(path)?;
     let mut kept = Vec::with_capacity(bytes.len());
     for (record, line) in parse(path, &bytes)? {
         if point.takes_best(&record) || point.includes(&record) {
@@ -130,11 +128,7 @@ fn cut(path: &Path, mut point: ResumePoint) -> Result<()> {
             kept.push(b'\n');
         }
     }
-    if kept == bytes {
-        Ok(())
-    } else {
-        burnformer_files::write(path, &kept).map_err(unwritable(path))
-    }
+    if kept == bytes { Ok(()) } else { burnformer_files::write(path, &kept).at(path) }
 }
 
 #[cfg(test)]
@@ -306,7 +300,7 @@ mod tests {
         let (dir, path) = killed_run(&[train(1)], b"oops\n");
         let before = fs::read(&path).unwrap();
         let error = MetricsFile::open(dir.path(), at(0)).unwrap_err();
-        assert!(matches!(error, ReportError::Malformed { line: 2, .. }), "{error}");
+        assert!(matches!(error, TrainError::Metrics { line: 2, .. }), "{error}");
         assert!(error.to_string().contains("metrics.jsonl:2: "), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
@@ -315,14 +309,14 @@ mod tests {
     fn a_new_run_does_not_mix_with_an_earlier_one() {
         let (dir, path) = killed_run(&[train(1)], b"");
         let error = MetricsFile::open(dir.path(), None).unwrap_err();
-        assert!(matches!(error, ReportError::AlreadyThere { .. }), "{error}");
+        assert!(matches!(error, TrainError::OtherMetrics { .. }), "{error}");
         assert_eq!(read_metrics(&path).unwrap(), [train(1)]);
     }
 
     #[test]
     fn a_missing_file_is_named() {
         let error = read_metrics("no/such/metrics.jsonl").unwrap_err();
-        assert!(matches!(error, ReportError::Unreadable { .. }), "{error}");
+        assert!(matches!(error, TrainError::Io { .. }), "{error}");
         assert!(error.to_string().starts_with("no/such/metrics.jsonl: "), "{error}");
     }
 }

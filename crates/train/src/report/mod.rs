@@ -14,7 +14,6 @@
 
 mod clock;
 mod console;
-mod error;
 mod events;
 mod line;
 mod log_file;
@@ -23,8 +22,7 @@ mod pace;
 mod record;
 mod reporter;
 
-pub use error::ReportError;
 pub use log_file::LOG_FILE;
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
-pub use record::{Answer, BarState, DivergenceRecord, Record, TrainRecord, ValidRecord};
+pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
 pub use reporter::{Reporter, ReporterOptions, Verbosity};

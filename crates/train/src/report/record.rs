@@ -1,4 +1,4 @@
-//! The records of a run: training numbers, validations and divergence, and what the bar shows between them.
+//! The records of a run: training numbers, validations and divergence.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -128,30 +128,6 @@ pub struct DivergenceRecord {
     /// The factor by which the schedule's learning rate is multiplied from now on.
     #[serde(deserialize_with = "nan_if_null")]
     pub rate_scale: f64,
-}
-
-/// What the bar shows between two log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct BarState {
-    /// The label-smoothed loss in nats per target token.
-    pub loss: f64,
-    /// The perplexity.
-    pub ppl: f64,
-    /// The number of real target tokens per second.
-    pub tokens_per_second: f64,
-    /// The seconds of training since the first start, including those before a resume.
-    pub seconds: f64,
-}
-
-impl From<&TrainRecord> for BarState {
-    fn from(point: &TrainRecord) -> Self {
-        Self {
-            loss: point.loss,
-            ppl: point.ppl,
-            tokens_per_second: point.tokens_per_second,
-            seconds: point.seconds,
-        }
-    }
 }
 
 fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
-use super::error::{ReportError, Result, unwritable};
 use super::events::EventsFile;
 use super::line;
 use super::log_file::LogFile;
 use super::metrics::{MetricsFile, ResumePoint};
 use super::pace::Pace;
-use super::record::{BarState, DivergenceRecord, Record, TrainRecord, ValidRecord};
+use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
+use crate::error::{At, TrainError};
 
 /// What a run prints on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl Reporter {
     /// `resume` is removed from `metrics.jsonl` and hidden in TensorBoard; `train.log` keeps it.
     ///
     /// # Errors
-    /// [`ReportError::AlreadyThere`] if a new run would add to the metrics of another;
-    /// [`ReportError::Malformed`] if the metrics to resume are damaged; [`ReportError::Unreadable`] and
-    /// [`ReportError::Unwritable`].
-    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, ReportError> {
-        fs::create_dir_all(dir).map_err(unwritable(dir))?;
+    /// [`TrainError::OtherMetrics`] if a new run would add to the metrics of another;
+    /// [`TrainError::Metrics`] if the metrics to resume are damaged; [`TrainError::Io`] and
+    /// [`TrainError::Io`].
+    pub fn create(dir: &Path, options: ReporterOptions) -> Result<Self, TrainError> {
+        fs::create_dir_all(dir).at(dir)?;
         let pace = Pace::new(options.max_steps, options.max_seconds);
         Ok(Self {
             dir: dir.to_path_buf(),
@@ -73,25 +73,20 @@ impl Reporter {
     /// Reports training numbers: a log line, a record, a point on each curve.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn train(&mut self, point: &TrainRecord) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Train(point.clone()))?;
         self.events.train(point)?;
         self.note(&line::train_line(point))?;
-        self.progress(point.step, &point.into());
+        self.console.progress(point);
         Ok(())
-    }
-
-    /// Moves the bar between log lines. Writes no file, and is fast enough to be called at every update.
-    pub fn progress(&mut self, step: u64, now: &BarState) {
-        self.console.progress(step, now);
     }
 
     /// Reports a validation. How its BLEU is computed is reported once, and again if it changes.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn valid(&mut self, point: &ValidRecord) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Valid(point.clone()))?;
         self.events.valid(point)?;
         if let Some(signature) = &point.signature
@@ -106,8 +101,8 @@ impl Reporter {
     /// Reports what was done about divergence: a log line and a record.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn divergence(&mut self, point: &DivergenceRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Divergence(point.clone()))?;
         self.note(&line::divergence_line(point))
     }
@@ -116,7 +111,7 @@ impl Reporter {
     ///
     /// # Errors
     /// Those of [`Reporter::create`].
-    pub fn go_back(&mut self, point: ResumePoint) -> Result<(), ReportError> {
+    pub fn go_back(&mut self, point: ResumePoint) -> Result<(), TrainError> {
         self.metrics = MetricsFile::open(&self.dir, Some(point))?;
         self.events = EventsFile::create(&self.dir, Some(point.step))?;
         Ok(())
@@ -125,8 +120,8 @@ impl Reporter {
     /// Waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn sync(&self) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn sync(&self) -> Result<(), TrainError> {
         self.metrics.sync()?;
         self.events.sync()
     }
@@ -134,8 +129,8 @@ impl Reporter {
     /// Reports a message in words, on the terminal and in `train.log`.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn note(&mut self, text: &str) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn note(&mut self, text: &str) -> Result<(), TrainError> {
         self.console.print(text);
         self.log.write(text)
     }
@@ -143,8 +138,8 @@ impl Reporter {
     /// Removes the bar and waits until the numbers are on the disk.
     ///
     /// # Errors
-    /// [`ReportError::Unwritable`].
-    pub fn finish(self) -> Result<(), ReportError> {
+    /// [`TrainError::Io`].
+    pub fn finish(self) -> Result<(), TrainError> {
         self.console.finish();
         self.sync()
     }
@@ -232,7 +227,7 @@ mod tests {
     fn a_run_directory_that_is_a_file_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Reporter::create(file.path(), quiet(None)).unwrap_err();
-        assert!(matches!(error, ReportError::Unwritable { .. }), "{error}");
+        assert!(matches!(error, TrainError::Io { .. }), "{error}");
         assert!(error.to_string().starts_with(&file.path().display().to_string()), "{error}");
     }
 }

@@ -23,7 +23,7 @@ pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
 
 use crate::error::TrainError;
 use crate::report::Verbosity;
-use crate::texts::Texts;
+use crate::run::texts::Texts;
 
 /// The folder, texts and devices of a study.
 pub struct Study {

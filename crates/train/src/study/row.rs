@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Measure, Study};
 use crate::config::TrainConfig;
-use crate::corpora::Corpora;
 use crate::error::TrainError;
-use crate::folder::write_file;
 use crate::learner::{Learner, StopReason};
-use crate::run_dir::RunMode;
-use crate::start_model::FirstModel;
+use crate::run::corpora::Corpora;
+use crate::run::dir::RunMode;
+use crate::run::folder::write_file;
+use crate::run::start_model::FirstModel;
 
 /// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +124,7 @@ impl Row {
             Measure::of(&translator, &options, *longest, source, target)
         });
         let first = FirstModel::new(&self.config, &corpora.tokenizers, corpora.start.clone())?;
-        let state = crate::checkpoint::last_state(&run)?;
+        let state = crate::run::checkpoint::last_state(&run)?;
         let result = RowResult {
             name: self.name.clone(),
             change: self.change.clone(),

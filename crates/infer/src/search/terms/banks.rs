@@ -1,6 +1,6 @@
 //! Divides the beam among hypotheses by what their terms still need.
 
-use crate::search::sentence::Extension;
+use crate::search::live::Extension;
 
 /// Leaves of `extensions` those that live on, at most `rows`, and those that close, best first.
 ///

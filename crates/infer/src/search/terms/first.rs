@@ -1,4 +1,4 @@
-//! The search without terms that comes first: where it finds them, no other one is needed.
+//! The search without terms, which comes first: if it finds the terms, no other search is needed.
 
 use std::borrow::Cow;
 

@@ -1,12 +1,12 @@
 //! Terms that a translation has to contain.
 //!
-//! A translation that the search finds without terms, and that has them, stands. Only for the others there is a second
-//! search with terms, since most translations have most terms by themselves.
+//! If the search without terms finds a translation that has them, that translation is kept. Only the other sentences are
+//! searched again with terms: most translations have most terms by themselves.
 //!
 //! That search is dynamic beam allocation (Post & Vilar, 2018): hypotheses are divided into banks by the number of tokens
-//! that their terms still need, and each bank has its share of the beam, so that a hypothesis with an improbable term does
-//! not have to compete with those that have not begun it. It says nothing about the place of a term: where a term belongs
-//! is known from the attention of the translation without it ([`place`]), and that search is only for what has no place.
+//! that their terms still need, and each bank has its share of the beam. Therefore a hypothesis with an improbable term does
+//! not have to compete with those that have not begun it. This search does not know where a term belongs. The attention of
+//! the translation without the term tells that ([`place`]); the search is only for terms whose place is unknown.
 
 mod banks;
 mod first;
@@ -16,16 +16,9 @@ mod tracker;
 use std::ops::Range;
 use std::sync::Arc;
 
-use burnformer_glossary::MOST_TERMS;
-
-use crate::error::InferError;
-use crate::model::StepModel;
-use crate::search::Request;
-use crate::settings::SearchSettings;
-
 pub(super) use banks::choose;
 pub(super) use first::{behind, is_complete, without_terms};
-pub(super) use place::{Placed, placed};
+pub(super) use place::{AfterTerm, after_term};
 pub(super) use tracker::{Progress, Tracker};
 
 /// What a translation has to contain.
@@ -40,7 +33,7 @@ pub struct Terms {
     pub places: Vec<Range<usize>>,
     /// Which tokens begin and end within words. Without it, each token is a word of its own.
     pub edges: Option<Arc<WordEdges>>,
-    /// The number of further terms, which are not asked for because there are [`MOST_TERMS`] longer ones.
+    /// The number of further terms, which are not asked for because there are [`MOST_TERMS`](crate::MOST_TERMS) longer ones.
     pub left_out: usize,
 }
 
@@ -105,7 +98,7 @@ impl Terms {
     }
 
     /// The number of tokens of the shortest of `phrases` that can follow any token.
-    fn cost(&self, phrases: &[Phrase]) -> Option<usize> {
+    pub(super) fn cost(&self, phrases: &[Phrase]) -> Option<usize> {
         let free = |phrase: &&Phrase| {
             let first = phrase.tokens.first();
             phrase.begin == Edge::Anywhere && first.is_some_and(|&id| !self.continues(id))
@@ -117,60 +110,4 @@ impl Terms {
     pub(super) fn tokens(&self) -> usize {
         self.phrases.iter().filter_map(|phrases| self.cost(phrases)).sum()
     }
-}
-
-/// Checks the terms of the request with the number `sentence`, from 1, whose prefix has been checked.
-///
-/// # Errors
-/// [`InferError::Terms`], [`InferError::TermsTooLong`], [`InferError::UnknownId`].
-pub(super) fn check(
-    model: &dyn StepModel,
-    sentence: usize,
-    request: &Request,
-    settings: &SearchSettings,
-) -> Result<(), InferError> {
-    let terms = &request.terms;
-    if terms.is_empty() {
-        return Ok(());
-    }
-    let refuse = |what| Err(InferError::Terms { sentence, what });
-    if settings.sampling.is_some() {
-        return refuse("samples cannot be made to contain terms; search instead of sampling");
-    }
-    if request.is_empty(model.special().eos) {
-        return refuse("an empty source has no terms; leave them out");
-    }
-    if terms.phrases.len() > MOST_TERMS {
-        return refuse("at most 64 terms are possible; leave out the others or split the sentence");
-    }
-    check_tokens(model, sentence, terms, settings)?;
-    if terms.phrases.iter().any(|phrases| terms.cost(phrases).is_none()) {
-        return refuse(
-            "a term has no phrase that can follow any token; add one that begins a word",
-        );
-    }
-    let limit = request.limit(settings, model);
-    match request.prefix.len() + terms.tokens() + 1 {
-        length if length > limit => Err(InferError::TermsTooLong { sentence, length, limit }),
-        _ => Ok(()),
-    }
-}
-
-fn check_tokens(
-    model: &dyn StepModel,
-    sentence: usize,
-    terms: &Terms,
-    settings: &SearchSettings,
-) -> Result<(), InferError> {
-    let special = model.special();
-    let reserved = [special.pad, special.bos, special.eos];
-    for phrase in terms.phrases.iter().flatten() {
-        crate::ids::check_ids(sentence, "target", &phrase.tokens, model.target_vocab())?;
-        let banned = |id: &u32| reserved.contains(id) || settings.suppress.contains(id);
-        if phrase.tokens.is_empty() || phrase.tokens.iter().any(banned) {
-            let what = "a term has a phrase that is empty or holds a special or suppressed token; leave it out";
-            return Err(InferError::Terms { sentence, what });
-        }
-    }
-    Ok(())
 }

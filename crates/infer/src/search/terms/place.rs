@@ -15,14 +15,14 @@ use crate::search::Request;
 use crate::settings::SearchSettings;
 
 /// A search that goes on after a term.
-pub(crate) struct Placed {
+pub(crate) struct AfterTerm {
     /// The request without its terms, whose prefix ends with the term.
     pub request: Request,
     /// What the translation without the term has after the word that it replaces, with `</s>`.
     rest: Vec<u32>,
 }
 
-impl Placed {
+impl AfterTerm {
     /// The hypotheses `found` for the request, after the one with the old rest if that is more probable.
     pub fn with_old_rest(
         &self,
@@ -53,13 +53,13 @@ impl Placed {
 ///
 /// `None` if no term is missing, if the model has no attention to go by, or the source tokens of the missing terms are not
 /// known.
-pub(crate) fn placed(
+pub(crate) fn after_term(
     model: &dyn StepModel,
     request: &Request,
     found: &Hypothesis,
     fixed: usize,
     settings: &SearchSettings,
-) -> Option<Placed> {
+) -> Option<AfterTerm> {
     let (_, tokens) = found.tokens.split_last()?;
     let places = &request.terms.places;
     let missing = missing(&request.terms, tokens).into_iter();
@@ -78,7 +78,7 @@ pub(crate) fn placed(
     let prefix = [&tokens[..word.start], &phrase.tokens].concat();
     let prefix_edges = request.terms.edges.clone();
     let request = Request { prefix, prefix_edges, ..request.without_terms() };
-    Some(Placed { request, rest: found.tokens[word.end..].to_vec() })
+    Some(AfterTerm { request, rest: found.tokens[word.end..].to_vec() })
 }
 
 /// The terms that `tokens` do not have.

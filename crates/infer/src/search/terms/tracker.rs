@@ -2,7 +2,7 @@
 
 use super::{Edge, Phrase, Terms};
 
-/// The number of times that the search is wider than the beam, at least, if a translation has to contain terms.
+/// A search whose translation has to contain terms is at least this many times as wide as the beam.
 const WIDENING: usize = 2;
 /// The most rows of a search with a narrow beam, however many tokens its terms have.
 const MOST_ROWS: usize = 64;

@@ -7,8 +7,10 @@ use super::*;
 fn batches_shrink_with_the_beam() {
     let requests = vec![Request::new(vec![3; 9]); 64];
     let sizes = |beam| {
-        let all =
-            batches(&requests, (0..64).collect(), &[10; 64], &beam_of(beam), &Batching::default());
+        let (settings, batching) = (beam_of(beam), Batching::default());
+        let model = TableModel::new(9, 1);
+        let searcher = Searcher { model: &model, settings: &settings, batching: &batching };
+        let all = searcher.batches(&requests, (0..64).collect(), &vec![vec![3; 10]; 64]);
         all.iter().map(Vec::len).collect::<Vec<_>>()
     };
     assert_eq!([sizes(4), sizes(16)], [[64], [64]]);

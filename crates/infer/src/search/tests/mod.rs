@@ -9,7 +9,8 @@ mod terms;
 mod transformers;
 
 use super::*;
-use crate::model::table::TableModel;
+use crate::model::Decoding;
+use crate::model::tests::table::TableModel;
 use crate::{
     AtLimit, BeamRule, Ensemble, FinishReason, InferError, LengthPenalty, Sampling, SpecialIds,
 };

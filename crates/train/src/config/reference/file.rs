@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Section, SettingsFile, at, json, wrapped};
-use crate::config::layers::preset_description;
-use crate::config::{ConfigFileError, TrainConfig};
+use super::schema::Section;
+use super::settings_file::{SettingsFile, at, json, wrapped};
+use crate::config::error::ConfigFileError;
+use crate::config::presets::preset_description;
+use crate::config::train_config::TrainConfig;
 
 /// The width of the comments, in columns.
 const WIDTH: usize = 100;

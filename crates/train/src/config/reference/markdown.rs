@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Key, Section, SettingsFile, at, presets};
-use crate::config::DEFAULT_PRESET;
+use super::schema::{Key, Section};
+use super::settings_file::{SettingsFile, at, presets};
+use crate::config::presets::DEFAULT_PRESET;
 
 /// The text above the keys.
 const OPENING: &str = include_str!("opening.md");

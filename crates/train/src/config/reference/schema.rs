@@ -4,7 +4,51 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::{Choice, Key, Section};
+/// A table of settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// The path of the table, such as `tokenizer.train`; empty for settings that are not in a table.
+    pub path: String,
+    /// The meaning of the table.
+    pub description: String,
+    /// The keys of the table, in the order of the struct.
+    pub keys: Vec<Key>,
+}
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// The path of the key, such as `tokenizer.train.vocab_size`.
+    pub path: String,
+    /// The type in words: integer, number, boolean, string, list of strings.
+    pub kind: String,
+    /// The value if the file has no such key, in the notation of the file.
+    pub default: Option<Value>,
+    /// The meaning of the key, in paragraphs.
+    pub description: String,
+    /// The possible values, if there are only a few.
+    pub choices: Vec<Choice>,
+    /// The presets whose value differs from the default, with their values.
+    pub presets: Vec<(&'static str, Value)>,
+    /// Whether a run that is resumed must have the value with which it began.
+    pub fixed: bool,
+}
+
+impl Key {
+    /// The default value in the notation of the file.
+    pub fn default_text(&self) -> String {
+        self.default.as_ref().map_or_else(|| "none".into(), Value::to_string)
+    }
+}
+
+/// One of the possible values of a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The value in the notation of the file.
+    pub value: String,
+    /// The meaning of the value.
+    pub description: String,
+}
 
 /// The tables and keys of `T`, in the order of its fields.
 pub(super) fn sections<T: JsonSchema>() -> Vec<Section> {

@@ -1,6 +1,9 @@
 use std::path::Path;
 
+use super::settings_file::json;
 use super::*;
+use crate::config::TrainConfig;
+use serde_json::Value;
 
 fn all_keys() -> Vec<Key> {
     let sections = SettingsFile::ALL.into_iter().flat_map(SettingsFile::sections);
@@ -71,7 +74,7 @@ fn a_key_a_table_and_a_last_part_are_found_and_a_slip_has_a_suggestion() {
     };
     assert_eq!(paths("training.budget"), ["training.budget"]);
     assert_eq!(paths("budget"), ["training.budget"]);
-    assert_eq!(paths("max_sentences"), ["training.max_sentences", "validation.max_sentences"]);
+    assert_eq!(paths("max_sentences"), ["validation.max_sentences"]);
     let schedule =
         ["peak", "factor", "warmup", "shape", "cooldown"].map(|key| format!("schedule.{key}"));
     assert_eq!(paths("schedule"), schedule);

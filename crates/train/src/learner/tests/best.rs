@@ -79,7 +79,7 @@ fn going_back_keeps_a_better_best_model_and_its_record() {
     assert_eq!(learner.state.validation.best_model, Some(known));
     assert_eq!(learner.state.validation.early_stopping.waited, 0);
     // The model that it went back to is better than the one of update 6, and worse than that of 12.
-    assert!(learner.validate().unwrap());
+    assert!(learner.validate(Subject::Model).unwrap());
     assert!(toy.best("run") == best, "a better model was overwritten");
     let steps: Vec<_> =
         toy.validations("run").iter().map(|point| (point.step, point.best)).collect();
@@ -132,38 +132,6 @@ fn a_run_with_another_interval_goes_back_to_the_checkpoint_before() {
     assert_eq!(learner.state.step, 20);
     // What other texts have reached is said once, not again when the run goes on.
     assert_eq!(toy.log("run").matches("to compare with: ").count(), 1);
-}
-
-#[test]
-fn a_checkpoint_that_does_not_say_why_it_was_written_is_judged_by_its_own_configuration() {
-    let toy = by_loss(&["checkpoints.every=5", "checkpoints.keep=0"]);
-    train(toy.learner("run", RunMode::New, 1, 12).unwrap());
-    let run = RunDir::at(&toy.folder.path().join("run"));
-    for step in [5, 10, 12] {
-        as_written_before(&run.checkpoint(step));
-    }
-    use CheckpointKind::{Interrupted, Scheduled};
-    assert_eq!([5, 10, 12].map(|step| kind_of(&run, step)), [Scheduled, Scheduled, Interrupted]);
-    let learner = toy.resumed("run", &["checkpoints.every=7", "training.max_updates=14"]).unwrap();
-    let best = learner.state.validation.best_model.unwrap();
-    assert_eq!((learner.state.step, best.step, best.averaged), (12, 12, false));
-    train(learner);
-    assert_eq!(toy.checkpoints("run"), [5, 10, 14]);
-}
-
-/// Takes out of a checkpoint what earlier versions did not write.
-fn as_written_before(checkpoint: &std::path::Path) {
-    let path = checkpoint.join("state.json");
-    let mut file: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    file.as_object_mut().unwrap().remove("kind").unwrap();
-    let state = file["state"].as_object_mut().unwrap();
-    let best = state.remove("early_stopping").unwrap();
-    state.insert("best".into(), best);
-    for new in ["averaged", "best_model"] {
-        state.remove(new).unwrap();
-    }
-    fs::write(&path, serde_json::to_vec_pretty(&file).unwrap()).unwrap();
-    model_dir::seal(checkpoint).unwrap();
 }
 
 #[test]

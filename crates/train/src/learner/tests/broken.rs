@@ -80,7 +80,7 @@ fn a_checkpoint_from_which_nothing_finite_follows_is_passed_over() {
         let mut broken =
             with_weights(toy.resumed("run", &["training.max_updates=99"]).unwrap(), 1e30);
         broken.state.step = step;
-        let path = broken.run.checkpoint(step);
+        let path = broken.setup.run.checkpoint(step);
         fs::remove_dir_all(&path).unwrap();
         broken.save_checkpoint(CheckpointKind::Scheduled).unwrap();
         if step == 15 {
@@ -123,7 +123,7 @@ fn a_validation_that_is_not_finite_is_a_divergence_and_keeps_nothing() {
     for value in [1e30, f32::NAN] {
         let toy = Toy::with_validation(&BY_LOSS, VALID);
         let mut learner = with_weights(toy.start("run", 1), value);
-        assert!(!learner.validate().unwrap(), "{value}");
+        assert!(!learner.validate(Subject::Model).unwrap(), "{value}");
         assert!(!learner.is_sound(), "{value}");
         assert_eq!(learner.state.validation, Default::default());
         assert!(!toy.folder.path().join("run/best").exists());

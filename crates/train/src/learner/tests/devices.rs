@@ -2,6 +2,7 @@
 //! one device whose updates the host decides about.
 
 use super::*;
+use crate::run::log_interval::LogInterval;
 
 #[test]
 fn two_devices_train_as_one_and_a_run_goes_on_with_another_number() {

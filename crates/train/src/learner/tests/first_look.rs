@@ -18,7 +18,7 @@ fn state(toy: &Toy, run: &str) -> serde_json::Value {
     let mut file: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let state = file["state"].as_object_mut().unwrap();
     state.remove("seconds").unwrap();
-    state.remove("window").unwrap();
+    state.remove("interval").unwrap();
     file
 }
 

@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::{Device, TensorData};
 use burnformer_core::{model_dir, named_parameters};
 
-use super::save::kind_of;
 use super::*;
-use crate::corpora::Corpora;
+use crate::config::TrainConfig;
 use crate::report::{Record, ValidRecord, Verbosity};
-use crate::run_dir::RunMode;
-use crate::texts::Texts;
+use crate::run::corpora::Corpora;
+use crate::run::dir::RunMode;
+use crate::run::texts::Texts;
 
 const SETTINGS: [&str; 17] = [
     "model.d_model=16",

@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::clock;
-use super::error::{Result, unwritable};
 use super::record::{TrainRecord, ValidRecord};
-use message::{Event, What};
+use crate::error::{At, TrainError};
+use message::{Event, SessionLog, What};
+use prost::Message;
 
 /// The format version with which every events file begins.
 const FILE_VERSION: &str = "brain.Event:2";
@@ -24,18 +25,18 @@ pub(super) struct EventsFile {
 
 impl EventsFile {
     /// Starts a new events file. That of a resumed run tells TensorBoard to ignore earlier values after `resume_step`.
-    pub(super) fn create(dir: &Path, resume_step: Option<u64>) -> Result<Self> {
+    pub(super) fn create(dir: &Path, resume_step: Option<u64>) -> Result<Self, TrainError> {
         let (path, file) = create_new(dir)?;
         let mut events = Self { path, file };
-        events.write(0, What::FileVersion(FILE_VERSION))?;
+        events.write(0, What::FileVersion(FILE_VERSION.into()))?;
         if let Some(step) = resume_step {
-            events.write(step.saturating_add(1), What::SessionStart)?;
+            events.write(step.saturating_add(1), What::Session(SessionLog { status: 1 }))?;
         }
         Ok(events)
     }
 
     /// Adds a point to each `train/` curve.
-    pub(super) fn train(&mut self, point: &TrainRecord) -> Result<()> {
+    pub(super) fn train(&mut self, point: &TrainRecord) -> Result<(), TrainError> {
         let scalars = [
             ("train/loss", point.loss),
             ("train/nll", point.nll),
@@ -44,32 +45,33 @@ impl EventsFile {
             ("train/gnorm", point.gnorm),
             ("train/tokens_per_second", point.tokens_per_second),
         ];
-        self.write(point.step, What::Scalars(&scalars))
+        self.write(point.step, What::scalars(&scalars))
     }
 
     /// Adds a point to each `valid/` curve.
-    pub(super) fn valid(&mut self, point: &ValidRecord) -> Result<()> {
+    pub(super) fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
         let mut scalars =
             vec![("valid/loss", point.loss), ("valid/nll", point.nll), ("valid/ppl", point.ppl)];
         scalars.extend(point.bleu.map(|bleu| ("valid/bleu", bleu)));
-        self.write(point.step, What::Scalars(&scalars))
+        self.write(point.step, What::scalars(&scalars))
     }
 
     /// Waits until the file is on the disk.
-    pub(super) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(unwritable(&self.path))
+    pub(super) fn sync(&self) -> Result<(), TrainError> {
+        self.file.sync_all().at(&self.path)
     }
 
-    fn write(&mut self, step: u64, what: What<'_>) -> Result<()> {
-        let event = Event { wall_time: clock::since_epoch().as_secs_f64(), step, what };
+    fn write(&mut self, step: u64, what: What) -> Result<(), TrainError> {
+        let (wall_time, what) = (clock::since_epoch().as_secs_f64(), Some(what));
+        let event = Event { wall_time, step: i64::try_from(step).unwrap_or(i64::MAX), what };
         // One write a record: TensorBoard reads along while the run goes on.
-        self.file.write_all(&frame::framed(&event.encode())).map_err(unwritable(&self.path))
+        self.file.write_all(&frame::framed(&event.encode_to_vec())).at(&self.path)
     }
 }
 
 /// Creates a file with a name that is not used yet. TensorBoard reads the files of a directory in the order of their
 /// names.
-fn create_new(dir: &Path) -> Result<(PathBuf, File)> {
+fn create_new(dir: &Path) -> Result<(PathBuf, File), TrainError> {
     let host = host();
     let mut time = clock::since_epoch().as_secs();
     loop {
@@ -77,8 +79,7 @@ fn create_new(dir: &Path) -> Result<(PathBuf, File)> {
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             // A run resumed within the second it stopped in.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => time += 1,
-            Err(error) => return Err(unwritable(&path)(error)),
-            Ok(file) => return Ok((path, file)),
+            opened => return opened.at(&path).map(|file| (path, file)),
         }
     }
 }

@@ -1,0 +1,117 @@
+//! The search for several sentences whose steps the model computes together.
+
+use super::choices::Choices;
+use super::request::Request;
+use super::sentence::SentenceSearch;
+use super::task::Task;
+use crate::error::InferError;
+use crate::hypothesis::Hypothesis;
+use crate::model::{Decoding, StepModel};
+use crate::settings::SearchSettings;
+
+/// Decodes the sentences at `places` together. Finished sentences leave the batch.
+pub(super) fn search_batch(
+    model: &dyn StepModel,
+    requests: &[Request],
+    sources: &[Vec<u32>],
+    places: &[usize],
+    settings: &SearchSettings,
+) -> Result<Vec<(usize, Vec<Hypothesis>)>, InferError> {
+    if places.iter().all(|&place| requests[place].cancel.is_cancelled()) {
+        return Ok(Vec::new());
+    }
+    let task = |&place: &usize| Task::new(place, &requests[place], settings, model);
+    let mut active: Vec<_> = places.iter().map(task).map(SentenceSearch::new).collect();
+    let batch: Vec<&[u32]> = places.iter().map(|&place| &sources[place][..]).collect();
+    let mut decoding = start(model, &batch, &active);
+    let mut plan = Plan::first(active.len(), model.special().bos);
+    let mut results = Vec::with_capacity(places.len());
+    loop {
+        let (mut waiting, mut advanced) = (active.iter_mut(), Ok(()));
+        decoding.step_in_parts(&plan.tokens, plan.width, &mut |mut logits| {
+            while !logits.is_empty() && advanced.is_ok() {
+                let sentence = waiting.next().expect("a sentence for each part");
+                let (rows, others) = logits.split_at_mut(plan.width * sentence.task.choices.len());
+                advanced = sentence.advance(rows);
+                logits = others;
+            }
+        });
+        advanced?;
+        plan.next(&active);
+        for sentence in active.extract_if(.., |sentence| sentence.is_done()) {
+            results.push((sentence.task.place, sentence.into_hypotheses()));
+        }
+        if active.is_empty() {
+            return Ok(results);
+        }
+        if let Some(sentences) = plan.moves() {
+            decoding.reorder(&plan.rows, sentences);
+        }
+    }
+}
+
+/// Begins to decode `sources`, whose searches are `active`, with the lists of those that have one.
+fn start<'a>(
+    model: &'a dyn StepModel,
+    sources: &[&[u32]],
+    active: &[SentenceSearch],
+) -> Box<dyn Decoding + 'a> {
+    if active.iter().all(|sentence| matches!(sentence.task.choices, Choices::All(_))) {
+        return model.start(sources);
+    }
+    let lists: Vec<_> = active.iter().map(|sentence| sentence.task.choices.ids()).collect();
+    let lists: Vec<&[u32]> = lists.iter().map(|list| &**list).collect();
+    model.start_listed(sources, &lists)
+}
+
+/// Which row of the model each row continues, and with which token.
+struct Plan {
+    /// The sentences in the model's batch before the next step.
+    sentences: usize,
+    /// The number of rows per sentence.
+    width: usize,
+    rows: Vec<usize>,
+    kept: Vec<usize>,
+    tokens: Vec<u32>,
+    /// The number of rows before the next step.
+    old_rows: usize,
+}
+
+impl Plan {
+    fn first(sentences: usize, bos: u32) -> Self {
+        Self {
+            sentences,
+            width: 1,
+            rows: Vec::new(),
+            kept: Vec::new(),
+            tokens: vec![bos; sentences],
+            old_rows: sentences,
+        }
+    }
+
+    /// Plans the step that follows after all `active` sentences have advanced.
+    fn next(&mut self, active: &[SentenceSearch]) {
+        let lasting = || active.iter().enumerate().filter(|(_, sentence)| !sentence.is_done());
+        let width = lasting().map(|(_, sentence)| sentence.rows()).max().unwrap_or(0);
+        (self.sentences, self.old_rows) = (active.len(), self.tokens.len());
+        self.rows.clear();
+        self.kept.clear();
+        self.tokens.clear();
+        for (place, sentence) in lasting() {
+            self.kept.push(place);
+            for (row, token) in (0..width).map(|slot| sentence.continuation(slot)) {
+                self.rows.push(place * self.width + row);
+                self.tokens.push(token);
+            }
+        }
+        self.width = width;
+    }
+
+    /// What the model must reorder: nothing (`None`), only rows (`Some(None)`), or also the sentences, of which some
+    /// stay.
+    fn moves(&self) -> Option<Option<&[usize]>> {
+        let all = self.kept.len() == self.sentences;
+        let same = self.rows.iter().copied().eq(0..self.old_rows);
+        (!all || !same).then(|| (!all).then_some(&self.kept[..]))
+    }
+}

@@ -1,0 +1,116 @@
+use burnformer_core::RandomKey;
+use burnformer_kernels::log_sum_exp;
+
+use super::choices::Choices;
+use super::live::{Extension, Live};
+use super::request::Request;
+use super::terms::{Progress, Tracker};
+use crate::error::InferError;
+use crate::hypothesis::{FinishReason, Hypothesis};
+use crate::model::{SpecialIds, StepModel};
+use crate::settings::{BeamRule, SearchSettings};
+
+/// What is asked of the search for one sentence: it stays as it is from step to step.
+pub(super) struct Task<'a> {
+    /// The index of the sentence in the caller's list.
+    pub place: usize,
+    pub request: &'a Request,
+    pub settings: &'a SearchSettings,
+    pub special: SpecialIds,
+    /// The largest number of tokens of the translation, with `</s>`.
+    pub limit: usize,
+    /// The tokens to which the logits belong.
+    pub choices: Choices,
+    /// Follows the terms that the translation has to contain, if there are any.
+    pub tracker: Option<Tracker<'a>>,
+    /// The randomness of the samples.
+    pub key: RandomKey,
+}
+
+impl<'a> Task<'a> {
+    /// The task of `request`, the one at `place` of the caller's list.
+    pub fn new(
+        place: usize,
+        request: &'a Request,
+        settings: &'a SearchSettings,
+        model: &dyn StepModel,
+    ) -> Self {
+        let special = model.special();
+        let seed = settings.sampling.as_ref().map_or(0, |sampling| sampling.seed);
+        Self {
+            place,
+            request,
+            settings,
+            special,
+            limit: request.limit(settings, model),
+            choices: Choices::of(request, special, model.target_vocab()),
+            tracker: Tracker::new(&request.terms),
+            key: request.random_key(seed),
+        }
+    }
+
+    /// The number of hypotheses with which the search begins: the samples, or one.
+    pub fn starts(&self) -> usize {
+        if self.settings.sampling.is_some() { self.settings.n_best } else { 1 }
+    }
+
+    /// The logarithm of the sum of the exponentials of `logits`, after `step` tokens.
+    ///
+    /// # Errors
+    /// [`InferError::NotFinite`].
+    pub fn normaliser(&self, logits: &[f32], step: usize) -> Result<f64, InferError> {
+        let (normaliser, sentence) = (log_sum_exp(logits), self.place + 1);
+        normaliser.is_finite().then_some(normaliser).ok_or(InferError::NotFinite { sentence, step })
+    }
+
+    /// The logit of a token that must be a choice: of the prefix or a term, or `</s>`.
+    pub fn logit(&self, logits: &[f32], token: u32) -> f32 {
+        let place = self.choices.place(token);
+        logits[place.unwrap_or_else(|| panic!("token {token} is not among the choices"))]
+    }
+
+    /// The number of extensions that a step considers: 2k, so that k live on even if k end. Greedy search considers
+    /// one.
+    pub fn candidates(&self) -> usize {
+        match self.settings.beam_size {
+            1 => 1,
+            k => 2 * k,
+        }
+    }
+
+    /// The number of hypotheses that live at the same time.
+    pub fn width(&self) -> usize {
+        let tracker = self.tracker.as_ref();
+        tracker.map_or(self.settings.width(), |tracker| tracker.rows(self.settings.beam_size))
+    }
+
+    /// The rule by which a search closes hypotheses and stops; sampling closes them by that of GNMT.
+    pub fn rule(&self) -> BeamRule {
+        match self.settings.sampling {
+            Some(_) => BeamRule::Gnmt,
+            None => self.settings.beam_rule,
+        }
+    }
+
+    /// Whether the extension of this `rank`, the token of number `step` (from 1), ends, and why.
+    pub fn end_of(&self, extension: Extension, rank: usize, step: usize) -> Option<FinishReason> {
+        let closed = extension.token == self.special.eos;
+        let at_limit = self.rule() == BeamRule::Transformers && step >= self.limit;
+        match (closed, at_limit && rank < self.settings.width()) {
+            (true, _) => Some(FinishReason::EndOfSentence),
+            (false, true) => Some(FinishReason::Limit),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether `tokens` have all terms.
+    pub fn has_terms(&self, progress: Progress, tokens: &[u32]) -> bool {
+        self.tracker.as_ref().is_none_or(|tracker| tracker.left(progress, tokens) == 0)
+    }
+
+    /// `live` as a hypothesis that ends for the reason `finish`.
+    pub fn hypothesis(&self, live: Live, finish: FinishReason) -> Hypothesis {
+        let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
+        Hypothesis { tokens: live.tokens, log_probs: live.log_probs, score, finish }
+    }
+}

@@ -1,0 +1,215 @@
+//! Warnings: about the texts before a run begins, and while it does not go well, each with a remedy.
+
+pub(crate) mod comparison;
+pub(crate) mod text_check;
+
+/// The perplexity above which a model has hardly learned anything but the frequencies of tokens.
+const HARDLY_LEARNED: f64 = 100.0;
+
+/// The perplexity below which the lengths of translations say something.
+const TRANSLATES: f64 = 20.0;
+
+/// The share by which a loss has to be lower, or higher, to count.
+const NOTABLE: f64 = 0.01;
+
+/// What to look at if a model learns nothing of the validation text.
+const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
+                           in the validation text, and that the sides of neither are swapped";
+
+/// What a validation has measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// The number of updates.
+    pub step: u64,
+    /// The negative log-likelihood per token, in nats.
+    pub nll: f64,
+    /// The characters of all translations over those of their references, if the text was translated.
+    pub length_ratio: Option<f64>,
+}
+
+/// The validations of a run so far, and which warnings have been given.
+#[derive(Clone, Debug)]
+pub(crate) struct Adviser {
+    /// The update with which the warm-up ends.
+    warmup: u64,
+    validations: Vec<Measured>,
+    given: Vec<Trouble>,
+}
+
+/// What can be seen to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    /// The loss on the validation text stays high, or rises. One explanation is given: two would contradict each other.
+    Loss,
+    /// Translations are much shorter than their references.
+    Short,
+    /// Translations are much longer than their references.
+    Long,
+}
+
+impl Adviser {
+    /// An adviser of a run whose warm-up ends with update `warmup`.
+    pub fn new(warmup: u64) -> Self {
+        Self { warmup, validations: Vec::new(), given: Vec::new() }
+    }
+
+    /// The warnings after a validation. Each is given once.
+    pub fn after(&mut self, measured: Measured) -> Vec<String> {
+        self.validations.push(measured);
+        let loss = self.stalled().or_else(|| self.turned());
+        let found = [loss, self.short(), self.long()];
+        let new: Vec<_> =
+            found.into_iter().flatten().filter(|(kind, _)| !self.given.contains(kind)).collect();
+        self.given.extend(new.iter().map(|(kind, _)| *kind));
+        new.into_iter().map(|(_, text)| format!("warning: {text}")).collect()
+    }
+
+    /// The last `count` validations, oldest first, if there are as many after the warm-up.
+    fn last(&self, count: usize) -> Option<&[Measured]> {
+        let begin = self.validations.len().checked_sub(count)?;
+        let last = &self.validations[begin..];
+        (last.first()?.step > self.warmup).then_some(last)
+    }
+
+    fn stalled(&self) -> Option<(Trouble, String)> {
+        let [first, .., last] = self.last(3)? else { return None };
+        let perplexity = last.nll.exp();
+        let text = format!(
+            "the validation loss has not fallen since update {}, and its perplexity of {perplexity:.0} is that of a model that has \
+             hardly begun. {CHECK_LINES}; try a lower learning rate (half of schedule.factor or schedule.peak) or a longer \
+             schedule.warmup",
+            first.step
+        );
+        let stalled = perplexity > HARDLY_LEARNED && last.nll > first.nll * (1.0 - NOTABLE);
+        stalled.then_some((Trouble::Loss, text))
+    }
+
+    fn turned(&self) -> Option<(Trouble, String)> {
+        let best = self.validations.iter().min_by(|a, b| a.nll.total_cmp(&b.nll))?;
+        let last = self.last(3)?;
+        let text = format!(
+            "the validation loss has risen since update {} (from {:.3} to {:.3} nats per token): the model learns the training text by \
+             heart. More model.dropout, data.bpe_dropout = 0.1 or a smaller model help, or fewer updates",
+            best.step, best.nll, last[2].nll
+        );
+        // A model that has not begun to learn knows nothing by heart.
+        let has_learned = best.nll.exp() < HARDLY_LEARNED;
+        let turned = has_learned && last.iter().all(|one| one.nll > best.nll * (1.0 + NOTABLE));
+        turned.then_some((Trouble::Loss, text))
+    }
+
+    fn short(&self) -> Option<(Trouble, String)> {
+        let ratio = self.ratios(|ratio| ratio < 0.85)?;
+        let text = format!(
+            "the translations have {:.0} % of the length of their references, which costs BLEU. Let the validation text choose a larger \
+             length penalty (validation.test_alphas = [0.6, 1.0, 1.4]); more updates mend it, too",
+            100.0 * ratio
+        );
+        Some((Trouble::Short, text))
+    }
+
+    fn long(&self) -> Option<(Trouble, String)> {
+        let ratio = self.ratios(|ratio| ratio > 1.3)?;
+        let text = format!(
+            "the translations have {:.0} % of the length of their references. Look for repeated words in the run's hypotheses; more \
+             updates help, and so does leaving out pairs of unequal lengths (data.max_length_ratio)",
+            100.0 * ratio
+        );
+        Some((Trouble::Long, text))
+    }
+
+    /// The last ratio of lengths, if those of the last two validations are `wrong` and the model translates already.
+    fn ratios(&self, wrong: impl Fn(f64) -> bool) -> Option<f64> {
+        let last = self.last(2)?;
+        let is_wrong =
+            |one: &Measured| one.nll.exp() < TRANSLATES && one.length_ratio.is_some_and(&wrong);
+        last.iter().all(is_wrong).then_some(last[1].length_ratio?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The warnings after each of the validations, which are 100 updates apart.
+    fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
+        let mut adviser = Adviser::new(50);
+        let measured = |(place, &(nll, ratio)): (usize, &(f64, f64))| Measured {
+            step: 100 * (place as u64 + 1),
+            nll,
+            length_ratio: Some(ratio),
+        };
+        validations.iter().enumerate().map(measured).map(|one| adviser.after(one)).collect()
+    }
+
+    fn one(warnings: &[Vec<String>], place: usize, part: &str) {
+        let counts: Vec<usize> = warnings.iter().map(Vec::len).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 1, "{warnings:?}");
+        assert!(warnings[place][0].contains(part), "{warnings:?}");
+    }
+
+    #[test]
+    fn a_run_that_learns_is_left_alone() {
+        let said = warnings(&[
+            (6.0, 0.4),
+            (3.0, 0.7),
+            (2.0, 0.9),
+            (1.6, 0.95),
+            (1.605, 0.95),
+            (1.59, 1.0),
+        ]);
+        assert!(said.iter().all(Vec::is_empty), "{said:?}");
+    }
+
+    #[test]
+    fn a_loss_that_stays_high_is_told_once() {
+        let said = warnings(&[(6.0, 0.1), (5.99, 0.1), (5.98, 0.1), (5.98, 0.1), (5.98, 0.1)]);
+        one(&said, 2, "has not fallen since update 100");
+    }
+
+    #[test]
+    fn a_loss_that_turns_is_told_with_the_best_update() {
+        let said =
+            warnings(&[(2.0, 1.0), (1.5, 1.0), (1.52, 1.0), (1.55, 1.0), (1.6, 1.0), (1.7, 1.0)]);
+        one(&said, 4, "since update 200 (from 1.500 to 1.600");
+    }
+
+    #[test]
+    fn a_loss_that_never_was_low_and_rises_is_not_said_to_be_of_a_text_learned_by_heart() {
+        let high = |nll: &f64| (*nll, 1.0);
+        let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
+        one(&warnings(&rose), 3, "sides of neither are swapped");
+        // It falls, from far above what it was in the warm-up.
+        let mut adviser = Adviser::new(150);
+        for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
+            let measured = Measured { step, nll, length_ratio: None };
+            assert_eq!(adviser.after(measured), Vec::<String>::new());
+        }
+        // One explanation only, whichever came first.
+        let stood: Vec<_> = [6.0, 5.99, 5.98, 2.0, 2.2, 2.3, 2.4].iter().map(high).collect();
+        one(&warnings(&stood), 2, "sides of neither are swapped");
+        let learned: Vec<_> = [2.0, 2.2, 2.3, 2.4, 5.0, 5.1, 5.2].iter().map(high).collect();
+        one(&warnings(&learned), 3, "by heart");
+    }
+
+    #[test]
+    fn translations_of_the_wrong_length_are_told_when_they_mean_something() {
+        one(&warnings(&[(4.0, 0.2), (2.5, 0.8), (2.0, 0.8), (1.9, 0.8)]), 2, "80 % of the length");
+        one(&warnings(&[(4.0, 3.0), (2.5, 1.4), (2.0, 1.5), (1.9, 1.6)]), 2, "150 % of the length");
+    }
+
+    #[test]
+    fn nothing_is_said_of_the_warm_up() {
+        let mut adviser = Adviser::new(10_000);
+        for step in [100, 200, 300, 400] {
+            let measured = Measured { step, nll: 8.0, length_ratio: Some(9.0) };
+            assert_eq!(adviser.after(measured), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn nan_is_no_trouble_of_this_kind() {
+        let said = warnings(&[(f64::NAN, f64::NAN), (f64::NAN, f64::NAN), (f64::NAN, f64::NAN)]);
+        assert!(said.iter().all(Vec::is_empty), "{said:?}");
+    }
+}

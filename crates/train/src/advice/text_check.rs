@@ -1,0 +1,267 @@
+//! What can be seen of the texts before a run begins: sides that are swapped, and lines that do not belong together.
+
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use burnformer_core::{Mode, Model};
+use burnformer_data::{Batch, ParallelReader, SpecialIds, Tokenizers, Utf8Policy};
+use whatlang::{Lang, detect};
+
+use crate::config::{MIX, corpus_paths};
+use crate::run::texts::Texts;
+use crate::update::train_step::batch_loss;
+use crate::validation::as_saved;
+
+/// The largest number of pairs of a text that are looked at.
+const MOST_PAIRS: usize = 100_000;
+/// The number of lines from which the language of a side is detected.
+const LANGUAGE_LINES: usize = 200;
+/// The number of pairs whose alignment is looked at together: a text may be shifted from some line on.
+const BLOCK: usize = 500;
+/// The smallest number of pairs whose alignment is judged.
+const FEWEST_PAIRS: usize = 100;
+/// The lines of a shifted text belong to lines at most this far away.
+const FARTHEST: isize = 2;
+/// The correlation above which lines belong together. (Measured per block of four texts: 0.69 to 0.97.)
+const TOGETHER: f64 = 0.35;
+/// Lines of the same number do not belong together if their correlation is below this share of the best one.
+const APART: f64 = 0.5;
+/// The smallest number of lines with a mark, and without, for its correlation to count.
+const FEWEST_MARKS: usize = 10;
+/// The number of pairs on which a model is tried in both orders.
+const TRIED: usize = 64;
+/// The largest number of tokens per side of such a pair.
+const LONGEST_TRIED: usize = 100;
+/// The factor by which the other order has to be better before the user is warned.
+const BETTER: f64 = 1.2;
+
+/// Source and target.
+type Pair = (String, String);
+
+/// Warnings about `texts`. None of them is certain.
+pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
+    let train = read(&texts.train, utf8);
+    let languages = languages(&train);
+    let others = [("data.valid", &texts.valid), ("data.test", &texts.test)];
+    let mixed = texts.mix.iter().map(|paths| (MIX, paths));
+    let mut found: Vec<String> = misaligned("data.train", &train).into_iter().collect();
+    for (key, paths) in others.into_iter().chain(mixed) {
+        let text = read(paths, utf8);
+        found.extend(misaligned(key, &text));
+        found.extend(swapped(key, &text, languages));
+    }
+    found
+}
+
+/// The first pairs of a text. One that cannot be read is reported by whoever needs it.
+fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
+    let corpus = corpus_paths("data", paths).ok();
+    let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
+    let pairs = pairs.into_iter().flatten().map_while(Result::ok);
+    let whole = pairs.filter(|pair| pair.valid).take(MOST_PAIRS);
+    whole.map(|pair| (pair.source, pair.target)).collect()
+}
+
+/// About `count` elements of `all`, at equal distances.
+fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
+    all.iter().step_by(all.len().div_ceil(count).max(1))
+}
+
+/// The languages of source and target; `None` where the lines leave doubt.
+fn languages(text: &[Pair]) -> [Option<Lang>; 2] {
+    let of = |side: fn(&Pair) -> &str| {
+        let lines = spread(text, LANGUAGE_LINES).map(side).collect::<Vec<_>>().join("\n");
+        detect(&lines).filter(|found| found.is_reliable()).map(|found| found.lang())
+    };
+    [of(|pair| &pair.0), of(|pair| &pair.1)]
+}
+
+fn swapped(key: &str, text: &[Pair], train: [Option<Lang>; 2]) -> Option<String> {
+    let ([Some(from), Some(into)], [Some(source), Some(target)]) = (train, languages(text)) else {
+        return None;
+    };
+    let [from, into, source, target] = [from, into, source, target].map(Lang::eng_name);
+    (from != into && [source, target] == [into, from]).then(|| {
+        format!(
+            "warning: the sides of {key} look swapped: its source is {source} and its target {target}, but data.train is \
+             from {from} into {into}. Name its two files in the other order"
+        )
+    })
+}
+
+/// Tells the first block of `text` whose lines belong to others than those of the same number.
+fn misaligned(key: &str, text: &[Pair]) -> Option<String> {
+    let blocks = text.chunks(BLOCK).filter(|block| block.len() >= FEWEST_PAIRS);
+    let (place, lag) =
+        blocks.enumerate().find_map(|(place, block)| Some((place, shift(block)?)))?;
+    let (line, lines) = (place * BLOCK + 1, lag.abs());
+    let way = if lag > 0 { "down" } else { "up" };
+    Some(format!(
+        "warning: the sides of {key} look shifted: from about line {line} on, a source line seems to belong to the target \
+         line {lines} further {way}, as if one side had a line too many. Compare its two files there"
+    ))
+}
+
+/// How many lines below a source line its target stands, if that is not beside it.
+fn shift(block: &[Pair]) -> Option<isize> {
+    signals(block).into_iter().find_map(|[source, target]| {
+        let at = |lag| (correlation(&source, &target, lag), lag);
+        let best = (-FARTHEST..=FARTHEST).map(at).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.1 != 0 && best.0 > TOGETHER && at(0).0 < APART * best.0).then_some(best.1)
+    })
+}
+
+/// What lines and their translations have in common, per line of source and target: how much longer a line is than the
+/// one before it (a sorted text has long lines beside long ones), whether it asks, and whether it has a number.
+fn signals(block: &[Pair]) -> Vec<[Vec<f64>; 2]> {
+    let both = |signal: fn(&str) -> f64| {
+        let sides: (Vec<_>, Vec<_>) = block.iter().map(|(a, b)| (signal(a), signal(b))).unzip();
+        [sides.0, sides.1]
+    };
+    let lengths = both(|line| ((1 + line.chars().count()) as f64).ln());
+    let growth = lengths.map(|side| side.windows(2).map(|pair| pair[1] - pair[0]).collect());
+    let asks = both(|line| f64::from(line.trim_end().ends_with(['?', '？', '؟'])));
+    let counts = both(|line| f64::from(line.contains(|c: char| c.is_ascii_digit())));
+    let is_telling = |side: &Vec<f64>| {
+        let marked = side.iter().filter(|&&mark| mark > 0.0).count();
+        marked.min(side.len() - marked) >= FEWEST_MARKS
+    };
+    let marks = [asks, counts].into_iter().filter(|sides| sides.iter().all(is_telling));
+    std::iter::once(growth).chain(marks).collect()
+}
+
+/// The correlation of each value of `source` with the value of `target` that stands `lag` further on; 0 if either side
+/// does not vary.
+fn correlation(source: &[f64], target: &[f64], lag: isize) -> f64 {
+    let (before, after) = ((-lag).max(0) as usize, lag.max(0) as usize);
+    let count = source.len() - lag.unsigned_abs();
+    let (source, target) = (&source[before..before + count], &target[after..after + count]);
+    let mean = |side: &[f64]| side.iter().sum::<f64>() / count as f64;
+    let (a, b) = (mean(source), mean(target));
+    let product = |x: &[f64], x_mean: f64, y: &[f64], y_mean: f64| {
+        x.iter().zip(y).map(|(x, y)| (x - x_mean) * (y - y_mean)).sum::<f64>()
+    };
+    let variances = product(source, a, source, a) * product(target, b, target, b);
+    if variances > 0.0 { product(source, a, target, b) / variances.sqrt() } else { 0.0 }
+}
+
+/// A warning if `model`, from which the run starts, predicts the source of the training text from its target much better
+/// than the target from the source.
+pub(crate) fn other_direction(
+    model: &Model,
+    texts: &Texts,
+    utf8: Utf8Policy,
+    tokenizers: &Tokenizers,
+    special: SpecialIds,
+    device: &Device,
+) -> Option<String> {
+    let text = read(&texts.train, utf8);
+    let (model, device) = (as_saved(model), device.clone().inner());
+    let ids = |source: &str, target: &str| {
+        [tokenizers.source.encode(source), tokenizers.target.encode(target)]
+    };
+    let is_short = |[a, b]: &[Vec<u32>; 2]| a.len().max(b.len()) <= LONGEST_TRIED;
+    let both = spread(&text, TRIED).map(|(a, b)| [ids(a, b), ids(b, a)]);
+    let both: Vec<_> = both.filter(|orders| orders.iter().all(is_short)).collect();
+    let nats = |order: usize| {
+        let rows: Vec<_> = both
+            .iter()
+            .map(|orders| (orders[order][0].clone(), orders[order][1].clone()))
+            .collect();
+        let numbers = (0..rows.len() as u32).collect();
+        let batch = Batch::with_special_ids(numbers, &rows, 1, special);
+        let sums = batch_loss(&model, &batch, Mode::Inference, 0.0, &device);
+        f64::from(sums.nll.into_scalar::<f32>()) / rows.len() as f64
+    };
+    if both.is_empty() {
+        return None;
+    }
+    let [given, other] = [nats(0), nats(1)];
+    (given > BETTER * other).then(|| {
+        format!(
+            "warning: the model that the run starts from (training.from) seems to translate in the other direction: it \
+             predicts a target of data.train from its source with {given:.0} nats, and a source from its target with \
+             {other:.0}. Start from a model of the other direction, or name the files of each text in the other order"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENGLISH: [&str; 6] = [
+        "The committee will meet again on Thursday to discuss the budget",
+        "Where did you leave the keys of the house",
+        "She has been working in the garden since early morning",
+        "Nobody knew what had happened to the old fisherman",
+        "I would like to order two cups of coffee and some cake",
+        "They are going to visit their grandparents in the village",
+    ];
+    const GERMAN: [&str; 6] = [
+        "Der Ausschuss tritt am Donnerstag wieder zusammen, um über den Haushalt zu beraten",
+        "Wo hast du die Schlüssel des Hauses liegen lassen",
+        "Sie arbeitet seit dem frühen Morgen im Garten",
+        "Niemand wusste, was mit dem alten Fischer geschehen war",
+        "Ich möchte bitte zwei Tassen Kaffee und etwas Kuchen bestellen",
+        "Sie werden ihre Großeltern auf dem Land besuchen",
+    ];
+
+    /// Sentences of parts of those above, whose lengths and marks differ in no order.
+    fn text(pairs: usize) -> Vec<Pair> {
+        let pair = |i: usize| {
+            let (a, b) = (i * i % 6, (7 * i * i + i / 3) % 6);
+            let mark = if i * i % 7 == 1 { "?" } else { "." };
+            let side = |lines: [&str; 6]| match (i * i * i) % 5 {
+                0 | 3 => format!("{}, {}{mark}", lines[a], lines[b]),
+                1 => format!("{}{mark}", lines[a]),
+                _ => format!("{}: {} {}{mark}", lines[b], lines[a], lines[b]),
+            };
+            (side(GERMAN), side(ENGLISH))
+        };
+        (0..pairs).map(pair).collect()
+    }
+
+    /// `text` with the target `lag` lines further down from line `from` on.
+    fn shifted(text: &[Pair], from: usize, lag: usize) -> Vec<Pair> {
+        let target = |i: usize| if i < from { i } else { (i + text.len() - lag) % text.len() };
+        (0..text.len()).map(|i| (text[i].0.clone(), text[target(i)].1.clone())).collect()
+    }
+
+    #[test]
+    fn a_text_whose_lines_belong_together_is_left_alone_sorted_or_not() {
+        let mut text = text(1200);
+        assert_eq!(misaligned("data.train", &text), None);
+        text.sort_by_key(|pair| pair.0.len());
+        assert_eq!(misaligned("data.train", &text), None);
+        assert_eq!(misaligned("data.train", &[]), None);
+    }
+
+    #[test]
+    fn a_shift_is_told_with_its_line_and_size() {
+        let text = text(1700);
+        for (from, lag, line) in [(0, 1, 1), (0, 2, 1), (1000, 1, 1001)] {
+            let said = misaligned("data.valid", &shifted(&text, from, lag)).unwrap();
+            let place = format!(
+                "from about line {line} on, a source line seems to belong to the target line {lag} further down"
+            );
+            assert!(said.contains("data.valid") && said.contains(&place), "{said}");
+        }
+        let up: Vec<Pair> = shifted(&text, 0, 1).into_iter().map(|(a, b)| (b, a)).collect();
+        assert!(misaligned("data.train", &up).unwrap().contains("1 further up"));
+    }
+
+    #[test]
+    fn sides_in_the_other_order_than_those_of_the_training_text_are_told_by_their_languages() {
+        let text = text(300);
+        let train = languages(&text);
+        assert_eq!(train, [Some(Lang::Deu), Some(Lang::Eng)]);
+        assert_eq!(swapped("data.valid", &text, train), None);
+        let other: Vec<Pair> = text.into_iter().map(|(a, b)| (b, a)).collect();
+        let said = swapped("data.valid", &other, train).unwrap();
+        assert!(said.contains("its source is English and its target German"), "{said}");
+        // Numbers have no language.
+        let none: Vec<Pair> = (0..300).map(|i| (format!("{i}"), format!("{i}"))).collect();
+        assert_eq!(swapped("data.valid", &other, languages(&none)), None);
+    }
+}

@@ -1,0 +1,167 @@
+use std::path::PathBuf;
+
+use burnformer_core::ConfigError;
+use burnformer_core::model_dir::ModelDirError;
+use burnformer_data::DataError;
+
+use super::presets::preset_names;
+
+/// A configuration that cannot be used.
+#[derive(thiserror::Error)]
+pub enum ConfigFileError {
+    /// No preset has this name.
+    #[error("no preset is named \"{name}\"{}; the presets are {}", suggestion(nearest), preset_names().join(", "))]
+    UnknownPreset {
+        /// The name given.
+        name: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("{}: {source}; check the path given to --config", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{place}: not valid TOML: {message}; every line is a [section] or key = value")]
+    Syntax {
+        /// The file, or the setting.
+        place: String,
+        /// What the parser said, with line and column.
+        message: String,
+    },
+    /// A key that does not exist.
+    #[error(
+        "{place}: unknown key \"{key}\"{}; `burnformer config` lists every key",
+        suggestion(nearest)
+    )]
+    UnknownKey {
+        /// The file, or the setting.
+        place: String,
+        /// The key given, dotted.
+        key: String,
+        /// The nearest key, if one is near.
+        nearest: Option<String>,
+    },
+    /// A value of the wrong type.
+    #[error("{place}: {message}; `burnformer config KEY` explains a key and its type")]
+    Type {
+        /// The file, or the setting.
+        place: String,
+        /// Key, type found, type expected.
+        message: String,
+    },
+    /// A setting that is not `key.path=value`.
+    #[error("--set {setting}: expected key.path=value, such as --set model.d_model=256")]
+    Setting {
+        /// The setting given.
+        setting: String,
+    },
+    /// A value out of its range.
+    #[error("{key} is {value}; it must be {remedy}")]
+    Value {
+        /// The key, dotted.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// A model that cannot be built.
+    #[error("model.{source}")]
+    Model {
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// Tokeniser settings that cannot be used.
+    #[error("tokenizer.train.{source}")]
+    Tokenizer {
+        /// What is wrong.
+        source: DataError,
+    },
+    /// A setting of the other architecture.
+    #[error(
+        "{key} is {value}, but a model of architecture \"{architecture}\" has no such part; leave the key out, \
+         and start from a preset of that architecture (--preset, or `preset` in the file)"
+    )]
+    NoEffect {
+        /// The key, dotted.
+        key: String,
+        /// Its value.
+        value: String,
+        /// The architecture.
+        architecture: &'static str,
+    },
+    /// The model directory of `training.from` cannot be read.
+    #[error("training.from (--from): {source}")]
+    From {
+        /// What is wrong.
+        source: ModelDirError,
+    },
+    /// A setting that contradicts the model that the run starts from.
+    #[error(
+        "{key} is {value}, but the model in {} has {found}; leave the key out: the section [model] comes from \
+         training.from (--from)",
+        dir.display()
+    )]
+    OtherModel {
+        /// The key, dotted.
+        key: String,
+        /// Its value.
+        value: String,
+        /// The model directory.
+        dir: PathBuf,
+        /// What its model has.
+        found: String,
+    },
+    /// A pattern that names no parameter.
+    #[error(
+        "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; `burnformer inspect` lists the \
+         parameters of a model directory",
+        suggestion(nearest)
+    )]
+    Freeze {
+        /// The pattern.
+        pattern: String,
+        /// The nearest name, or beginning of one, if one is near.
+        nearest: Option<String>,
+    },
+    /// A corpus of neither one nor two files.
+    #[error("{key} names {found} files; give two (source, target) or one TSV")]
+    Paths {
+        /// The key, dotted.
+        key: &'static str,
+        /// How many paths were given.
+        found: usize,
+    },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for ConfigFileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
+}
+
+/// The name most like `name`: a right last part in the wrong section counts as near.
+pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Nothing that long is a misspelt key, and the comparison takes time with its square.
+    if name.len() > 100 {
+        return None;
+    }
+    let last = |s: &str| s.rsplit('.').next().unwrap_or_default().to_string();
+    let likeness = |known: &str| {
+        let whole = strsim::jaro_winkler(name, known);
+        let part = strsim::jaro_winkler(&last(name), &last(known));
+        whole.max(part)
+    };
+    let best = names.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.75).then(|| best.1.to_string())
+}

@@ -1,0 +1,118 @@
+use burnformer_infer::{GENERATION_FILE, SearchSettings};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::schema::{self, Key, Section};
+use crate::config::error::nearest;
+use crate::config::fixed::is_fixed;
+use crate::config::layers;
+use crate::config::presets::preset_names;
+use crate::config::train_config::TrainConfig;
+
+/// A file that holds settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsFile {
+    /// The TOML file of a training run, a [`TrainConfig`].
+    Training,
+    /// `generation.json` of a model directory, a [`SearchSettings`].
+    Generation,
+}
+
+impl SettingsFile {
+    /// All files that hold settings.
+    pub const ALL: [Self; 2] = [Self::Training, Self::Generation];
+
+    /// The name of the file in the guide.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Training => "the configuration of a training run",
+            Self::Generation => GENERATION_FILE,
+        }
+    }
+
+    /// The tables of the file with their keys, in the order of the structs.
+    pub fn sections(self) -> Vec<Section> {
+        match self {
+            Self::Training => {
+                let mut sections = schema::sections::<TrainConfig>();
+                let presets = presets();
+                for key in sections.iter_mut().flat_map(|section| &mut section.keys) {
+                    key.presets = differing(key, &presets);
+                    key.fixed = is_fixed(&key.path);
+                }
+                sections
+            }
+            Self::Generation => schema::sections::<SearchSettings>(),
+        }
+    }
+
+    /// The tables and keys to which `name` refers: a key or a table by its path, or every key whose last part is
+    /// `name`.
+    ///
+    /// # Errors
+    /// The path that is most similar to `name`, if one is similar.
+    pub fn find(self, name: &str) -> Result<Vec<Section>, Option<String>> {
+        let sections = self.sections();
+        let below = format!("{name}.");
+        let tables = sections.iter().filter(|s| s.path == name || s.path.starts_with(&below));
+        let tables: Vec<Section> = tables.cloned().collect();
+        if !name.is_empty() && !tables.is_empty() {
+            return Ok(tables);
+        }
+        let found =
+            [keys(&sections, |path| path == name), keys(&sections, |path| last(path) == name)];
+        if let Some(found) = found.into_iter().find(|found| !found.is_empty()) {
+            return Ok(found);
+        }
+        let keys = sections.iter().flat_map(|section| &section.keys).map(|key| key.path.as_str());
+        Err(nearest(name, keys.chain(sections.iter().map(|section| section.path.as_str()))))
+    }
+}
+
+/// `text` in lines of at most `width` columns, each after `prefix`.
+pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("at least one line");
+        if line.chars().count() + 1 + word.chars().count() > width - prefix.len() {
+            lines.push(word.into());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    lines.iter().map(|line| format!("{prefix}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// `sections` with only the keys whose path is `wanted`.
+fn keys(sections: &[Section], wanted: impl Fn(&str) -> bool) -> Vec<Section> {
+    let only = sections.iter().cloned().map(|mut section| {
+        section.keys.retain(|key| wanted(&key.path));
+        section
+    });
+    only.filter(|section| !section.keys.is_empty()).collect()
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+/// Every preset by name, resolved.
+pub(super) fn presets() -> Vec<(&'static str, Value)> {
+    let resolved = |name| layers::resolve(Some(name), None, &[], None).expect("presets are valid");
+    preset_names().into_iter().map(|name| (name, json(&resolved(name)))).collect()
+}
+
+pub(super) fn json(settings: &impl Serialize) -> Value {
+    serde_json::to_value(settings).expect("settings are plain data")
+}
+
+fn differing(key: &Key, presets: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {
+    let own = presets.iter().map(|(name, whole)| (*name, at(whole, &key.path).clone()));
+    own.filter(|(_, value)| Some(value) != key.default.as_ref()).collect()
+}
+
+/// The value at a dotted path; null if there is none.
+pub(super) fn at<'a>(whole: &'a Value, path: &str) -> &'a Value {
+    whole.pointer(&format!("/{}", path.replace('.', "/"))).unwrap_or(&Value::Null)
+}

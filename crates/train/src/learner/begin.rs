@@ -1,0 +1,316 @@
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::{Model, Precision};
+use burnformer_kernels::{is_bfloat16_fast_on, is_fused_on};
+
+use super::Learner;
+use super::clock::Clock;
+use super::first_look::look_after;
+use super::setup::Setup;
+use super::start::Start;
+use super::unread::Unread;
+use crate::advice::Adviser;
+use crate::advice::comparison::comparison;
+use crate::advice::text_check;
+use crate::config::{CheckpointSettings, TrainConfig};
+use crate::error::TrainError;
+use crate::optimizer::Optimizer;
+use crate::report::{Reporter, ReporterOptions, Verbosity};
+use crate::run::best_model::BestModel;
+use crate::run::corpora::Corpora;
+use crate::run::dir::{RunDir, RunMode};
+use crate::run::folder::write_file;
+use crate::run::start_model::special_ids;
+use crate::run::state::RunState;
+use crate::update::Updater;
+
+impl Learner {
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `devices`, of
+    /// which each takes its share of an update's batches; the first holds the weights, and validates. A
+    /// new run has its `training.accumulate` rounded up so that all take as many; a resumed one keeps
+    /// its, for its result depends on it (but not on the devices). The batch that needs the most memory
+    /// is tried before anything is written.
+    ///
+    /// # Errors
+    /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use (or,
+    /// resuming, holds nothing, or belongs to another corpus, tokeniser or configuration, or came to its
+    /// end, or has updates of fewer batches than there are devices), the configuration describes no model,
+    /// the data cannot be batched, or the memory does not suffice.
+    ///
+    /// # Panics
+    /// Without a device.
+    pub fn new(
+        mut config: TrainConfig,
+        corpora: &Corpora,
+        folder: &Path,
+        mode: RunMode,
+        verbosity: Verbosity,
+        devices: &[Device],
+    ) -> Result<Self, TrainError> {
+        let precision = config.training.precision.on(&devices[0]);
+        config.training.precision = precision.into();
+        devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        let shared_out = share_out(&mut config.training.accumulate, devices.len(), mode)?;
+        let mut setup = Setup::new(config, corpora, folder, mode, devices)?;
+        let mut start = setup.start(mode)?;
+        setup.try_worst_batch(&start.model)?;
+        corpora.texts.keep(setup.run.path(), mode)?;
+        write_file(&setup.run.config(), setup.config.to_toml().as_bytes())?;
+        if let Some(start) = &mut setup.first.start {
+            start.keep(&setup.run.start_model())?;
+        }
+        let resumed = (mode == RunMode::Resume).then_some(&start);
+        let reporter = reporter(&setup.config, &setup.run, verbosity, resumed)?;
+        let mut notes = std::mem::take(&mut start.notes);
+        notes.extend(shared_out);
+        notes.extend(faster_precision(precision, &devices[0]));
+        notes.extend(kept_for_the_average(&setup.config.checkpoints));
+        notes.extend(left_out_of_validation(corpora));
+        if mode == RunMode::New {
+            notes.extend(text_warnings(corpora, &setup, &start.model));
+        }
+        let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
+        notes.extend(from_random_weights.then(|| comparison(&corpora.train)));
+        let mut learner = Self::assembled(setup, start, reporter);
+        learner.announce(notes)?;
+        Ok(learner)
+    }
+
+    fn assembled(setup: Setup, start: Start, reporter: Reporter) -> Self {
+        let Start { model, optimizer, state, .. } = start;
+        let Setup { config, run, replicas, .. } = &setup;
+        Self {
+            updater: updater(config, optimizer, &state, replicas.first()),
+            adviser: Adviser::new(config.schedule.warmup),
+            best_on_disk: best_on_disk(config, run, &state),
+            look_after: look_after(config, run),
+            clock: Clock::new(state.seconds),
+            unread: Unread::default(),
+            model: Some(model),
+            state,
+            reporter,
+            setup,
+        }
+    }
+
+    fn announce(&mut self, notes: Vec<String>) -> Result<(), TrainError> {
+        let plan = self.setup.sampler.plan(self.state.sampler.seed, self.state.sampler.epoch);
+        let (pairs, over) = (self.setup.sampler.corpus().len(), self.setup.sampler.over_budget());
+        self.reporter.note(&format!(
+            "model: {:.1}M parameters | corpus: {pairs} pairs, {over} over the budget | epoch: {} batches, {:.1}% padding",
+            self.setup.first.shape.parameter_count() as f64 / 1e6,
+            plan.len(),
+            100.0 * plan.padding_share(),
+        ))?;
+        if self.setup.first.start.is_some() {
+            self.reporter.note(&format!(
+                "weights and tokenisers: those of {}, kept in start/",
+                self.setup.config.training.from.display()
+            ))?;
+        }
+        if let Some(bytes) = self.setup.memory.resident() {
+            let [rows, source, target] = self.setup.worst.1;
+            self.reporter.note(&format!(
+                "memory: {:.2} GB after the worst batch ({rows} sentences of {source} and {target} tokens)",
+                bytes as f64 / 1e9
+            ))?;
+        }
+        if let Some(usage) = self.device().clone().inner().memory_pool_usage() {
+            let [used, reserved] =
+                [usage.bytes_in_use, usage.bytes_reserved].map(|b| b as f64 / 1e9);
+            self.reporter.note(&format!(
+                "memory of the device: {reserved:.2} GB reserved by then, {used:.2} GB of it in use"
+            ))?;
+        }
+        notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        if self.state.step > 0 {
+            self.reporter.note(&self.restored())?;
+        }
+        Ok(())
+    }
+
+    /// What was restored, in words.
+    fn restored(&self) -> String {
+        let state = &self.state;
+        let best = state.validation.best_model.map_or("none yet".into(), |best| best.to_string());
+        let waited = state.validation.early_stopping.waited;
+        format!(
+            "resumed after update {}: parameters, {} steps of the optimiser, seed {}, epoch {}, batch {} next, \
+             learning rate {:.3e}, best model: {best}, {waited} validations without improvement, {} tokens in {:.0} s",
+            state.step,
+            state.optimizer_steps,
+            self.setup.config.training.seed,
+            state.sampler.epoch + 1,
+            state.sampler.next_batch + 1,
+            self.rate(state.step + 1),
+            state.tokens,
+            state.seconds,
+        )
+    }
+}
+
+/// What looks wrong with the texts of a new run.
+fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Vec<String> {
+    let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
+    let mut found = text_check::warnings(texts, utf8);
+    if setup.first.start.is_some() {
+        let (special, device) = (special_ids(setup.first.shape.as_ref()), setup.replicas.first());
+        let tokenizers = &corpora.tokenizers;
+        found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
+    }
+    found
+}
+
+fn updater(
+    config: &TrainConfig,
+    optimizer: Optimizer,
+    state: &RunState,
+    device: &Device,
+) -> Updater {
+    Updater {
+        optimizer,
+        seed: config.training.seed,
+        label_smoothing: config.training.label_smoothing,
+        r_drop: config.training.r_drop,
+        r_drop_after: config.training.r_drop_after,
+        clip_norm: config.optimizer.clip_norm,
+        loss_scale: state.loss_scale,
+        // Read together, several overflows would halve the factor once each.
+        synchronous: is_fused_on(device) || state.loss_scale.is_some(),
+    }
+}
+
+/// What is known of the model in `best/`. A run that starts again from its beginning may be another by its
+/// configuration: its own best replaces what is there.
+fn best_on_disk(config: &TrainConfig, run: &RunDir, state: &RunState) -> Option<BestModel> {
+    let goes_on = state.step > 0;
+    goes_on.then(|| BestModel::read(&run.model("best"), config.validation.metric)).flatten()
+}
+
+fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+    match precision.is_supported_on(device) {
+        true => Ok(()),
+        false => {
+            let device = format!("{:?}", device.clone().inner());
+            Err(TrainError::Precision { precision, device })
+        }
+    }
+}
+
+/// Says which precision would make updates shorter than `precision` does, where `device` is a CPU.
+fn faster_precision(precision: Precision, device: &Device) -> Option<String> {
+    let fastest = match is_bfloat16_fast_on(device) {
+        true => Precision::BFloat16,
+        false => Precision::Float32,
+    };
+    (is_fused_on(device) && fastest != precision).then(|| {
+        format!(
+            "precision: {precision}; this processor multiplies faster in {fastest} \
+             (training.precision = \"{fastest}\")"
+        )
+    })
+}
+
+/// Shares the `accumulate` batches of an update out to `devices` devices, and says so. A new run takes more
+/// where some devices would have fewer than others; the result of a resumed one depends on their number.
+fn share_out(
+    accumulate: &mut usize,
+    devices: usize,
+    mode: RunMode,
+) -> Result<Option<String>, TrainError> {
+    let given = *accumulate;
+    if mode == RunMode::Resume && devices > given {
+        return Err(TrainError::TooManyDevices { devices, batches: given });
+    }
+    if mode == RunMode::New {
+        *accumulate = given.next_multiple_of(devices.max(1));
+    }
+    let instead = match *accumulate {
+        now if now == given => String::new(),
+        _ => format!(" instead of {given}, so that each device has as many"),
+    };
+    let note = format!("{devices} devices: an update is {accumulate} batches{instead}");
+    Ok((devices > 1).then_some(note))
+}
+
+/// Says so where more checkpoints stay than `checkpoints.keep` asks for.
+fn kept_for_the_average(settings: &CheckpointSettings) -> Option<String> {
+    let (keep, kept) = (settings.keep, settings.kept());
+    let note = || {
+        format!(
+            "checkpoints.keep is {keep}, but checkpoints.average takes the last {kept} at the end: {kept} are kept"
+        )
+    };
+    (kept > keep).then(note)
+}
+
+/// Says so where the model cannot be measured on all of the validation text.
+fn left_out_of_validation(corpora: &Corpora) -> Option<String> {
+    let report = corpora.valid.as_ref()?.report();
+    let longest = corpora.longest_validated;
+    let note = || {
+        format!(
+            "validation text: {report}; pairs of more than {longest} tokens per side are left out of loss, perplexity \
+             and BLEU alike"
+        )
+    };
+    (report.dropped() > 0).then(note)
+}
+
+fn reporter(
+    config: &TrainConfig,
+    run: &RunDir,
+    verbosity: Verbosity,
+    resumed: Option<&Start>,
+) -> Result<Reporter, TrainError> {
+    let minutes = config.training.max_minutes;
+    let options = ReporterOptions {
+        max_steps: Some(config.training.max_updates).filter(|&most| most > 0),
+        max_seconds: (minutes > 0.0).then_some(60.0 * minutes),
+        verbosity,
+        resume: resumed.map(|start| start.state.reported()),
+    };
+    Ok(Reporter::create(run.path(), options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_run_has_as_many_batches_for_each_device_and_a_resumed_one_what_it_had() {
+        for (given, devices, mode, expected) in [
+            (1, 1, RunMode::New, 1),
+            (1, 4, RunMode::New, 4),
+            (5, 2, RunMode::New, 6),
+            (4, 2, RunMode::New, 4),
+            (5, 2, RunMode::Resume, 5),
+        ] {
+            let mut accumulate = given;
+            let note = share_out(&mut accumulate, devices, mode).unwrap();
+            assert_eq!(accumulate, expected);
+            assert_eq!(note.is_some(), devices > 1);
+            let says = note.is_some_and(|note| note.contains(&format!("instead of {given}")));
+            assert_eq!(says, given != expected);
+        }
+    }
+
+    #[test]
+    fn more_checkpoints_than_asked_for_are_kept_only_where_the_average_needs_them_and_said() {
+        let note =
+            |keep, average| kept_for_the_average(&CheckpointSettings { every: 10, keep, average });
+        assert_eq!([note(5, 5), note(0, 5), note(1, 0), note(1, 1)], [None, None, None, None]);
+        let said = note(2, 5).unwrap();
+        assert!(said.contains("checkpoints.keep is 2") && said.ends_with("5 are kept"), "{said}");
+    }
+
+    #[test]
+    fn a_resumed_run_refuses_more_devices_than_batches_and_says_what_to_do() {
+        let error = share_out(&mut 2, 3, RunMode::Resume).unwrap_err().to_string();
+        assert!(
+            error.starts_with("3 devices") && error.contains("name at most 2 with --device"),
+            "{error}"
+        );
+    }
+}

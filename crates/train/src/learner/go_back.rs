@@ -1,0 +1,64 @@
+use super::Learner;
+use crate::error::TrainError;
+use crate::report::{Answer, DivergenceRecord};
+use crate::run::recovery::Recovery;
+use crate::run::state::{CheckpointKind, RunState};
+
+impl Learner {
+    /// Goes back to the last checkpoint that was scheduled or that an earlier end of the run left, and from which
+    /// something finite followed, with a lower learning rate. Newer ones are set aside. The best model so far stays the
+    /// best.
+    ///
+    /// # Errors
+    /// [`TrainError::Diverged`] if the run went back often enough.
+    pub(super) fn go_back(&mut self, loss: f64, norm: f64) -> Result<(), TrainError> {
+        let step = self.state.step;
+        let Some(recovery) = self.state.recovery.go_back(&self.setup.config.recovery) else {
+            self.report_divergence(Answer::Stop, loss, norm, None)?;
+            let Recovery { rollbacks, rate_scale, .. } = self.state.recovery;
+            return Err(TrainError::Diverged { step, loss, norm, rollbacks, rate_scale });
+        };
+        // A loss that is finite was computed with the weights before its update.
+        let last_finite = step - self.state.recovery.skipped.min(step);
+        let wanted = |at| at < last_finite && self.setup.kind_of(at) != CheckpointKind::Interrupted;
+        let start = self.setup.newest(wanted)?;
+        start.notes.iter().try_for_each(|note| self.reporter.note(note))?;
+        self.set_aside_after(start.state.step)?;
+        self.state.recovery = recovery;
+        self.report_divergence(Answer::RollBack, loss, norm, Some(start.state.step))?;
+        let validation = self.state.validation.back_at(start.state.validation);
+        self.state = RunState { recovery: self.state.recovery, validation, ..start.state };
+        self.updater.optimizer = start.optimizer;
+        self.updater.loss_scale = self.state.loss_scale;
+        self.model = Some(start.model);
+        Ok(self.reporter.go_back(self.state.reported())?)
+    }
+
+    /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes there again.
+    fn set_aside_after(&mut self, step: u64) -> Result<(), TrainError> {
+        for newer in self.setup.run.checkpoint_steps()?.into_iter().filter(|&at| at > step) {
+            let aside = self.setup.run.set_aside(newer)?;
+            let note = format!(
+                "nothing good followed from the checkpoint of update {newer}; moved it to {} (remove it when you like)",
+                aside.display()
+            );
+            self.reporter.note(&note)?;
+        }
+        Ok(())
+    }
+
+    /// Reports divergence to log and metrics, once per record.
+    pub(super) fn report_divergence(
+        &mut self,
+        answer: Answer,
+        loss: f64,
+        gnorm: f64,
+        back_to: Option<u64>,
+    ) -> Result<(), TrainError> {
+        self.state.recovery.records += 1;
+        let Recovery { records: number, rate_scale, .. } = self.state.recovery;
+        let step = self.state.step;
+        let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
+        Ok(self.reporter.divergence(&point)?)
+    }
+}

@@ -1,0 +1,38 @@
+use burnformer_data::SamplerState;
+
+use crate::run::log_interval::Extent;
+use crate::run::state::RunState;
+use crate::update::statistics::PendingStatistics;
+
+/// The largest number of updates between two readings. It bounds how long a run continues after it has diverged.
+const MOST_UNREAD: usize = 100;
+
+/// An update that was made but not checked yet.
+pub(super) struct Made {
+    pub statistics: PendingStatistics,
+    pub extent: Extent,
+    /// The position of the batches after it.
+    pub sampler: SamplerState,
+}
+
+/// The updates after the last one that was checked, whose statistics have not been read.
+#[derive(Default)]
+pub(super) struct Unread {
+    pub made: Vec<Made>,
+    /// The learning rate of the last of them, for the log.
+    pub last_rate: f64,
+}
+
+impl Unread {
+    /// Whether they are as many as there may be.
+    pub fn is_full(&self) -> bool {
+        self.made.len() >= MOST_UNREAD
+    }
+
+    /// The state of the run after `state` and `seconds` if these updates are good.
+    pub fn after(&self, state: &RunState, seconds: f64) -> RunState {
+        let step = state.step + self.made.len() as u64;
+        let sampler = self.made.last().map_or(state.sampler, |made| made.sampler);
+        RunState { step, sampler, seconds, ..*state }
+    }
+}

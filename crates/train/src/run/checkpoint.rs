@@ -1,0 +1,235 @@
+//! Checkpoints: everything that a run needs to go on, in one folder.
+//!
+//! A checkpoint is a model directory, which translates as it is, with three more files: `optimizer.safetensors` has the
+//! moments of the optimiser, `state.json` a [`RunState`] with the hashes of the data ([`Origin`]) and the reason why the
+//! checkpoint was written ([`CheckpointKind`]), and `config.toml` the resolved configuration. The random state of shuffling
+//! and dropout is the seed, the update and the sampler's position. A checkpoint exists completely or not at all: see
+//! `folder.rs`.
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::Device;
+use burnformer_core::model_dir::{self, ModelDirError, read_tensors, write_tensors};
+use burnformer_core::{Model, ModelConfig};
+use burnformer_data::Tokenizers;
+use burnformer_infer::{GENERATION_FILE, SearchSettings, save_text_files};
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use crate::config::{EarlyStoppingMetric, TrainConfig};
+use crate::error::{At, TrainError};
+use crate::optimizer::Optimizer;
+use crate::run::best_model::BestModel;
+use crate::run::dir::RunDir;
+use crate::run::folder::{copy_files, save_folder};
+use crate::run::freeze::freeze;
+use crate::run::origin::{Origin, compare};
+pub use crate::run::state::{CheckpointKind, RunState, ValidationState};
+
+const OPTIMIZER: &str = "optimizer.safetensors";
+const STATE: &str = "state.json";
+const CONFIG: &str = "config.toml";
+/// The version of `state.json`.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct StateFile {
+    version: u32,
+    kind: CheckpointKind,
+    state: RunState,
+    origin: Origin,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// The model, the tokenisers and search settings beside it: what a model directory holds.
+pub struct Saved<'a> {
+    /// The configuration of the model.
+    pub config: &'a ModelConfig,
+    /// The model.
+    pub model: &'a Model,
+    /// The tokenisers.
+    pub tokenizers: &'a Tokenizers,
+    /// The search settings for `generation.json`.
+    pub search: &'a SearchSettings,
+}
+
+/// The parts of a checkpoint beside its model: everything that training needs to go on.
+pub struct TrainerState<'a> {
+    /// The reason why the checkpoint is written.
+    pub kind: CheckpointKind,
+    /// The optimiser.
+    pub optimizer: &'a Optimizer,
+    /// The state of the run.
+    pub state: &'a RunState,
+    /// The resolved configuration.
+    pub config: &'a TrainConfig,
+    /// The hashes of the data and tokenisers from which the run learns.
+    pub origin: &'a Origin,
+}
+
+/// Writes a model directory to `path`, replacing what is there.
+///
+/// # Errors
+/// [`TrainError::NotSaved`] if a file cannot be written; what was there is left as it is.
+pub fn save_model(path: &Path, saved: &Saved) -> Result<(), TrainError> {
+    save_folder(path, |folder| write_model(folder, saved))
+}
+
+/// Writes a model directory to `path`, replacing what is there, with a file that holds the value of its model, measured
+/// by `metric`.
+///
+/// # Errors
+/// Those of [`save_model`].
+pub(crate) fn save_best_model(
+    path: &Path,
+    saved: &Saved,
+    best: BestModel,
+    metric: EarlyStoppingMetric,
+) -> Result<(), TrainError> {
+    let fill = |folder: &Path| {
+        write_model(folder, saved)?;
+        best.write(folder, metric)
+    };
+    save_folder(path, fill)
+}
+
+/// Writes a checkpoint to `path`.
+///
+/// # Errors
+/// [`TrainError::NotSaved`] if a file cannot be written; earlier checkpoints are left as they are.
+pub fn save(path: &Path, saved: &Saved, trainer: &TrainerState) -> Result<(), TrainError> {
+    let fill = |folder: &Path| {
+        write_model(folder, saved)?;
+        write_tensors(&folder.join(OPTIMIZER), &trainer.optimizer.named_moments())?;
+        let (state, origin) = (*trainer.state, trainer.origin.clone());
+        let file = StateFile { version: VERSION, kind: trainer.kind, state, origin };
+        let json = serde_json::to_vec_pretty(&file).expect("a state is plain data");
+        write(&folder.join(STATE), &json)?;
+        write(&folder.join(CONFIG), trainer.config.to_toml().as_bytes())
+    };
+    save_folder(path, fill)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    fs::write(path, bytes).at(path)
+}
+
+fn write_model(folder: &Path, saved: &Saved) -> Result<(), TrainError> {
+    model_dir::save(folder, saved.config.as_ref(), saved.model)?;
+    Ok(save_text_files(folder, saved.tokenizers, saved.search)?)
+}
+
+/// Copies the model of the checkpoint `from` to the model directory `to`.
+///
+/// # Errors
+/// [`TrainError::NotSaved`] if a file cannot be copied.
+pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
+    save_folder(to, |folder| copy_model(from, folder))
+}
+
+/// Sets the search settings of the model directory `dir` to `search`.
+///
+/// # Errors
+/// [`TrainError::NotSaved`] if a file cannot be copied or written.
+pub(crate) fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
+    let fill = |folder: &Path| {
+        copy_model(dir, folder)?;
+        Ok(search.save(&folder.join(GENERATION_FILE))?)
+    };
+    save_folder(dir, fill)
+}
+
+/// Copies the files in `from` into `folder`, without those that only training needs.
+fn copy_model(from: &Path, folder: &Path) -> Result<(), TrainError> {
+    copy_files(from, folder, &[OPTIMIZER, STATE, CONFIG])
+}
+
+/// A checkpoint that was read.
+pub struct Loaded {
+    /// The model.
+    pub model: Model,
+    /// The optimiser.
+    pub optimizer: Optimizer,
+    /// The state of the run when it was written.
+    pub state: RunState,
+    /// Settings that have changed since, in words.
+    pub changes: Vec<String>,
+}
+
+/// Reads the checkpoint at `path` onto `device`, to go on under `config` with the texts and tokenisers of `origin`.
+/// Every file is checked against its hash before any of it is used.
+///
+/// # Errors
+/// [`TrainError::Checkpoint`] and [`TrainError::ModelDir`] for a damaged checkpoint;
+/// [`TrainError::CannotResume`] for an undamaged one that belongs to another corpus, tokeniser or
+/// configuration.
+pub fn load(
+    path: &Path,
+    config: &TrainConfig,
+    origin: &Origin,
+    device: &Device,
+) -> Result<Loaded, TrainError> {
+    model_dir::verify(path)?;
+    let StateFile { state, origin: old_origin, .. } = read_state(path)?;
+    let old_config = read_config(path)?;
+    let changes = compare((&old_origin, &old_config), (origin, config))
+        .map_err(|what| TrainError::CannotResume { path: path.into(), what })?;
+    let (_, model) = model_dir::load(path, device)?;
+    let model = freeze(model, &config.training.freeze)?;
+    let moments = read_tensors(&path.join(OPTIMIZER), &listed(path, OPTIMIZER)?)?;
+    let optimizer = Optimizer::new(config.optimizer, &model);
+    let optimizer = optimizer.restore(state.optimizer_steps, moments, device);
+    let optimizer = optimizer.ok_or_else(|| wrong(path, OPTIMIZER, &"moments of another model"))?;
+    Ok(Loaded { model, optimizer, state, changes })
+}
+
+/// The state of the newest checkpoint of the run in `run`.
+///
+/// # Errors
+/// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
+pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
+    let run = RunDir::at(run);
+    match run.checkpoint_steps()?.last() {
+        Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),
+        None => Err(TrainError::NothingToResume { path: run.path().into() }),
+    }
+}
+
+/// The reason why the checkpoint at `path` was written. One that cannot be read counts as scheduled: it is kept as long, and
+/// the error is reported by whoever needs it.
+pub(crate) fn kind(path: &Path) -> CheckpointKind {
+    read_state(path).map_or(CheckpointKind::Scheduled, |file| file.kind)
+}
+
+fn read_state(path: &Path) -> Result<StateFile, TrainError> {
+    let json = listed(path, STATE)?;
+    let wrong = |error: serde_json::Error| wrong(path, STATE, &error);
+    // The version first: the rest may have another form in a newer one.
+    let Versioned { version } = serde_json::from_slice(&json).map_err(wrong)?;
+    if version != VERSION {
+        let (path, found) = (path.join(STATE), version.into());
+        return Err(ModelDirError::Version { path, found }.into());
+    }
+    serde_json::from_slice(&json).map_err(wrong)
+}
+
+/// The configuration with which the checkpoint was written.
+fn read_config(path: &Path) -> Result<Table, TrainError> {
+    let text = listed(path, CONFIG)?;
+    let text = String::from_utf8(text).map_err(|e| wrong(path, CONFIG, &e))?;
+    text.parse().map_err(|e| wrong(path, CONFIG, &e))
+}
+
+/// A file of the checkpoint, which its manifest must list.
+fn listed(path: &Path, name: &str) -> Result<Vec<u8>, TrainError> {
+    model_dir::read(path, name)?.ok_or_else(|| wrong(path, name, &"not listed in manifest.json"))
+}
+
+fn wrong(path: &Path, name: &str, what: &dyn std::fmt::Display) -> TrainError {
+    TrainError::Checkpoint { path: path.join(name), message: what.to_string() }
+}

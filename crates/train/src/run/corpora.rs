@@ -1,0 +1,196 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use burnformer_data::{
+    CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, TokenizedCorpus,
+    Tokenizer, TokenizerSource, Tokenizers, prepare,
+};
+use burnformer_infer::LONGEST_SENTENCE;
+
+use crate::config::{ConfigFileError, MIX, TrainConfig, corpus_paths};
+use crate::error::TrainError;
+use crate::run::start_model::StartModel;
+use crate::run::texts::Texts;
+
+/// The tokenised corpora of a run, and the tokenisers.
+pub struct Corpora {
+    /// The tokenisers.
+    pub tokenizers: Tokenizers,
+    /// The training pairs.
+    pub train: Arc<TokenizedCorpus>,
+    /// The training pairs that cleaning dropped, in numbers.
+    pub report: CleaningReport,
+    /// Whether tokenisers and tokens were found in the cache.
+    pub reused: bool,
+    /// Validation pairs, tokenised: all but those with a side of more than `longest_validated` tokens, and those that
+    /// `data.utf8` skips.
+    pub valid: Option<Arc<TokenizedCorpus>>,
+    /// The text of the same validation pairs: source and target lines.
+    pub valid_text: Option<(Vec<String>, Vec<String>)>,
+    /// The largest number of tokens, without `</s>`, per side of a validation pair.
+    pub longest_validated: usize,
+    /// Where the texts were read.
+    pub texts: Texts,
+    /// The model that the run starts from, if it does not start from random weights.
+    pub start: Option<StartModel>,
+}
+
+impl Corpora {
+    /// Reads, cleans and tokenises the corpora of `config`, which `texts` locates, or finds them in the cache.
+    ///
+    /// # Errors
+    /// A [`TrainError`] naming file and line.
+    pub fn prepare(
+        config: &TrainConfig,
+        texts: Texts,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TrainError> {
+        Self::prepare_for(config, StartModel::of_run(config, None)?, texts, progress)
+    }
+
+    /// [`prepare`](Self::prepare) for a run that starts from `start` and keeps its tokenisers, in place of `training.from`: a
+    /// resumed run has its own copy of that model.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare).
+    pub fn prepare_for(
+        config: &TrainConfig,
+        start: Option<StartModel>,
+        texts: Texts,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, TrainError> {
+        let tokenizer = match (&start, config.tokenizer.files.as_slice()) {
+            (Some(start), _) => TokenizerSource::Given(start.tokenizers().clone()),
+            (None, []) => TokenizerSource::Train(config.tokenizer.train.clone()),
+            (None, [both]) => TokenizerSource::Load { source: both.clone(), target: None },
+            (None, [source, target]) => {
+                TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
+            }
+            (None, more) => {
+                return Err(
+                    ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
+                );
+            }
+        };
+        let settings = PrepareSettings {
+            corpus: corpus_paths("data.train", &texts.train)?,
+            tokenizer,
+            cleaning: config.data.cleaning(config.training.budget),
+            cache_dir: cache_folder(config),
+        };
+        let train = prepare(&settings, progress)?;
+        let mut reused = train.tokenizer_reused && train.corpus_reused;
+        let mut parts = vec![(train.corpus, 1.0)];
+        for (mixed, paths) in config.data.mix.iter().zip(&texts.mix) {
+            let corpus = corpus_paths(MIX, paths)?;
+            let tokenizer = TokenizerSource::Given(train.tokenizers.clone());
+            let mixed_in =
+                prepare(&PrepareSettings { corpus, tokenizer, ..settings.clone() }, progress)?;
+            reused &= mixed_in.corpus_reused;
+            parts.push((mixed_in.corpus, mixed.weight));
+        }
+        let corpus = mixture(parts);
+        let mut corpora = Self {
+            tokenizers: train.tokenizers,
+            report: corpus.report().clone(),
+            train: Arc::new(corpus),
+            reused,
+            valid: None,
+            valid_text: None,
+            longest_validated: longest_validated(config),
+            texts,
+            start,
+        };
+        corpora.prepare_valid(config, progress)?;
+        Ok(corpora)
+    }
+
+    /// Validation keeps what training would drop: a model is measured on the whole text, and by loss, perplexity and
+    /// BLEU on the same.
+    fn prepare_valid(
+        &mut self,
+        config: &TrainConfig,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), TrainError> {
+        if self.texts.valid.is_empty() {
+            return Ok(());
+        }
+        let paths = corpus_paths("data.valid", &self.texts.valid)?;
+        let settings = PrepareSettings {
+            corpus: paths.clone(),
+            tokenizer: TokenizerSource::Given(self.tokenizers.clone()),
+            cleaning: CleaningSettings::keep_all(self.longest_validated, config.data.utf8),
+            cache_dir: cache_folder(config),
+        };
+        let corpus = prepare(&settings, progress)?.corpus;
+        let pairs = ParallelReader::open(&paths, config.data.utf8)?;
+        let pairs = pairs.filter(|pair| pair.as_ref().map_or(true, |pair| pair.valid));
+        let (mut source, mut target) = (Vec::new(), Vec::new());
+        for pair in pairs {
+            let pair = pair?;
+            source.push(pair.source);
+            target.push(pair.target);
+        }
+        if source.len() > corpus.len() {
+            (source, target) = self.measurable(source, target);
+        }
+        assert_eq!(
+            source.len(),
+            corpus.len(),
+            "text and tokens of the validation are not the same pairs"
+        );
+        self.valid = Some(Arc::new(corpus));
+        self.valid_text = Some((source, target));
+        Ok(())
+    }
+
+    /// The pairs in which no side is longer than `longest_validated`.
+    fn measurable(&self, source: Vec<String>, target: Vec<String>) -> (Vec<String>, Vec<String>) {
+        let lengths = |tokenizer: &Tokenizer, text: &[String]| {
+            let ids = tokenizer.encode_batch(text);
+            ids.into_iter().map(|ids| ids.len()).collect::<Vec<_>>()
+        };
+        let source_lengths = lengths(&self.tokenizers.source, &source);
+        let target_lengths = lengths(&self.tokenizers.target, &target);
+        let longest = source_lengths.into_iter().zip(target_lengths).map(|(a, b)| a.max(b));
+        let pairs = source.into_iter().zip(target).zip(longest);
+        pairs
+            .filter(|(_, longest)| *longest <= self.longest_validated)
+            .map(|(pair, _)| pair)
+            .unzip()
+    }
+}
+
+/// The corpora mixed by their weights; one alone as it is.
+fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
+    match parts.len() {
+        1 => parts.remove(0).0,
+        _ => TokenizedCorpus::mixed(parts),
+    }
+}
+
+/// Most tokens, without `</s>`, of a side of a pair to validate on: what `translate` takes, or what training takes if
+/// that is more, as far as learned positions reach.
+fn longest_validated(config: &TrainConfig) -> usize {
+    let data = &config.data;
+    let longest = data.max_source_len.max(data.max_target_len).max(LONGEST_SENTENCE - 1);
+    config.model.positions_known().map_or(longest, |positions| longest.min(positions - 1))
+}
+
+/// `data.cache`, or a folder of the user's cache.
+pub fn cache_folder(config: &TrainConfig) -> PathBuf {
+    match config.data.cache.as_os_str().is_empty() {
+        true => user_cache(),
+        false => config.data.cache.clone(),
+    }
+}
+
+/// The user's cache folder for this program.
+pub fn user_cache() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let base = folder("XDG_CACHE_HOME")
+        .or_else(|| folder("HOME").map(|home| home.join(".cache")))
+        .or_else(|| folder("LOCALAPPDATA"))
+        .unwrap_or_else(std::env::temp_dir);
+    base.join("burnformer")
+}

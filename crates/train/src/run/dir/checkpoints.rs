@@ -1,0 +1,69 @@
+//! The checkpoints in a run's folder.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{RunDir, step_of};
+use crate::error::{At, TrainError};
+use crate::run::folder::{beside, remove};
+use crate::run::state::CheckpointKind;
+
+impl RunDir {
+    /// The updates of the existing checkpoints, oldest first.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if the folder cannot be read.
+    pub fn checkpoint_steps(&self) -> Result<Vec<u64>, TrainError> {
+        let folder = self.checkpoints();
+        let entries = fs::read_dir(&folder).at(&folder)?;
+        let mut steps: Vec<u64> =
+            entries.filter_map(|entry| step_of(&entry.ok()?.path())).collect();
+        steps.sort_unstable();
+        Ok(steps)
+    }
+
+    /// Removes all checkpoints but the newest `keep`; with 0, only those that interruptions left.
+    ///
+    /// `kind` returns the reason why the checkpoint of an update was written. A checkpoint of an interruption is
+    /// removed as soon as there is a newer checkpoint, and never displaces the newest scheduled one, so that a run that
+    /// was interrupted ends with the same checkpoints as one that was not. The same holds for that of an earlier end of
+    /// the run, unless all are kept. Must be called right after a checkpoint was written: that one is good, and is
+    /// kept.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if a folder cannot be removed.
+    pub fn prune(
+        &self,
+        keep: usize,
+        kind: impl Fn(u64) -> CheckpointKind,
+    ) -> Result<(), TrainError> {
+        let steps = self.checkpoint_steps()?;
+        let Some((&newest, older)) = steps.split_last() else { return Ok(()) };
+        let stays = |step: &u64| match kind(*step) {
+            CheckpointKind::Scheduled => true,
+            CheckpointKind::Final => keep == 0,
+            CheckpointKind::Interrupted => false,
+        };
+        let (staying, going): (Vec<u64>, Vec<u64>) = older.iter().partition(|step| stays(step));
+        // The newest counts as one; if it is not scheduled, at least one scheduled stays beside it.
+        let beside = usize::from(kind(newest) != CheckpointKind::Scheduled);
+        let places = if keep == 0 { usize::MAX } else { (keep - 1).max(beside) };
+        let surplus = staying.len().saturating_sub(places);
+        for &step in staying[..surplus].iter().chain(&going) {
+            let path = self.checkpoint(step);
+            remove(&path).at(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Renames the damaged checkpoint of `step` to `step-000100.damaged`.
+    ///
+    /// # Errors
+    /// [`TrainError::Io`] if it cannot be moved.
+    pub fn set_aside(&self, step: u64) -> Result<PathBuf, TrainError> {
+        let path = self.checkpoint(step);
+        let aside = beside(&path, "damaged");
+        remove(&aside).and_then(|()| fs::rename(&path, &aside)).at(&path)?;
+        Ok(aside)
+    }
+}

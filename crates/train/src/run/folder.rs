@@ -1,0 +1,218 @@
+//! Folders that exist completely or not at all, at whatever moment the machine stops.
+//!
+//! A folder is first written beside its final place: every file is flushed to the disk, and the manifest is written
+//! last. Then it is renamed to its place (or exchanged with the old one, in one step if the system can do so), and
+//! the parent folder is flushed too. [`recover`] repairs what a killed process leaves behind.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use burnformer_core::model_dir;
+use burnformer_files::sync_folder_of;
+
+use crate::error::{At, TrainError};
+
+/// The suffix of a folder that is being written.
+pub(crate) const PARTIAL: &str = "partial";
+/// The suffix of a folder that is being replaced, if the system cannot exchange two folders in one step.
+pub(crate) const OLD: &str = "old";
+
+/// Writes a folder beside `path`, seals it with a manifest, flushes it, and moves it to `path`, replacing what is
+/// there.
+fn write_folder(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
+) -> Result<(), TrainError> {
+    let partial = beside(path, PARTIAL);
+    let written = remove(&partial)
+        .and_then(|()| fs::create_dir(&partial))
+        .at(&partial)
+        .and_then(|()| fill(&partial))
+        .and_then(|()| sync_files(&partial).at(&partial))
+        .and_then(|()| Ok(model_dir::seal(&partial)?))
+        .and_then(|()| put_in_place(&partial, path).at(path));
+    if written.is_err() {
+        // On a full disk the half-written folder would stand in the way of everything else.
+        let _ = remove(&partial);
+    }
+    written
+}
+
+/// What [`write_folder`] does, with an error that says what to do.
+///
+/// # Errors
+/// [`TrainError::NotSaved`]; what was there is left as it is.
+pub(crate) fn save_folder(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
+) -> Result<(), TrainError> {
+    let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
+    write_folder(path, fill).map_err(not_saved)
+}
+
+/// Copies the files in `from` to the folder `to`, without those of the names `but`.
+pub(crate) fn copy_files(from: &Path, to: &Path, but: &[&str]) -> Result<(), TrainError> {
+    for entry in fs::read_dir(from).at(from)? {
+        let path = entry.at(from)?.path();
+        let name = path.file_name().unwrap_or_default();
+        if path.is_file() && !but.iter().any(|own| name == *own) {
+            fs::copy(&path, to.join(name)).at(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces the file at `path`. Whoever opens it, even after a crash, finds either the old or the new file, complete.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    burnformer_files::write(path, bytes).at(path)
+}
+
+/// Repairs what a killed process left of the folder `path`: removes incomplete folders, and restores a folder that was
+/// moved aside but not yet replaced.
+pub(crate) fn recover(path: &Path) -> io::Result<()> {
+    remove(&beside(path, PARTIAL))?;
+    let old = beside(path, OLD);
+    match old.exists() && !path.exists() {
+        true => fs::rename(&old, path),
+        false => remove(&old),
+    }
+}
+
+/// The folder that a leftover such as `step-000100.partial` belongs to; `None` for any other name.
+pub(crate) fn belongs_to(leftover: &Path) -> Option<PathBuf> {
+    let kind = leftover.extension()?;
+    (kind == PARTIAL || kind == OLD).then(|| leftover.with_extension(""))
+}
+
+/// `path` with `.kind` at its end.
+pub(crate) fn beside(path: &Path, kind: &str) -> PathBuf {
+    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".");
+    name.push(kind);
+    path.with_file_name(name)
+}
+
+/// Removes the folder at `path` if there is one.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn sync_files(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        // Windows flushes only what was opened to be written.
+        File::options().append(true).open(entry?.path())?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Moves the folder `new` to `path` and removes what was there.
+fn put_in_place(new: &Path, path: &Path) -> io::Result<()> {
+    match path.exists() {
+        true => exchange(new, path)?,
+        false => fs::rename(new, path)?,
+    }
+    sync_folder_of(path)?;
+    remove(new)
+}
+
+/// Exchanges two folders in one step.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn exchange(new: &Path, path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
+        // A file system or kernel that cannot.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_in_steps(new, path),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn exchange(new: &Path, path: &Path) -> io::Result<()> {
+    exchange_in_steps(new, path)
+}
+
+/// Replaces a folder in two steps. If the second one never happens, [`recover`] undoes the first.
+fn exchange_in_steps(new: &Path, path: &Path) -> io::Result<()> {
+    let old = beside(path, OLD);
+    remove(&old)?;
+    fs::rename(path, &old)?;
+    fs::rename(new, path)?;
+    fs::rename(&old, new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) -> Result<(), TrainError> {
+        write_folder(path, |folder| fs::write(folder.join("text"), text).at(folder))
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path.join("text")).expect("reads")
+    }
+
+    #[test]
+    fn a_folder_replaces_another_and_nothing_is_left_beside_it() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("best.v2");
+        for round in ["one", "two", "three"] {
+            write(&path, round).expect("writes");
+            assert_eq!(text(&path), round);
+            model_dir::verify(&path).expect("is sealed");
+        }
+        assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_folder_and_frees_the_new_one() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("best");
+        write(&path, "one").expect("writes");
+        let failed = write_folder(&path, |folder| {
+            fs::write(folder.join("text"), "two").expect("writes");
+            Err(TrainError::io(folder, io::Error::from(io::ErrorKind::StorageFull)))
+        });
+        assert!(matches!(failed, Err(TrainError::Io { .. })));
+        assert_eq!(text(&path), "one");
+        assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1);
+    }
+
+    #[test]
+    fn exchanging_in_steps_ends_the_same_and_can_stop_after_any_of_them() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (path, new) = (home.path().join("best"), home.path().join("best.partial"));
+        let old = beside(&path, OLD);
+        let fresh = || {
+            let _ = (remove(&path), remove(&new), remove(&old));
+            write(&path, "one").expect("writes");
+            fs::create_dir(&new).expect("makes");
+            fs::write(new.join("text"), "two").expect("writes");
+        };
+        fresh();
+        exchange_in_steps(&new, &path).expect("exchanges");
+        assert_eq!((text(&path), text(&new)), ("two".into(), "one".into()));
+        for (steps, expected) in [(0, "one"), (1, "one"), (2, "two"), (3, "two")] {
+            fresh();
+            let renames = [(&path, &old), (&new, &path), (&old, &new)];
+            renames[..steps].iter().for_each(|(a, b)| fs::rename(a, b).expect("renames"));
+            recover(&path).expect("recovers");
+            assert_eq!(text(&path), expected, "after {steps} steps");
+            assert_eq!(fs::read_dir(home.path()).expect("reads").count(), 1, "after {steps} steps");
+        }
+    }
+
+    #[test]
+    fn a_vanished_folder_is_an_error_and_not_made_again() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let path = home.path().join("gone/checkpoints/step-1");
+        assert!(matches!(write(&path, "one"), Err(TrainError::Io { .. })));
+        assert!(!home.path().join("gone").exists());
+    }
+}

@@ -1,0 +1,84 @@
+use burnformer_data::Batch;
+use serde::{Deserialize, Serialize};
+
+use crate::float_text;
+use crate::report::TrainRecord;
+use crate::update::statistics::UpdateStatistics;
+
+/// The amount of text from which an update learns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// The number of sentence pairs.
+    pub(crate) pairs: u64,
+    /// The number of tokens of both sides, padding included.
+    pub(crate) positions: u64,
+    /// The number of real tokens of both sides.
+    pub(crate) real: u64,
+}
+
+impl Extent {
+    /// The amount of text in `batches`.
+    pub(crate) fn of(batches: &[Batch]) -> Self {
+        let sum = |count: fn(&Batch) -> usize| batches.iter().map(count).sum::<usize>() as u64;
+        Self {
+            pairs: sum(|batch| batch.batch),
+            positions: sum(Batch::positions),
+            real: sum(|batch| batch.source_tokens + batch.target_tokens),
+        }
+    }
+}
+
+/// The sums over the updates since the last log line. They are a part of the run's state, so that a line whose updates
+/// were interrupted by a kill shows the same numbers as without the kill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogInterval {
+    updates: u64,
+    tokens: u64,
+    positions: u64,
+    real: u64,
+    #[serde(with = "float_text")]
+    loss: f64,
+    #[serde(with = "float_text")]
+    nll: f64,
+    #[serde(with = "float_text")]
+    norm: f64,
+    /// The number of seconds that the run had trained when the interval began.
+    #[serde(with = "float_text")]
+    since: f64,
+}
+
+impl LogInterval {
+    /// Adds an update.
+    pub(crate) fn add(&mut self, extent: Extent, statistics: &UpdateStatistics) {
+        self.updates += 1;
+        self.tokens += statistics.tokens as u64;
+        self.positions += extent.positions;
+        self.real += extent.real;
+        self.loss += statistics.loss;
+        self.nll += statistics.nll;
+        self.norm += statistics.norm;
+    }
+
+    /// An interval that begins after `since` seconds of training.
+    pub(super) fn since(since: f64) -> Self {
+        Self { since, ..Self::default() }
+    }
+
+    /// The means over the interval until `now` seconds of training; NaN if every update was skipped. `waited` is the number
+    /// of seconds of the interval that were spent waiting for data.
+    pub(super) fn means(self, now: f64, waited: f64) -> TrainRecord {
+        let tokens = self.tokens as f64;
+        let nll = self.nll / tokens;
+        let seconds = (now - self.since).max(f64::MIN_POSITIVE);
+        TrainRecord {
+            loss: self.loss / tokens,
+            nll,
+            ppl: nll.exp(),
+            gnorm: self.norm / self.updates as f64,
+            tokens_per_second: tokens / seconds,
+            padding: 1.0 - self.real as f64 / self.positions.max(1) as f64,
+            data_wait: (waited / seconds).min(1.0),
+            ..TrainRecord::default()
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The data and the settings with which a checkpoint was made, and whether a run may continue from it with others.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::config::{EarlyStoppingMetric, TrainConfig, is_fixed, within};
+use crate::run::corpora::Corpora;
+
+/// SHA-256 hashes, in hexadecimal digits, of the data from which a run learns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The hash of the tokenised training text.
+    pub train: String,
+    /// The hash of the tokenised validation text, if there is one.
+    pub valid: Option<String>,
+    /// The hashes of the tokenisers: source, target.
+    pub tokenizers: [String; 2],
+}
+
+impl Origin {
+    /// The hashes of `corpora`.
+    pub fn of(corpora: &Corpora) -> Self {
+        let tokenizers = &corpora.tokenizers;
+        Self {
+            train: corpora.train.hash(),
+            valid: corpora.valid.as_ref().map(|corpus| corpus.hash()),
+            tokenizers: [tokenizers.source.hash(), tokenizers.target.hash()],
+        }
+    }
+}
+
+/// The setting that determines the loss, which is fixed if the loss decides which model is best.
+const LABEL_SMOOTHING: &str = "training.label_smoothing";
+/// The settings that limit how long a sentence may become by BPE-dropout, which are fixed if there is any.
+const LONGEST: [&str; 2] = ["data.max_source_len", "data.max_target_len"];
+/// Sections that are compared by the hashes of the files that they name: a corpus may be moved.
+const HASHED: [&str; 2] = ["data.", "tokenizer."];
+
+/// A setting that has changed.
+struct Change {
+    key: String,
+    was: String,
+    now: String,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} was {} and is {}", self.key, self.was, self.now)
+    }
+}
+
+/// Compares the `origin` and the configuration of a run with those of its checkpoint, `was`. Returns the changes that a
+/// run may make, each in words.
+///
+/// # Errors
+/// The changes that prevent the run from continuing, in words.
+pub(crate) fn compare(
+    was: (&Origin, &Table),
+    now: (&Origin, &TrainConfig),
+) -> Result<Vec<String>, String> {
+    let changes = changes(was.1, now.1);
+    let fixed = |change: &&Change| {
+        let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
+        let resegmented = now.1.data.bpe_dropout > 0.0;
+        is_fixed(&change.key)
+            || (measured && change.key == LABEL_SMOOTHING)
+            || (resegmented && within(&change.key, &LONGEST))
+    };
+    let fixed: Vec<_> = changes.iter().filter(fixed).collect();
+    if !fixed.is_empty() {
+        return Err(join(&fixed));
+    }
+    let different = different(was.0, now.0);
+    if !different.is_empty() {
+        let causes: Vec<_> = changes.iter().filter(|change| within(&change.key, &HASHED)).collect();
+        let cause = match causes.is_empty() {
+            true => "the files changed, not the settings".to_string(),
+            false => join(&causes),
+        };
+        return Err(format!("{} changed ({cause})", different.join(" and ")));
+    }
+    let free = changes.iter().filter(|change| !within(&change.key, &HASHED));
+    Ok(free.map(ToString::to_string).collect())
+}
+
+fn join(changes: &[&Change]) -> String {
+    changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn different(was: &Origin, now: &Origin) -> Vec<&'static str> {
+    let parts = [
+        (was.tokenizers != now.tokenizers, "the tokeniser"),
+        (was.train != now.train, "the training text (data.train)"),
+        (was.valid != now.valid, "the validation text (data.valid)"),
+    ];
+    parts.into_iter().filter(|(different, _)| *different).map(|(_, name)| name).collect()
+}
+
+/// Settings whose values differ. A setting that the checkpoint does not know is new in this version.
+fn changes(was: &Table, now: &TrainConfig) -> Vec<Change> {
+    let now = Table::try_from(now).expect("a configuration is plain data");
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    flatten("", was, &mut old);
+    flatten("", &now, &mut new);
+    let changed = new.into_iter().filter_map(|(key, now)| {
+        let (_, was) = old.iter().find(|(known, _)| *known == key)?;
+        (*was != now).then(|| Change { key, was: was.to_string(), now: now.to_string() })
+    });
+    changed.collect()
+}
+
+fn flatten<'a>(prefix: &str, table: &'a Table, out: &mut Vec<(String, &'a Value)>) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => flatten(&format!("{prefix}{key}."), inner, out),
+            value => out.push((format!("{prefix}{key}"), value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::FIXED;
+
+    fn config(settings: &[&str]) -> TrainConfig {
+        let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    fn origin(train: &str) -> Origin {
+        let hashes = ["s".to_string(), "t".to_string()];
+        Origin { train: train.into(), valid: None, tokenizers: hashes }
+    }
+
+    fn resumed(settings: &[&str], train: &str) -> Result<Vec<String>, String> {
+        let was: Table = config(&[]).to_toml().parse().unwrap();
+        compare((&origin("a"), &was), (&origin(train), &config(settings)))
+    }
+
+    #[test]
+    fn a_run_goes_on_longer_and_with_another_rate() {
+        assert_eq!(resumed(&[], "a"), Ok(vec![]));
+        let notes = resumed(&["training.max_updates=9", "schedule.factor=0.5"], "a").unwrap();
+        assert_eq!(notes.len(), 2);
+        assert!(notes.contains(&"schedule.factor was 1.4 and is 0.5".to_string()), "{notes:?}");
+    }
+
+    #[test]
+    fn a_corpus_may_move_but_not_change() {
+        assert_eq!(resumed(&["data.train=[\"x\", \"y\"]"], "a"), Ok(vec![]));
+        let moved = resumed(&["data.max_source_len=9"], "b").unwrap_err();
+        assert!(moved.contains("data.max_source_len was 256 and is 9"), "{moved}");
+        let edited = resumed(&[], "b").unwrap_err();
+        assert!(edited.contains("(data.train)") && edited.contains("the files"), "{edited}");
+    }
+
+    #[test]
+    fn what_the_state_belongs_to_is_fixed_and_named() {
+        let was: Table = config(&[]).to_toml().parse().unwrap();
+        let refused = |key: &str, value: Value| {
+            let mut now = was.clone();
+            let (section, name) = key.split_once('.').unwrap();
+            let old = now[section].as_table_mut().unwrap().insert(name.into(), value.clone());
+            assert!(old.is_some_and(|old| old != value), "{key} is not another value");
+            let now: TrainConfig = now.try_into().unwrap();
+            let message = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+            assert!(message.starts_with(&format!("{key} was ")), "{message}");
+        };
+        let others: [(&str, Value); FIXED.len()] = [
+            ("model.d_model", 64.into()),
+            ("data.bpe_dropout", 0.1.into()),
+            ("training.from", "runs/a/best".into()),
+            ("training.freeze", vec!["encoder"].into()),
+            ("training.seed", 2.into()),
+            ("training.budget", 512.into()),
+            ("training.multiple", 8.into()),
+            ("training.accumulate", 3.into()),
+            ("optimizer.algorithm", "muon".into()),
+            ("validation.metric", "ppl".into()),
+            ("validation.bleu", false.into()),
+            ("validation.max_sentences", 7.into()),
+            ("validation.beam", 3.into()),
+            ("validation.alpha", 0.3.into()),
+        ];
+        for ((key, value), fixed) in others.into_iter().zip(FIXED) {
+            assert!(key.starts_with(fixed), "{key} is tried in the place of {fixed}");
+            refused(key, value);
+        }
+    }
+
+    #[test]
+    fn label_smoothing_is_fixed_where_the_loss_decides_which_model_is_best() {
+        assert_eq!(resumed(&["training.label_smoothing=0.2"], "a").unwrap().len(), 1);
+        let by_loss = ["validation.metric=loss"];
+        let was: Table = config(&by_loss).to_toml().parse().unwrap();
+        let now = config(&[by_loss[0], "training.label_smoothing=0.2"]);
+        let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+        assert!(refused.contains("training.label_smoothing was 0.1 and is 0.2"), "{refused}");
+    }
+
+    #[test]
+    fn lengths_are_fixed_where_they_limit_bpe_dropout() {
+        let dropout = ["data.bpe_dropout=0.1"];
+        let was: Table = config(&dropout).to_toml().parse().unwrap();
+        let now = config(&[dropout[0], "data.max_source_len=255"]);
+        let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
+        assert!(refused.contains("data.max_source_len was 256 and is 255"), "{refused}");
+    }
+}

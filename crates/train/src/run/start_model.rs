@@ -1,0 +1,163 @@
+//! The model directory from which a run starts, if it does not start from random weights.
+
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burnformer_core::{
+    Model, ModelConfig, Seq2SeqConfig, Tokens, TransformerConfig, model_dir, read_config,
+    with_parameters,
+};
+use burnformer_data::{SpecialIds, Tokenizers};
+use burnformer_infer::{SearchSettings, load_settings, load_tokenizers};
+
+use crate::config::{ModelSettings, TrainConfig, start_model_in};
+use crate::error::TrainError;
+use crate::run::folder::{copy_files, save_folder};
+
+/// The model directory from which a run starts (`training.from`): its configuration, tokenisers and search settings.
+/// The weights are read when they are needed.
+#[derive(Clone, Debug)]
+pub struct StartModel {
+    dir: PathBuf,
+    config: ModelConfig,
+    tokenizers: Tokenizers,
+    search: SearchSettings,
+}
+
+impl StartModel {
+    /// Opens the model directory `dir` and checks the hash of every file.
+    ///
+    /// # Errors
+    /// [`TrainError::ModelDir`] or [`TrainError::Infer`], depending on the file that is wrong;
+    /// [`TrainError::StartModel`] if its vocabularies are not those of its tokenisers.
+    pub fn open(dir: &Path) -> Result<Self, TrainError> {
+        model_dir::verify(dir)?;
+        let config = model_dir::load_config(dir)?;
+        let (tokenizers, search) = (load_tokenizers(dir)?, load_settings(dir)?);
+        let sides = [
+            ("source", tokenizers.source.vocab_size(), config.tokens().source_vocab),
+            ("target", tokenizers.target.vocab_size(), config.tokens().target_vocab),
+        ];
+        if [&tokenizers.source, &tokenizers.target]
+            .iter()
+            .any(|side| !side.language_codes().is_empty())
+        {
+            return Err(TrainError::LanguageTokens { dir: dir.into() });
+        }
+        match sides.into_iter().find(|(_, tokens, rows)| tokens != rows) {
+            Some((side, tokens, rows)) => {
+                Err(TrainError::StartModel { dir: dir.into(), side, tokens, rows })
+            }
+            None => Ok(Self { dir: dir.into(), config, tokenizers, search }),
+        }
+    }
+
+    /// The model from which a run with `config` starts: that of `training.from` for a new run, the run's own copy for
+    /// one that is resumed in the folder `run`. `None` if it starts from random weights.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn of_run(config: &TrainConfig, run: Option<&Path>) -> Result<Option<Self>, TrainError> {
+        let from = &config.training.from;
+        if from.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let kept = run.and_then(start_model_in);
+        Self::open(kept.as_ref().unwrap_or(from)).map(Some)
+    }
+
+    /// The tokenisers.
+    pub fn tokenizers(&self) -> &Tokenizers {
+        &self.tokenizers
+    }
+
+    /// The search settings for which the model is meant.
+    pub fn search(&self) -> &SearchSettings {
+        &self.search
+    }
+
+    /// The configuration of the model, with the rates of dropout of `settings`.
+    pub fn shape(&self, settings: &ModelSettings) -> ModelConfig {
+        let &TransformerConfig { dropout, attention_dropout, activation_dropout, .. } =
+            &settings.transformer;
+        let rates = [
+            ("dropout", dropout),
+            ("attention_dropout", attention_dropout),
+            ("activation_dropout", activation_dropout),
+        ];
+        let mut fields = self.config.to_json();
+        for (name, rate) in rates {
+            if let Some(own) = fields.get_mut(name) {
+                *own = rate.into();
+            }
+        }
+        let shape = read_config(self.config.architecture(), fields);
+        shape.expect("it was read before").expect("a rate is a number")
+    }
+
+    /// Copies the directory to `place`, unless it is already there, and reads the weights from there from now on.
+    ///
+    /// # Errors
+    /// [`TrainError::NotSaved`] if a file cannot be copied.
+    pub(crate) fn keep(&mut self, place: &Path) -> Result<(), TrainError> {
+        if !place.exists() {
+            save_folder(place, |folder| copy_files(&self.dir, folder, &[]))?;
+        }
+        self.dir = place.into();
+        Ok(())
+    }
+}
+
+/// The model of a run before its first update.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstModel {
+    /// The configuration of the model.
+    pub shape: ModelConfig,
+    /// The model whose weights it has; `None` for random weights.
+    pub start: Option<StartModel>,
+    /// How saved models are searched unless they are told otherwise.
+    pub search: SearchSettings,
+}
+
+impl FirstModel {
+    /// The first model of a run with `config` and `tokenizers`.
+    ///
+    /// # Errors
+    /// [`TrainError::Model`] if there is no such model, [`TrainError::Data`] if the tokenisers do not agree on their
+    /// special ids.
+    pub fn new(
+        config: &TrainConfig,
+        tokenizers: &Tokenizers,
+        start: Option<StartModel>,
+    ) -> Result<Self, TrainError> {
+        let shape = match &start {
+            Some(start) => start.shape(&config.model),
+            None => {
+                let sizes = [tokenizers.source.vocab_size(), tokenizers.target.vocab_size()];
+                config.model.over(sizes, tokenizers.special_ids()?)?
+            }
+        };
+        shape.validate()?;
+        let search = start.as_ref().map(|start| start.search.clone()).unwrap_or_default();
+        Ok(Self { shape, start, search })
+    }
+
+    /// The model on `device`; random weights are a function of `seed`.
+    ///
+    /// # Errors
+    /// [`TrainError::ModelDir`] if the weights cannot be read or are those of another shape.
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Model, TrainError> {
+        let model = self.shape.build(seed, device)?;
+        let Some(start) = &self.start else { return Ok(model) };
+        let (_, parameters) = model_dir::load_parameters(&start.dir)?;
+        Ok(with_parameters(model, parameters).map_err(|source| {
+            model_dir::ModelDirError::Parameters { path: start.dir.clone(), source }
+        })?)
+    }
+}
+
+/// The special ids of models with the configuration `shape`.
+pub(crate) fn special_ids(shape: &dyn Seq2SeqConfig) -> SpecialIds {
+    let Tokens { pad, bos, eos, .. } = shape.tokens();
+    SpecialIds { pad, bos, eos }
+}

@@ -1,0 +1,152 @@
+//! The state of a run: what a checkpoint contains beside the model and the optimiser.
+
+use burnformer_data::SamplerState;
+use serde::{Deserialize, Serialize};
+
+use crate::config::EarlyStoppingMetric;
+use crate::float_text;
+use crate::report::{ResumePoint, TrainRecord};
+use crate::run::best_model::BestModel;
+use crate::run::early_stopping::EarlyStopping;
+use crate::run::log_interval::LogInterval;
+use crate::run::recovery::Recovery;
+use crate::update::loss_scale::LossScale;
+
+/// The state of a run between two updates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    /// The number of updates made, including skipped ones.
+    pub step: u64,
+    /// The number of steps that the optimiser made.
+    pub optimizer_steps: u64,
+    /// The next batch. An update takes whole batches, so that no batch is half accumulated.
+    pub sampler: SamplerState,
+    /// The number of seconds trained, including those before a resume.
+    #[serde(with = "float_text")]
+    pub seconds: f64,
+    /// The number of real target tokens learned from.
+    pub tokens: u64,
+    /// The number of sentence pairs learned from.
+    pub pairs: u64,
+    /// The results of validations.
+    #[serde(flatten)]
+    pub validation: ValidationState,
+    /// The updates since the last log line.
+    pub interval: LogInterval,
+    /// What was done about divergence.
+    pub recovery: Recovery,
+    /// The factor of the loss in float16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<LossScale>,
+}
+
+/// The reason why a checkpoint was written, which decides how long it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckpointKind {
+    /// `checkpoints.every` asked for it. It is kept until there are enough newer ones.
+    Scheduled,
+    /// The run ended here, between two scheduled checkpoints. If the run goes on, it is kept only if all are kept.
+    Final,
+    /// The run was interrupted here. It is removed as soon as there is a newer one.
+    Interrupted,
+}
+
+/// The results of the validations of a run so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ValidationState {
+    /// The update of the last validation of the run's own model; 0 before the first.
+    pub validated: u64,
+    /// The update at whose end the average was last validated; 0 before the first time.
+    pub averaged: u64,
+    /// The best validation of the run's own models, and how many have passed since.
+    pub early_stopping: EarlyStopping,
+    /// The best of all validations, whose model is in `best/`.
+    pub best_model: Option<BestModel>,
+}
+
+impl ValidationState {
+    /// Notes that the model at `step`, or the average of the checkpoints up to there, has the value `value`. Returns
+    /// true if it is the best of all.
+    pub(crate) fn record(
+        &mut self,
+        metric: EarlyStoppingMetric,
+        value: f64,
+        step: u64,
+        averaged: bool,
+    ) -> bool {
+        if averaged {
+            self.averaged = step;
+        } else {
+            self.validated = step;
+            self.early_stopping.record(metric, value, step);
+        }
+        let best = metric.is_better(value, self.best_model.map(|best| best.value));
+        if best {
+            self.best_model = Some(BestModel { step, averaged, value });
+        }
+        best
+    }
+
+    /// The results after the run has gone back to the state that it had at `then`: the best model stays the best.
+    pub(crate) fn back_at(self, then: Self) -> Self {
+        let early_stopping = self.early_stopping.back_at(then.early_stopping);
+        Self { early_stopping, best_model: self.best_model, ..then }
+    }
+}
+
+impl RunState {
+    /// What the run had reported in this state.
+    pub(crate) fn reported(&self) -> ResumePoint {
+        let ValidationState { validated, averaged, best_model, .. } = self.validation;
+        ResumePoint {
+            step: self.step,
+            validated,
+            averaged,
+            best: best_model.map(|best| (best.step, best.averaged)),
+            divergences: self.recovery.records,
+        }
+    }
+
+    /// The means over the interval that ends here; the next one begins. `lr` is the last learning rate, and `waited` the
+    /// number of seconds of the interval that were spent waiting for data.
+    pub(crate) fn log_point(&mut self, lr: f64, waited: f64) -> TrainRecord {
+        let done = std::mem::replace(&mut self.interval, LogInterval::since(self.seconds));
+        TrainRecord {
+            epoch: self.sampler.epoch + 1,
+            step: self.step,
+            lr,
+            seconds: self.seconds,
+            tokens: self.tokens,
+            pairs: self.pairs,
+            ..done.means(self.seconds, waited)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::log_interval::Extent;
+    use crate::update::statistics::UpdateStatistics;
+
+    #[test]
+    fn an_interval_saved_in_the_middle_closes_with_the_same_means() {
+        let add = |state: &mut RunState, from: u32, to: u32| {
+            for i in from..to {
+                let x = 1.0 / f64::from(i);
+                let (loss, nll, norm) = (x, x * x, x / 3.0);
+                let statistics = UpdateStatistics { loss, nll, norm, tokens: 7, overflowed: false };
+                state.interval.add(Extent::default(), &statistics);
+            }
+        };
+        let mut whole = RunState::default();
+        add(&mut whole, 1, 50);
+        let mut parts = RunState::default();
+        add(&mut parts, 1, 20);
+        let saved = serde_json::to_vec(&parts).unwrap();
+        let mut parts: RunState = serde_json::from_slice(&saved).unwrap();
+        add(&mut parts, 20, 50);
+        assert_eq!(whole.log_point(1e-3, 0.0), parts.log_point(1e-3, 0.0));
+    }
+}

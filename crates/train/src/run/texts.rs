@@ -1,0 +1,229 @@
+//! Where the texts of a run are read, and which of them its folder keeps.
+//!
+//! `data.train`, `data.valid`, `data.test` and `data.mix` name texts in one of three ways:
+//!
+//! | name | text |
+//! |---|---|
+//! | `embedded:tatoeba-de-en/train.de` | inside the program, which decides what texts there are |
+//! | `run:corpus/train.tsv` | in the folder that the configuration file lies in: text that came through a pipe and that the run keeps |
+//! | any other | a file (one that is called so is written `./run:…`) |
+//!
+//! The first two mean the same on any machine and wherever the run's folder is moved to.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::config::{ConfigFileError, DataSettings, MIX};
+use crate::error::{At, TrainError};
+use crate::run::dir::RunMode;
+
+const EMBEDDED: &str = "embedded:";
+const OF_RUN: &str = "run:";
+
+/// A text as a configuration names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextName {
+    /// A text inside the program: `tatoeba-de-en/train.de`.
+    Embedded(String),
+    /// A text that belongs to a run: its path in the run's folder.
+    OfRun(PathBuf),
+    /// A file.
+    File(PathBuf),
+}
+
+impl TextName {
+    /// Parses `name`, an entry of the setting `key`.
+    ///
+    /// # Errors
+    /// [`ConfigFileError::Value`] for a path that leaves the run's folder.
+    pub fn parse(key: &'static str, name: &Path) -> Result<Self, ConfigFileError> {
+        let text = name.to_str().unwrap_or_default();
+        if let Some(embedded) = text.strip_prefix(EMBEDDED) {
+            return Ok(Self::Embedded(embedded.into()));
+        }
+        let Some(path) = text.strip_prefix(OF_RUN).map(Path::new) else {
+            return Ok(Self::File(name.into()));
+        };
+        let is_within = |part| matches!(part, Component::Normal(_));
+        if path.as_os_str().is_empty() || !path.components().all(is_within) {
+            let remedy = "a path within the run's folder, such as run:corpus/train.tsv".into();
+            return Err(ConfigFileError::Value { key, value: text.into(), remedy });
+        }
+        Ok(Self::OfRun(path.into()))
+    }
+
+    /// The entry of a configuration that names this text.
+    pub fn to_entry(&self) -> PathBuf {
+        match self {
+            Self::Embedded(name) => format!("{EMBEDDED}{name}").into(),
+            Self::OfRun(path) => format!("{OF_RUN}{}", path.display()).into(),
+            Self::File(path) => path.clone(),
+        }
+    }
+}
+
+/// The files in which the texts of a run are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// The training text.
+    pub train: Vec<PathBuf>,
+    /// The validation text.
+    pub valid: Vec<PathBuf>,
+    /// The test text.
+    pub test: Vec<PathBuf>,
+    /// The further training texts of `data.mix`.
+    pub mix: Vec<Vec<PathBuf>>,
+    /// The texts that belong to the run: where each is read, and its path in the run's folder.
+    kept: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Texts {
+    /// The texts of `data`, each where `find` locates it.
+    ///
+    /// # Errors
+    /// [`TrainError::Config`] for an invalid name; those of `find`.
+    pub fn locate<E: From<ConfigFileError>>(
+        data: &DataSettings,
+        mut find: impl FnMut(&'static str, &TextName) -> Result<PathBuf, E>,
+    ) -> Result<Self, E> {
+        let mut texts = Self::default();
+        for (key, names) in data.texts() {
+            if key == MIX {
+                texts.mix.push(Vec::new());
+            }
+            for name in names {
+                let name = TextName::parse(key, name)?;
+                let path = find(key, &name)?;
+                texts.of_key(key).push(path.clone());
+                if let TextName::OfRun(own) = name {
+                    texts.kept.push((path, own));
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The texts of `data`, all of which are files.
+    pub fn files(data: &DataSettings) -> Self {
+        let DataSettings { train, valid, test, mix, .. } = data.clone();
+        let mix = mix.into_iter().map(|text| text.train).collect();
+        Self { train, valid, test, mix, kept: Vec::new() }
+    }
+
+    fn of_key(&mut self, key: &str) -> &mut Vec<PathBuf> {
+        match key {
+            "data.train" => &mut self.train,
+            "data.valid" => &mut self.valid,
+            MIX => self.mix.last_mut().expect("each text of the mixture has its list"),
+            _ => &mut self.test,
+        }
+    }
+
+    /// Checks that a new run in the folder `run` would not overwrite anything with the texts that it keeps.
+    ///
+    /// # Errors
+    /// [`TrainError::FolderTaken`] if it would.
+    pub fn check(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+        let in_the_way = |(from, own): &(PathBuf, PathBuf)| {
+            let to = run.join(own);
+            (to.symlink_metadata().is_ok() && !is_same(from, &to)).then_some(to)
+        };
+        match self.kept.iter().find_map(in_the_way) {
+            Some(found) if mode == RunMode::New => {
+                Err(TrainError::FolderTaken { path: run.into(), found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies the texts that belong to the run into its folder `run`, each completely or not at all.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check); [`TrainError::Io`].
+    pub(crate) fn keep(&self, run: &Path, mode: RunMode) -> Result<(), TrainError> {
+        self.check(run, mode)?;
+        for (from, own) in &self.kept {
+            let to = run.join(own);
+            copy(from, &to).at(&to)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether both paths lead to the same file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Copies the file `from` to `to`, with the permissions of a new file, unless both are the same file.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if is_same(from, to) {
+        return Ok(());
+    }
+    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    burnformer_files::write_with(to, |file| io::copy(&mut File::open(from)?, file).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> Result<TextName, ConfigFileError> {
+        TextName::parse("data.train", Path::new(name))
+    }
+
+    #[test]
+    fn a_name_is_written_as_it_is_read() {
+        for (entry, name) in [
+            ("embedded:a/train.de", TextName::Embedded("a/train.de".into())),
+            ("run:corpus/train.tsv", TextName::OfRun("corpus/train.tsv".into())),
+            ("corpus/train.tsv", TextName::File("corpus/train.tsv".into())),
+            ("./run:corpus", TextName::File("./run:corpus".into())),
+        ] {
+            assert_eq!(parse(entry).unwrap(), name);
+            assert_eq!(name.to_entry(), Path::new(entry));
+        }
+    }
+
+    #[test]
+    fn a_text_of_the_run_lies_in_its_folder() {
+        for outside in ["run:", "run:/etc/passwd", "run:../other/train.tsv", "run:corpus/../../x"] {
+            let message = parse(outside).unwrap_err().to_string();
+            assert!(message.contains("data.train") && message.contains(outside), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_the_run_is_copied_into_it_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("piped"), "text").unwrap();
+        fs::write(path("file"), "other").unwrap();
+        let data = DataSettings {
+            train: vec!["run:corpus/train.tsv".into()],
+            valid: vec![path("file")],
+            ..DataSettings::default()
+        };
+        let find = |_: &str, name: &TextName| match name {
+            TextName::File(path) => Ok::<_, ConfigFileError>(path.clone()),
+            _ => Ok(path("piped")),
+        };
+        let texts = Texts::locate(&data, find).unwrap();
+        assert_eq!((&texts.train, &texts.valid), (&vec![path("piped")], &vec![path("file")]));
+        texts.keep(&path("run"), RunMode::New).unwrap();
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        assert_eq!(fs::read_dir(path("run/corpus")).unwrap().count(), 1);
+        // A resumed run reads what it keeps, and leaves it alone.
+        let found = |_: &str, _: &TextName| Ok::<_, ConfigFileError>(path("run/corpus/train.tsv"));
+        Texts::locate(&data, found).unwrap().keep(&path("run"), RunMode::Resume).unwrap();
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        // A new run overwrites no text of the user's, a resumed one may be given its own again.
+        fs::write(path("piped"), "new").unwrap();
+        let refused = texts.keep(&path("run"), RunMode::New);
+        assert!(matches!(refused, Err(TrainError::FolderTaken { .. })), "{refused:?}");
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "text");
+        texts.keep(&path("run"), RunMode::Resume).unwrap();
+        assert_eq!(fs::read_to_string(path("run/corpus/train.tsv")).unwrap(), "new");
+    }
+}

@@ -1,0 +1,316 @@
+//! How much memory a run needs, and how much there is.
+
+use burnformer_core::{ModelConfig, Precision};
+use burnformer_data::{BatchSampler, EpochPlan, SamplerSettings};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use crate::config::TrainConfig;
+use crate::error::TrainError;
+
+/// The number of rows and of source and target columns of a batch.
+type Shape = [usize; 3];
+
+/// An estimate, in bytes, of the most memory that an update needs for a batch of `budget` padded tokens per side in
+/// sentences of `longest` tokens; see [`update_bytes`].
+pub fn worst_batch_bytes(
+    config: &ModelConfig,
+    budget: usize,
+    longest: usize,
+    precision: Precision,
+) -> u64 {
+    let longest = longest.clamp(1, budget.max(1));
+    let both: u64 = position_bytes(config, longest, longest, precision).iter().sum();
+    parameter_bytes(config, 1, precision) + budget as u64 * both
+}
+
+/// An estimate, in bytes, of what an update over batches of `rows` sentences of `source` and `target`
+/// tokens needs: weights, gradients and two moments, and what the backward pass keeps of one batch.
+///
+/// Of each position are kept the float32 values of [`kept_values`](burnformer_core::Seq2SeqConfig::kept_values), the logits and their
+/// gradient. (Measured: 0.77 GB where this says 0.85, `small` on Multi30k.) In a `precision` of 16 bits weights are kept
+/// rounded too. (Measured at d 256, 2,048 tokens per side: 0.42 GB where this says 0.43 for sentences of 32 tokens, 1.17
+/// where it says 1.31 for 1,024.)
+pub fn update_bytes(
+    config: &ModelConfig,
+    [rows, source, target]: Shape,
+    accumulate: usize,
+    precision: Precision,
+) -> u64 {
+    let [of_source, of_target] = position_bytes(config, source, target, precision);
+    let batch = (rows * source) as u64 * of_source + (rows * target) as u64 * of_target;
+    parameter_bytes(config, accumulate, precision) + batch
+}
+
+/// An estimate, in bytes, of what R-Drop needs beside the second pass over a batch of `positions` target positions:
+/// probabilities of both passes, their logarithms and their gradients. The fused loss of the CPU needs none of it.
+pub fn r_drop_bytes(config: &ModelConfig, positions: usize) -> u64 {
+    10 * 4 * (positions * config.tokens().target_vocab) as u64
+}
+
+/// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a precision of 16 bits
+/// also keeps a copy of the weights.
+fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
+    let sum = if accumulate > 1 { 4 } else { 0 };
+    let rounded = if precision == Precision::Float32 { 0 } else { 2 };
+    (16 + sum + rounded) * config.parameter_count() as u64
+}
+
+/// The number of bytes kept per source position and per target position.
+fn position_bytes(
+    config: &ModelConfig,
+    source: usize,
+    target: usize,
+    precision: Precision,
+) -> [u64; 2] {
+    let [of_source, of_target] = config.kept_values(source, target, precision);
+    let logits = 2 * config.tokens().target_vocab;
+    [4 * of_source, 4 * (of_target + logits)].map(|bytes| bytes as u64)
+}
+
+/// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
+pub(crate) fn worst_batch<'a>(
+    config: &ModelConfig,
+    sampler: &BatchSampler,
+    plan: &'a EpochPlan,
+    precision: Precision,
+) -> Option<(&'a [u32], Shape)> {
+    let columns = |pairs: &[u32], side: fn(&BatchSampler, usize) -> usize| {
+        let longest = pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0);
+        longest.next_multiple_of(sampler.settings().multiple)
+    };
+    let shape = |pairs: &[u32]| {
+        let source = columns(pairs, |sampler, i| sampler.corpus().source_len(i));
+        [pairs.len(), source, columns(pairs, |sampler, i| sampler.corpus().target_len(i))]
+    };
+    let shapes = plan.batches().iter().map(|pairs| (pairs.as_slice(), shape(pairs)));
+    shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
+}
+
+/// The batch of at most `columns` source and target columns that needs the most memory under the limits of `sampler`.
+pub(crate) fn worst_shape(
+    config: &ModelConfig,
+    sampler: &BatchSampler,
+    columns: [usize; 2],
+    precision: Precision,
+) -> Shape {
+    let SamplerSettings { budget, max_sentences, multiple, .. } = *sampler.settings();
+    let longest = columns[0].max(columns[1]);
+    // As many sentences of full length as the budget holds, or one more that share it: more and shorter ones need less.
+    let rows = [budget / longest, budget.div_ceil(longest)];
+    let shape = |rows: usize| {
+        let rows = rows.clamp(1, max_sentences.unwrap_or(usize::MAX));
+        let [source, target] =
+            columns.map(|most| most.min(budget / rows / multiple * multiple).max(1));
+        [rows, source, target]
+    };
+    let shapes = rows.map(shape);
+    let bytes = |shape: &Shape| update_bytes(config, *shape, 1, precision);
+    shapes.into_iter().max_by_key(bytes).expect("two shapes")
+}
+
+/// The memory of this process and the limit set to it.
+pub(crate) struct MemoryLimit {
+    system: System,
+    process: Option<Pid>,
+    /// `training.max_memory`, in bytes.
+    limit: Option<u64>,
+}
+
+impl MemoryLimit {
+    pub(crate) fn new(config: &TrainConfig) -> Self {
+        let limit = (config.training.max_memory * 1e9) as u64;
+        let process = sysinfo::get_current_pid().ok();
+        Self { system: System::new(), process, limit: (limit > 0).then_some(limit) }
+    }
+
+    /// Checks the estimate of the worst batch of `shape` before any of it is allocated.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] if it is above the limit, or above what the machine has free.
+    pub(crate) fn check_estimate(
+        &mut self,
+        model: &ModelConfig,
+        config: &TrainConfig,
+        shape: Shape,
+    ) -> Result<u64, TrainError> {
+        let bytes = config_bytes(model, shape, config);
+        let (limit_name, limit) = match self.limit {
+            Some(limit) => ("training.max_memory (--max-memory)", limit),
+            None => ("what this machine has free,", self.available()),
+        };
+        if bytes <= limit {
+            return Ok(bytes);
+        }
+        let what = "an update of the worst batch needs about";
+        let advice = advice(model, config, shape, limit);
+        Err(TrainError::Memory { what, bytes, limit_name, limit, advice })
+    }
+
+    /// Checks what the process holds now against `training.max_memory`.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] if it holds more.
+    pub(crate) fn check_process(
+        &mut self,
+        model: &ModelConfig,
+        config: &TrainConfig,
+        shape: Shape,
+    ) -> Result<(), TrainError> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        let Some(bytes) = self.resident().filter(|&bytes| bytes > limit) else { return Ok(()) };
+        // What the estimate leaves out (the text, buffers of the device) takes from the limit.
+        let estimate = config_bytes(model, shape, config);
+        let beside = bytes.saturating_sub(estimate);
+        let advice = advice(model, config, shape, limit.saturating_sub(beside));
+        let limit_name = "training.max_memory (--max-memory)";
+        Err(TrainError::Memory { what: "the process holds", bytes, limit_name, limit, advice })
+    }
+
+    /// The memory of the process in bytes, if the system reports it.
+    pub(crate) fn resident(&mut self) -> Option<u64> {
+        let process = self.process?;
+        let kind = ProcessRefreshKind::nothing().with_memory();
+        self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&[process]), false, kind);
+        self.system.process(process).map(|process| process.memory())
+    }
+
+    /// The number of bytes that the machine, or the container, can still give; no limit if the system does not report
+    /// it.
+    fn available(&mut self) -> u64 {
+        self.system.refresh_memory();
+        let machine = match self.system.available_memory() {
+            0 => u64::MAX,
+            bytes => bytes,
+        };
+        // What a container holds of files can be given back; what its processes hold cannot.
+        let container = self.system.cgroup_limits();
+        let container = container.map(|limits| limits.total_memory.saturating_sub(limits.rss));
+        machine.min(container.unwrap_or(u64::MAX))
+    }
+}
+
+/// [`update_bytes`] under `config`.
+fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 {
+    let (accumulate, precision) =
+        (config.training.accumulate, config.training.precision.number_type());
+    let [rows, source, target] = shape;
+    if config.training.r_drop == 0.0 {
+        return update_bytes(model, shape, accumulate, precision);
+    }
+    let passes = update_bytes(model, [2 * rows, source, target], accumulate, precision);
+    passes + r_drop_bytes(model, rows * target)
+}
+
+/// The setting to lower so that an update fits into `limit` bytes, and the value to lower it to.
+fn advice(model: &ModelConfig, config: &TrainConfig, shape: Shape, limit: u64) -> String {
+    let parameters =
+        parameter_bytes(model, config.training.accumulate, config.training.precision.number_type());
+    if parameters >= limit {
+        return format!(
+            "the {:.1}M parameters with their gradients and moments alone need {:.2} GB: lower model.d_model, \
+             model.d_ff, the number of layers or tokenizer.train.vocab_size",
+            model.parameter_count() as f64 / 1e6,
+            parameters as f64 / 1e9,
+        );
+    }
+    let activations = config_bytes(model, shape, config) - parameters;
+    let share = ((limit - parameters) as f64 / activations.max(1) as f64).min(1.0);
+    // One sentence alone may need as much: then only shorter ones help.
+    let budget = (0.9 * share * config.training.budget as f64) as usize;
+    let longest = shape[1].max(shape[2]);
+    match budget >= longest {
+        true => format!(
+            "lower training.budget, now {}: about {budget} fits, and training.accumulate={} keeps the size of an update",
+            config.training.budget,
+            config.training.accumulate * config.training.budget.div_ceil(budget.max(1)),
+        ),
+        false => format!(
+            "the longest sentences have {longest} tokens: lower data.max_source_len and data.max_target_len, then \
+             training.budget, now {}",
+            config.training.budget
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_core::TransformerConfig;
+    use burnformer_rnn::RnnConfig;
+
+    use super::*;
+
+    fn tiny(vocab: usize) -> ModelConfig {
+        TransformerConfig::tiny(vocab).into()
+    }
+
+    #[test]
+    fn memory_grows_with_the_budget_and_the_vocabulary() {
+        for of in [tiny, |vocab| RnnConfig::tiny(vocab).into()] {
+            let bytes =
+                |budget, vocab| worst_batch_bytes(&of(vocab), budget, 100, Precision::Float32);
+            assert!(bytes(8192, 6000) > bytes(4096, 6000));
+            assert!(bytes(4096, 12_000) > bytes(4096, 6000));
+        }
+    }
+
+    fn config(settings: &[&str]) -> TrainConfig {
+        let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
+        TrainConfig::resolve(Some("tiny"), None, &settings).unwrap()
+    }
+
+    #[test]
+    fn a_square_batch_of_the_budget_is_the_worst_batch() {
+        let model = tiny(6000);
+        let bytes =
+            |accumulate, precision| update_bytes(&model, [40, 100, 100], accumulate, precision);
+        for precision in Precision::ALL {
+            let worst = worst_batch_bytes(&model, 4000, 100, precision);
+            assert_eq!(bytes(1, precision), worst);
+            assert!(bytes(2, precision) > worst);
+        }
+        assert!(bytes(1, Precision::Float16) > bytes(1, Precision::Float32));
+    }
+
+    #[test]
+    fn the_advice_names_a_budget_that_fits() {
+        let model = tiny(6000);
+        let config = config(&["training.budget=4000", "training.max_memory=0.2"]);
+        let error = MemoryLimit::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        let TrainError::Memory { bytes, limit, advice, .. } = error.unwrap_err() else {
+            panic!("another error")
+        };
+        assert!(bytes > limit && limit == 200_000_000);
+        let budget = advice.split("about ").nth(1).unwrap().split(' ').next().unwrap();
+        let budget: usize = budget.parse().unwrap();
+        let bytes = update_bytes(&model, [budget / 100, 100, 100], 1, Precision::Float32);
+        assert!(bytes <= limit, "{advice}");
+        assert!(advice.contains("training.budget, now 4000"), "{advice}");
+    }
+
+    #[test]
+    fn r_drop_needs_more_than_twice_the_memory_of_a_batch() {
+        let (model, shape) = (tiny(6000), [40, 100, 100]);
+        let [without, with] = ["training.r_drop=0", "training.r_drop=5"]
+            .map(|it| config_bytes(&model, shape, &config(&[it])));
+        let parameters = parameter_bytes(&model, 1, Precision::Float32);
+        assert!(with - parameters > 2 * (without - parameters));
+    }
+
+    #[test]
+    fn a_model_that_is_too_large_by_itself_is_told_so() {
+        let model = TransformerConfig::base(37_000).into();
+        let config = config(&["training.max_memory=0.5"]);
+        let error = MemoryLimit::new(&config).check_estimate(&model, &config, [40, 100, 100]);
+        assert!(error.unwrap_err().to_string().contains("lower model.d_model"));
+    }
+
+    #[test]
+    fn the_process_is_weighed() {
+        let low = config(&["training.max_memory=0.001"]);
+        let error = MemoryLimit::new(&low).check_process(&tiny(60), &low, [1, 9, 9]);
+        assert!(matches!(error, Err(TrainError::Memory { .. })));
+        let free = config(&[]);
+        let fine = MemoryLimit::new(&free).check_process(&tiny(60), &free, [1, 9, 9]);
+        assert!(fine.is_ok());
+    }
+}

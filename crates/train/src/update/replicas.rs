@@ -1,0 +1,218 @@
+//! Data parallelism: the batches of an update divided among devices.
+//!
+//! Whole batches are divided among the devices. A batch keeps its number in the update on whatever device it is
+//! computed, so that its dropout, and with it the result, does not depend on the number of devices (except for the
+//! order in which gradients are added). `docs/decisions/devices.md` explains why Burn's own data parallelism is
+//! not used.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder};
+
+use burn::module::Module;
+use burn::tensor::Device;
+use burnformer_core::Model;
+use burnformer_data::Batch;
+
+use crate::update::train_step::{GradientSums, Objective};
+use crate::update::workers::among_workers;
+
+/// The devices of a run. The first one holds the weights and the moments of the optimiser. The others receive a copy of
+/// the weights at each update and compute their share of the gradient.
+pub struct Replicas {
+    first: Device,
+    others: Vec<Replica>,
+}
+
+impl Replicas {
+    /// Creates the replicas on `devices`. Each but the first has a thread of its own.
+    ///
+    /// # Panics
+    /// If `devices` is empty, or if the system cannot start a thread.
+    pub fn new(devices: &[Device]) -> Self {
+        let (first, others) = devices.split_first().expect("a run has at least one device");
+        let others = others.iter().enumerate();
+        Self {
+            first: first.clone().autodiff(),
+            others: others.map(|(i, other)| Replica::start(i + 1, other, first)).collect(),
+        }
+    }
+
+    /// The device that holds the weights, with autodiff.
+    pub fn first(&self) -> &Device {
+        &self.first
+    }
+
+    /// The number of devices.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// The sums over `batches`, on the first device. Device i of N computes those of the batches i, i + N, …, all
+    /// devices at the same time, and the results are added in the order of the devices. Devices without a batch do
+    /// nothing.
+    ///
+    /// # Panics
+    /// If there is no batch. A panic in the thread of a device is passed on.
+    pub(crate) fn sums(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        objective: Objective,
+    ) -> GradientSums {
+        let count = self.count();
+        let own = |device: usize| batches.iter().enumerate().skip(device).step_by(count);
+        let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
+        for (replica, device) in busy.iter().zip(1..) {
+            let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();
+            replica.ask(Share { model: model.clone(), batches, objective });
+        }
+        let device = &self.first;
+        let over = || GradientSums::over(model, own(0), objective, device);
+        let first = among_workers(device, over);
+        let first = first.expect("an update has at least one batch");
+        busy.iter().map(Replica::answer).fold(first, GradientSums::plus)
+    }
+}
+
+/// The work of one device in an update.
+struct Share {
+    /// The weights, on the first device.
+    model: Model,
+    /// The batches, each with its number in the update.
+    batches: Vec<(usize, Batch)>,
+    objective: Objective,
+}
+
+/// A device with a thread of its own, which lives as long as the run: for a GPU, work from another thread is another
+/// stream with memory of its own.
+struct Replica {
+    shares: Sender<Share>,
+    sums: Receiver<thread::Result<GradientSums>>,
+}
+
+impl Replica {
+    /// Starts replica number `index` (from 1) of a run on `device`. Its sums go to `first`.
+    fn start(index: usize, device: &Device, first: &Device) -> Self {
+        let (device, first) = (device.clone().autodiff(), first.clone().inner());
+        let (shares, asked) = channel::<Share>();
+        let (answers, sums) = channel();
+        let serve = move || {
+            // Ends with the run, which then asks no more, or no more listens.
+            for share in asked {
+                let sums = catch_unwind(AssertUnwindSafe(|| share.sums(&device, &first)));
+                if answers.send(sums).is_err() {
+                    break;
+                }
+            }
+        };
+        if let Err(error) = Builder::new().name(format!("device {index}")).spawn(serve) {
+            panic!("no thread for device {index}: {error}");
+        }
+        Self { shares, sums }
+    }
+
+    fn ask(&self, share: Share) {
+        self.shares.send(share).expect("a device's thread lives as long as the run");
+    }
+
+    fn answer(&self) -> GradientSums {
+        let sums = self.sums.recv().expect("a device's thread lives as long as the run");
+        sums.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl Share {
+    /// The sums over these batches, computed on `device` and moved to `first`.
+    fn sums(self, device: &Device, first: &Device) -> GradientSums {
+        // A graph of its own even where the weights are shared: Burn's autodiff would join two graphs that
+        // share a leaf, and put both under one lock.
+        let model = self.model.fork(device);
+        let batches = self.batches.iter().map(|(place, batch)| (*place, batch));
+        let sums = GradientSums::over(&model, batches, self.objective, device);
+        sums.expect("a device that is asked has a batch").moved_to(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::TensorData;
+    use burnformer_core::TransformerConfig;
+
+    use super::*;
+
+    const PAIRS: [(&[u32], &[u32]); 5] = [
+        (&[4, 5, 6], &[7, 8]),
+        (&[5], &[9, 10, 11, 4]),
+        (&[6, 7], &[5]),
+        (&[8, 9, 10, 11], &[4, 4, 5, 6]),
+        (&[7, 4], &[10, 6, 5, 9, 8, 11]),
+    ];
+
+    fn model(dropout: f64) -> Model {
+        let config = TransformerConfig { dropout, ..TransformerConfig::tiny(12) };
+        config.init(1, &Device::default().autodiff()).unwrap().into()
+    }
+
+    /// Gradients and losses of update 3 over the pairs cut into batches of these sizes.
+    fn sums(model: &Model, devices: usize, sizes: &[usize]) -> (Vec<TensorData>, f32, f32) {
+        let mut start = 0;
+        let cut = |&size: &usize| {
+            let pairs = start as u32..(start + size) as u32;
+            start += size;
+            Batch::new(pairs.collect(), &PAIRS[start - size..start])
+        };
+        let batches: Vec<_> = sizes.iter().map(cut).collect();
+        let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+        let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1.0);
+        let objective = Objective { seed: 5, step: 3, label_smoothing, r_drop, tokens, loss_scale };
+        let sums =
+            Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
+        let gradients = sums.gradients.into_inner();
+        let gradients = gradients.into_iter().map(|gradient| gradient.into_data()).collect();
+        (gradients, sums.loss.into_scalar(), sums.nll.into_scalar())
+    }
+
+    fn largest_difference(a: &[TensorData], b: &[TensorData]) -> f32 {
+        let both = a.iter().zip(b).flat_map(|(a, b)| a.iter::<f32>().zip(b.iter::<f32>()));
+        both.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn unequal_batches_on_two_devices_weigh_by_their_real_tokens() {
+        let model = model(0.0);
+        let (whole, loss, nll) = sums(&model, 1, &[5]);
+        let (parts, parts_loss, parts_nll) = sums(&model, 2, &[1, 3, 1]);
+        assert!((loss - parts_loss).abs() < 1e-4 && (nll - parts_nll).abs() < 1e-4);
+        let difference = largest_difference(&whole, &parts);
+        assert!(difference < 1e-6, "{difference}");
+        // The test could tell: a mean of the batches' means is another gradient.
+        assert!(largest_difference(&whole, &sums(&model, 1, &[1]).0) > 1e-2);
+    }
+
+    #[test]
+    fn the_number_of_devices_changes_no_dropout() {
+        let model = model(0.5);
+        let (one, loss, _) = sums(&model, 1, &[1, 1, 1, 1, 1]);
+        for devices in 2..=6 {
+            let (several, other, _) = sums(&model, devices, &[1, 1, 1, 1, 1]);
+            assert!((loss - other).abs() < 1e-4, "{devices} devices: {loss} {other}");
+            let difference = largest_difference(&one, &several);
+            assert!(difference < 1e-6, "{devices} devices: {difference}");
+        }
+        // With one batch per device, the order of the sums is the same too.
+        assert_eq!(one, sums(&model, 5, &[1, 1, 1, 1, 1]).0);
+    }
+
+    #[test]
+    #[should_panic(expected = "is not below vocab")]
+    fn what_a_devices_thread_panics_with_reaches_the_caller() {
+        let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
+        let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
+        let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1.0);
+        let objective =
+            Objective { seed: 1, step: 1, label_smoothing, r_drop, tokens: 3, loss_scale };
+        let replicas = Replicas::new(&[Device::default(), Device::default()]);
+        replicas.sums(&model, &[good, unknown], objective);
+    }
+}

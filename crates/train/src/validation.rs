@@ -1,0 +1,291 @@
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use burnformer_core::{Mode, Model, ModelConfig, Precision};
+use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
+use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
+use burnformer_metrics::{Bleu, Metric as _, References, Score, as_strs};
+
+use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationSettings};
+use crate::error::TrainError;
+use crate::run::corpora::Corpora;
+use crate::update::train_step::batch_loss;
+
+/// The quality of a model on text on which it was not trained.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validation {
+    /// The label-smoothed loss per real target token, in nats.
+    pub loss: f64,
+    /// The negative log-likelihood per real target token, in nats.
+    pub nll: f64,
+    /// The BLEU of the decoded text, if it was decoded.
+    pub bleu: Option<f64>,
+    /// The signature, which says how that BLEU was computed.
+    pub signature: Option<String>,
+    /// The decoded text, if it was decoded.
+    pub hypotheses: Vec<String>,
+    /// The characters of the decoded text over those of its references, if it was decoded.
+    pub length_ratio: Option<f64>,
+}
+
+impl Validation {
+    /// The value of `metric`. Without decoding, BLEU is replaced by the negative perplexity, so that higher is better.
+    pub fn value(&self, metric: EarlyStoppingMetric) -> f64 {
+        match metric {
+            EarlyStoppingMetric::Bleu => self.bleu.unwrap_or(-self.perplexity()),
+            EarlyStoppingMetric::Ppl => self.perplexity(),
+            EarlyStoppingMetric::Loss => self.loss,
+        }
+    }
+
+    /// The perplexity: e to the negative log-likelihood per token, where tokens are subwords.
+    pub fn perplexity(&self) -> f64 {
+        self.nll.exp()
+    }
+}
+
+/// The model that is validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The model in its present state.
+    Model,
+    /// The average of the last checkpoints, which has taken its place.
+    Average,
+}
+
+/// Measures models by loss, perplexity, and the BLEU of real translations.
+pub struct Validator {
+    settings: ValidationSettings,
+    label_smoothing: f64,
+    tokenizers: Tokenizers,
+    sampler: BatchSampler,
+    /// The largest number of tokens of a source, `</s>` included: the text has none that is longer.
+    longest: usize,
+    source: Vec<String>,
+    references: Vec<String>,
+    /// How the model that the run started from is meant to be searched; the defaults for random weights.
+    search: SearchSettings,
+}
+
+impl Validator {
+    /// A validator over the validation text of `corpora`, for models with these special ids; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`TrainError::Data`] if there is no pair in it.
+    pub fn new(
+        config: &TrainConfig,
+        corpora: &Corpora,
+        special: SpecialIds,
+    ) -> Result<Option<Self>, TrainError> {
+        let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
+            return Ok(None);
+        };
+        let decoded = match config.validation.max_sentences {
+            0 => source.len(),
+            most => most.min(source.len()),
+        };
+        Ok(Some(Self {
+            settings: config.validation.clone(),
+            label_smoothing: config.training.label_smoothing,
+            tokenizers: corpora.tokenizers.clone(),
+            sampler: sampler(corpus, config.training.budget, special)?,
+            longest: corpora.longest_validated + 1,
+            source: source[..decoded].to_vec(),
+            references: target[..decoded].to_vec(),
+            search: corpora.start.as_ref().map(|start| start.search().clone()).unwrap_or_default(),
+        }))
+    }
+
+    /// Measures `model`, whose configuration is `config`.
+    ///
+    /// # Errors
+    /// [`TrainError::Infer`] if decoding fails, [`TrainError::Data`] if the text can no longer be read.
+    pub fn validate(
+        &self,
+        config: &ModelConfig,
+        model: &Model,
+        device: &Device,
+    ) -> Result<Validation, TrainError> {
+        let (model, device) = (as_saved(model), device.clone().inner());
+        let (loss, nll) = self.losses(&model, &device)?;
+        let mut validation = Validation { loss, nll, ..Validation::default() };
+        if self.settings.bleu {
+            self.decode(config, &model, &device, &mut validation)?;
+        }
+        Ok(validation)
+    }
+
+    /// The negative log-likelihood per token of the whole validation text, in nats.
+    pub(crate) fn nll(&self, model: &Model, device: &Device) -> Result<f64, TrainError> {
+        Ok(self.losses(&as_saved(model), &device.clone().inner())?.1)
+    }
+
+    fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64), TrainError> {
+        let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
+        for pairs in self.sampler.ordered().batches() {
+            let batch = self.sampler.batch(pairs)?;
+            let sums = batch_loss(model, &batch, Mode::Inference, self.label_smoothing, device);
+            loss += f64::from(sums.smoothed.into_scalar::<f32>());
+            nll += f64::from(sums.nll.into_scalar::<f32>());
+            tokens += batch.target_tokens;
+        }
+        Ok((loss / tokens as f64, nll / tokens as f64))
+    }
+
+    fn decode(
+        &self,
+        config: &ModelConfig,
+        model: &Model,
+        device: &Device,
+        validation: &mut Validation,
+    ) -> Result<(), TrainError> {
+        let model = NeuralModel::new(config.clone(), model.clone(), device);
+        let search = self.search(self.settings.beam, self.settings.alpha);
+        let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
+        let (score, texts) = self.score(&translator, search)?;
+        validation.bleu = Some(score.value);
+        validation.signature = Some(score.signature.to_string());
+        validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
+        validation.hypotheses = texts;
+        Ok(())
+    }
+
+    /// The BLEU of `translator`'s translations of the validation text with each of `alphas`, in their order, with a
+    /// beam of `beam`.
+    ///
+    /// # Errors
+    /// [`TrainError::Infer`] if decoding fails.
+    pub fn scores_by_alpha(
+        &self,
+        translator: &Translator,
+        beam: usize,
+        alphas: &[f64],
+    ) -> Result<Vec<(f64, f64)>, TrainError> {
+        let score = |&alpha: &f64| {
+            let (score, _) = self.score(translator, self.search(beam, alpha))?;
+            Ok((alpha, score.value))
+        };
+        alphas.iter().map(score).collect()
+    }
+
+    fn score(
+        &self,
+        translator: &Translator,
+        search: SearchSettings,
+    ) -> Result<(Score, Vec<String>), TrainError> {
+        let options = TranslateOptions { longest: self.longest, search, ..translator.options() };
+        let translations = translator.translate(&self.source, &options)?;
+        let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
+        let streams = [as_strs(&self.references)];
+        let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;
+        Ok((score, texts))
+    }
+
+    fn search(&self, beam_size: usize, alpha: f64) -> SearchSettings {
+        let length_penalty = LengthPenalty::Gnmt(alpha);
+        SearchSettings { beam_size, length_penalty, ..self.search.clone() }
+    }
+}
+
+/// `model` as it will be when it is saved: it translates in float32.
+pub(crate) fn as_saved(model: &Model) -> Model {
+    let mut model = model.valid();
+    model.set_precision(Precision::Float32);
+    model
+}
+
+fn characters(texts: &[String]) -> f64 {
+    texts.iter().map(|text| text.chars().count()).sum::<usize>() as f64
+}
+
+/// Batches of every pair, under the `budget` of training or, where one alone exceeds that, under its own length.
+fn sampler(
+    corpus: &Arc<TokenizedCorpus>,
+    budget: usize,
+    special: SpecialIds,
+) -> Result<BatchSampler, TrainError> {
+    let longest = |i| corpus.source_len(i).max(corpus.target_len(i)) + 1;
+    let budget = (0..corpus.len()).map(longest).max().unwrap_or(0).max(budget);
+    let settings = SamplerSettings { budget, seed: 0, special, ..SamplerSettings::default() };
+    Ok(BatchSampler::new(corpus.clone(), settings)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use burnformer_data::Batch;
+
+    use super::*;
+    use crate::run::texts::Texts;
+
+    /// Training would drop most of it: a duplicate, empty sides, sides of more tokens than it takes, and than fit its
+    /// budget.
+    const TEXT: [(&str, &str); 7] = [
+        ("1 a b", "1 c d"),
+        ("1 a b", "1 c d"),
+        ("2 a", "2 c"),
+        ("", "3 c"),
+        ("4 a", ""),
+        ("5 a a a a a a a a a a a a a a a a a a a a a a a a a a a a", "5 c"),
+        ("6 a", "6 c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c"),
+    ];
+
+    /// The text as validation text of a run whose training takes little of it.
+    fn prepared(folder: &std::path::Path) -> (TrainConfig, Corpora) {
+        let file = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let train: String = (0..200).map(|i| format!("{i} a b\t{i} c d\n")).collect();
+        let valid: String = TEXT.map(|(source, target)| format!("{source}\t{target}\n")).concat();
+        let settings = [
+            format!("data.train=[{:?}]", file("train.tsv", train)),
+            format!("data.valid=[{:?}]", file("valid.tsv", valid)),
+            format!("data.cache={:?}", folder.join("cache").display().to_string()),
+            "data.drop_duplicates=true".into(),
+            "data.max_source_len=12".into(),
+            "data.max_target_len=12".into(),
+            "training.budget=16".into(),
+            "model.d_model=16".into(),
+            "tokenizer.train.vocab_size=300".into(),
+            "tokenizer.train.allow_smaller=true".into(),
+        ];
+        let config = TrainConfig::resolve(Some("tiny"), None, &settings).unwrap();
+        let corpora = Corpora::prepare(&config, Texts::files(&config.data), &mut |_| ()).unwrap();
+        (config, corpora)
+    }
+
+    /// The negative log-likelihood per token of the text, pair by pair: without sampler and cache.
+    fn nll_by_pairs(model: &Model, tokenizers: &Tokenizers, device: &Device) -> f64 {
+        let sources = tokenizers.source.encode_batch(&TEXT.map(|(source, _)| source));
+        let targets = tokenizers.target.encode_batch(&TEXT.map(|(_, target)| target));
+        let (mut nll, mut tokens) = (0.0, 0);
+        for pair in sources.into_iter().zip(targets) {
+            let batch = Batch::new(vec![0], &[pair]);
+            let sums = batch_loss(model, &batch, Mode::Inference, 0.1, device);
+            nll += f64::from(sums.nll.into_scalar::<f32>());
+            tokens += batch.target_tokens;
+        }
+        nll / tokens as f64
+    }
+
+    #[test]
+    fn loss_perplexity_and_bleu_are_of_every_pair_of_the_validation_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, corpora) = prepared(folder.path());
+        let (source, target) = corpora.valid_text.as_ref().unwrap();
+        let text: Vec<_> =
+            source.iter().zip(target).map(|(s, t)| (s.as_str(), t.as_str())).collect();
+        assert_eq!(text, TEXT);
+        let vocab = corpora.tokenizers.target.vocab_size();
+        let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
+        let device = Device::default();
+        let model = shape.build(1, &device).unwrap();
+        let validator = Validator::new(&config, &corpora, SpecialIds::OURS).unwrap().unwrap();
+        let measured = validator.validate(&shape, &model, &device).unwrap();
+        assert_eq!(measured.hypotheses.len(), TEXT.len());
+        let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);
+        assert!((measured.nll - nll).abs() < 1e-5, "{} {nll}", measured.nll);
+    }
+}
