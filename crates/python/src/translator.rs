@@ -5,10 +5,12 @@ use anyhow::{Error, Result, anyhow, bail};
 use burn::tensor::Device;
 use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
-use burnformer::{documents, values};
+use burnformer::{named, values, whole_documents};
 use burnformer_core::ComputeType;
 use burnformer_documents::Format;
-use burnformer_infer::{Cancel, Request, TargetScore, TranslateOptions};
+use burnformer_hub::ModelName;
+use burnformer_infer::{AlignmentOptions, Cancel, Request, TargetScore, TranslateOptions};
+use burnformer_view::Sentence;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -65,7 +67,8 @@ impl Translator {
             Models::Several(models) => models,
         };
         let asked = (models.clone(), device.clone(), compute.clone());
-        let inner = self::compute(py, move |_| load(&asked.0, &asked.1, asked.2.as_deref()))?;
+        let inner =
+            self::compute(py, move |cancel| load(&asked.0, &asked.1, asked.2.as_deref(), cancel))?;
         Ok(Self { inner: Arc::new(inner), models, device, compute })
     }
 
@@ -139,8 +142,8 @@ impl Translator {
         compute(py, move |cancel| {
             let options = options.resolve(&inner)?;
             let language = language.as_deref();
-            let source = documents::Source { text: &text, format, language };
-            Ok(documents::translate(&inner, source, &options, cancel)?)
+            let source = whole_documents::Source { text: &text, format, language };
+            Ok(whole_documents::translate(&inner, source, &options, cancel)?)
         })
     }
 
@@ -164,6 +167,26 @@ impl Translator {
             score(&inner, &sources.all, &targets.all, &options.resolve(&inner)?, cancel)
         })?;
         given_as(py, is_one, scores.into_iter().map(|score| results::score(py, score)))
+    }
+
+    /// To which tokens the model attends while it reads `source` and writes `target`, by default its own translation.
+    #[pyo3(signature = (source, target = None))]
+    fn attention<'py>(
+        &self,
+        py: Python<'py>,
+        source: String,
+        target: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let inner = self.inner.clone();
+        let sentence = compute(py, move |_| {
+            let target = match target {
+                Some(target) => target,
+                None => inner.translate(&[&source], &inner.options())?.remove(0).text,
+            };
+            let attention = inner.attention(&source, &target)?;
+            Ok(Sentence::new(&source, &target, attention, AlignmentOptions::default()))
+        })?;
+        results::attention(py, &self.__repr__(), sentence)
     }
 
     /// Pickled by its arguments, and loaded again.
@@ -193,19 +216,36 @@ fn load(
     models: &[PathBuf],
     device: &str,
     compute: Option<&str>,
+    cancel: &Cancel,
 ) -> Result<burnformer_infer::Translator> {
     let device: DeviceName = device.parse().map_err(Error::msg)?;
     let device: Device = device.open()?;
     let compute = compute.map(compute_type).transpose()?;
-    let folders = models.iter().map(|model| folder(model)).collect::<Result<Vec<PathBuf>>>()?;
+    let folders = models.iter().map(|model| folder(model, cancel));
+    let folders = folders.collect::<Result<Vec<PathBuf>>>()?;
     Ok(burnformer_infer::Translator::load_as(&folders, &device, compute)?)
 }
 
-/// The folder of a model: that of this path, or of the model with this name inside the module.
-fn folder(name: &Path) -> Result<PathBuf> {
-    match name.to_str().filter(|pair| PAIRS.contains(pair) && !name.is_dir()) {
-        Some(pair) => values::model_dir(Path::new(&format!("embedded:{pair}"))),
-        None => values::model_dir(name),
+/// The model `name` as the program names it.
+pub fn name_of(name: &Path) -> PathBuf {
+    let text = name.to_str().filter(|_| !name.is_dir()).unwrap_or_default();
+    let is_embedded = PAIRS.contains(&text);
+    // A path with a dot or a slash at its beginning is one that the user means as a path.
+    let is_of_hub =
+        !text.starts_with(['.', '/']) && !text.contains(':') && ModelName::of_hub(text).is_ok();
+    match (is_embedded, is_of_hub) {
+        (true, _) => format!("embedded:{text}").into(),
+        (_, true) => format!("hf:{text}").into(),
+        _ => name.into(),
+    }
+}
+
+/// The folder of a model: that of this path, of the model with this name inside the module, or of one that is fetched.
+fn folder(name: &Path, cancel: &Cancel) -> Result<PathBuf> {
+    let name = name_of(name);
+    match name.to_str().and_then(ModelName::parse) {
+        Some(name) => named::model(&name?, &|| !cancel.is_cancelled()),
+        None => values::model_dir(&name),
     }
 }
 

@@ -1,6 +1,6 @@
 """What `docs/guide/how-to/python.md` shows, and a little more."""
 
-from burnformer import Translator, detect
+from burnformer import Translator, detect, evaluate
 
 translator = Translator("de-en")
 print(translator.translate("Wo ist der Bahnhof?").text)
@@ -14,3 +14,7 @@ print(translator.translate_document("Guten *Morgen*!", "markdown", language="de"
 print(translator.score("Wo ist der Bahnhof?", "Where is the station?").perplexity)
 found = detect("Der alte Mann wohnt am Meer.")
 print(found.language if found else "?")
+attention = translator.attention("Wo ist der Bahnhof?")
+print(attention.alignment, attention.parts["cross"].weights.shape)
+scores = evaluate(hypothesis=[attention.target], reference=["Where is the station?"], metrics=["bleu", "chrf"])
+print({name: score["score"] for name, score in scores.items()})

@@ -1,18 +1,32 @@
-use anyhow::Result;
+use std::path::PathBuf;
 
-use crate::output::Output;
+use anyhow::{Context, Result};
+
+use crate::output::{Output, note};
 
 /// Arguments of `completions`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The shell; for bash, `burnformer completions bash > ~/.local/share/bash-completion/completions/burnformer`
-    shell: clap_complete::Shell,
+    #[arg(required_unless_present = "man")]
+    shell: Option<clap_complete::Shell>,
+    /// Write manual pages into this folder instead, one per command
+    #[arg(long, value_name = "DIR", conflicts_with = "shell")]
+    man: Option<PathBuf>,
 }
 
-/// Prints the script for `program`.
+/// Prints the script for `program`, or writes its manual pages.
 pub fn run(args: Args, mut program: clap::Command) -> Result<()> {
+    if let Some(folder) = args.man {
+        let cannot = || folder.display().to_string();
+        std::fs::create_dir_all(&folder).with_context(cannot)?;
+        clap_mangen::generate_to(program, &folder).with_context(cannot)?;
+        note(format_args!("man -l {} reads the first page", folder.join("burnformer.1").display()));
+        return Ok(());
+    }
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut program, "burnformer", &mut script);
+    let shell = args.shell.context("no shell")?;
+    clap_complete::generate(shell, &mut program, "burnformer", &mut script);
     let mut output = Output::create(None, &[])?;
     output.text(&String::from_utf8_lossy(&script))?;
     output.flush()

@@ -1,10 +1,12 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use burnformer_interop::Format;
+use burnformer_hub::ModelName;
+use burnformer_interop::{Format, Package};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::output::note;
+use crate::named;
+use crate::output::{note, wrong_usage};
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
@@ -13,11 +15,12 @@ pub struct Args {
     /// Format of the model [default: recognised from its files]
     #[arg(value_parser = format())]
     format: Option<Format>,
-    /// The other system's model: a folder, or a file of Marian
+    /// The other system's model: a folder, a file of Marian, or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched from
+    /// the Hugging Face hub, firefox:de-en from the list of Firefox's models
     path: PathBuf,
-    /// The new model directory
+    /// The new model directory [default for a name: the user's cache, where every command finds it by the name]
     #[arg(long, short)]
-    out: PathBuf,
+    out: Option<PathBuf>,
 }
 
 /// Parses the name of a format.
@@ -28,13 +31,33 @@ pub fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Converts a model of another system into a model directory.
 pub fn run(args: Args) -> Result<()> {
-    let format = args.format.map_or_else(|| Format::find(&args.path), Ok)?;
-    let package = format.read(&args.path)?;
-    package.save(&args.out)?;
+    let (path, out) = match (args.path.to_str().and_then(ModelName::parse), args.out) {
+        (Some(name), None) => {
+            let name = name?;
+            let dir = named::model(&name, &|| true)?;
+            note(format_args!("{name} is in {}; --model {name} names it", dir.display()));
+            return Ok(());
+        }
+        (Some(name), Some(out)) => (named::fetch(&name?, &|| true)?.folder, out),
+        (None, Some(out)) => (args.path, out),
+        (None, None) => return Err(wrong_usage("--out is missing: name the new model directory")),
+    };
+    let (format, package) = convert(args.format, &path, &out)?;
     for remark in &package.remarks {
         note(format_args!("note: {remark}"));
     }
-    let (parameters, out) = (package.config.parameter_count(), args.out.display());
-    note(format_args!("{format}: {parameters} parameters of {} in {out}", args.path.display()));
+    let (parameters, out) = (package.config.parameter_count(), out.display());
+    note(format_args!("{format}: {parameters} parameters of {} in {out}", path.display()));
     Ok(())
+}
+
+/// Converts the model at `path`, whose format is found out if it is not given, into the new model directory `out`.
+///
+/// # Errors
+/// If it cannot be read, or the directory cannot be written.
+pub fn convert(format: Option<Format>, path: &Path, out: &Path) -> Result<(Format, Package)> {
+    let format = format.map_or_else(|| Format::find(path), Ok)?;
+    let package = format.read(path)?;
+    package.save(out)?;
+    Ok((format, package))
 }

@@ -10,6 +10,7 @@ pub mod eval_bleu;
 pub mod export;
 pub mod import;
 pub mod inspect;
+pub mod models;
 pub mod plot;
 pub mod quantize;
 pub mod score;

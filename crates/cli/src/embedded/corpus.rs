@@ -3,21 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use burnformer_tatoeba_de_en::FILES;
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, user_cache};
 
 use super::unpack;
 
 const CORPUS: &str = "tatoeba-de-en";
-
-macro_rules! files {
-    ($($name:literal),*) => {
-        [$(($name, include_bytes!(concat!("../../../../assets/corpus/tatoeba-de-en/", $name, ".zst")) as &[u8])),*]
-    };
-}
-
-const FILES: [(&str, &[u8]); 6] =
-    files!("train.de", "train.en", "valid.de", "valid.en", "test.de", "test.en");
 
 /// Names the embedded corpus if `data` names no training text, and also its validation and test text if they are
 /// missing.

@@ -20,16 +20,8 @@ const PREFIX: &str = "embedded:";
 /// A file of a model directory: its name and its bytes.
 type ModelFile = (&'static str, &'static [u8]);
 
-macro_rules! model {
-    ($pair:literal) => {
-        model!($pair; "config.json", "generation.json", "manifest.json", "model.safetensors", "tokenizer.json", "validation.json")
-    };
-    ($pair:literal; $($name:literal),*) => {
-        [$(($name, include_bytes!(concat!("../../../../assets/models/", $pair, "/", $name)))),*]
-    };
-}
-
-const MODELS: [[ModelFile; 6]; PAIRS.len()] = [model!("de-en"), model!("en-de")];
+const MODELS: [[ModelFile; 6]; PAIRS.len()] =
+    [burnformer_model_de_en::FILES, burnformer_model_en_de::FILES];
 
 /// The model directory that `--model` names: a folder, or `embedded:de-en` and `embedded:en-de`, which are unpacked.
 ///

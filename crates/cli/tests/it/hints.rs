@@ -165,6 +165,16 @@ fn shells_complete_commands_and_options() {
     }
 }
 
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("man").display().to_string();
+    assert_eq!(stdout(&run(&["completions", "--man", &folder])), "");
+    let page = std::fs::read_to_string(format!("{folder}/burnformer-eval-bleu.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("reference"), "{page}");
+    refused(&["completions"], 2, &["SHELL"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_memory_ends_the_program_with_a_sentence() {

@@ -14,6 +14,7 @@ mod faults;
 mod glossary;
 mod hints;
 mod interop;
+mod named;
 mod pipeline;
 mod quantize;
 mod runs;

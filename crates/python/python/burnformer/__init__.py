@@ -1,4 +1,4 @@
-"""Translation with Transformer models on a CPU.
+"""Training and translation with Transformer models.
 
 >>> from burnformer import Translator
 >>> translator = Translator("de-en")
@@ -7,16 +7,26 @@
 """
 
 from ._burnformer import MODELS, BurnformerError, Translator, __version__, detect
-from .results import Alternative, Detection, Score, Translation
+from .commands import Run, distill, evaluate, export_model, import_model, quantize, train
+from .results import Alternative, Attention, AttentionPart, Detection, Score, Translation
 
 __all__ = [
     "MODELS",
     "Alternative",
+    "Attention",
+    "AttentionPart",
     "BurnformerError",
     "Detection",
+    "Run",
     "Score",
     "Translation",
     "Translator",
     "__version__",
     "detect",
+    "distill",
+    "evaluate",
+    "export_model",
+    "import_model",
+    "quantize",
+    "train",
 ]

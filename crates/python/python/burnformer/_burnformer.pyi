@@ -4,7 +4,7 @@ from typing import Any, Literal, TypedDict, final, overload, type_check_only
 
 from typing_extensions import Unpack
 
-from .results import Detection, Score, Translation
+from .results import Attention, Detection, Score, Translation
 
 __all__ = [
     "BurnformerError",
@@ -15,6 +15,7 @@ __all__ = [
     "__version__",
     "detect",
     "main",
+    "model_name",
 ]
 
 __version__: str
@@ -110,6 +111,7 @@ class Translator:
     def score(
         self, source: Iterable[str], target: Iterable[str], **options: Unpack[ScoreOptions]
     ) -> list[Score]: ...
+    def attention(self, source: str, target: str | None = None) -> Attention: ...
     def __reduce__(self) -> tuple[type[Translator], tuple[Any, ...]]: ...
 
 @final
@@ -119,3 +121,4 @@ class Translations(Iterator[Translation]):
 
 def detect(text: str | Iterable[str], among: Sequence[str] = ...) -> Detection | None: ...
 def main(args: Sequence[str]) -> int: ...
+def model_name(name: str | PathLike[str]) -> str: ...

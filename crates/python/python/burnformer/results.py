@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import html
+from dataclasses import dataclass, field
 from typing import Literal
 
 Link = tuple[tuple[int, int], tuple[int, int]]
@@ -72,3 +73,32 @@ class Detection:
     language: str
     #: How sure that is, from 0 to 100.
     confidence: float
+
+
+@dataclass(frozen=True)
+class AttentionPart:
+    """The weights of one kind of attention."""
+
+    #: The tokens that attend.
+    queries: list[str]
+    #: The tokens that are attended to.
+    keys: list[str]
+    #: float32 `[layers, heads, queries, keys]`, by the buffer protocol: `numpy.asarray` takes it without a copy.
+    weights: memoryview
+
+
+@dataclass(frozen=True)
+class Attention:
+    """To which tokens the model attends while it reads a sentence and writes its translation."""
+
+    source: str
+    target: str
+    #: Aligned words, as indices of the words of `source` and of `target`.
+    alignment: list[tuple[int, int]]
+    #: `encoder`, `decoder` and `cross`, as far as the model has them.
+    parts: dict[str, AttentionPart]
+    #: A page in which layers and heads can be chosen.
+    page: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.page)}" width="100%" height="600"></iframe>'

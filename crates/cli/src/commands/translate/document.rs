@@ -6,8 +6,8 @@ use burnformer_documents::Format;
 use burnformer_infer::{Cancel, TranslateOptions, Translator};
 
 use super::Args;
-use crate::documents::{Source, translate};
 use crate::output::{Output, say};
+use crate::whole_documents::{Source, translate};
 
 /// Translates `--input` and writes `--output`, both in `format`.
 pub(super) fn run(

@@ -1,0 +1,114 @@
+//! Models by name: fetched, and converted once into the user's cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use burnformer_hub::{Fetched, ModelName, Progress, Settings};
+use burnformer_interop::Format;
+use burnformer_train::user_cache;
+use serde::{Deserialize, Serialize};
+
+use crate::output::note;
+
+/// What is known of a model that was converted: the file beside its directory.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Origin {
+    /// The name that it was asked for by.
+    pub name: String,
+    /// The commit or the version.
+    pub revision: String,
+    /// The licence that the list named.
+    pub licence: Option<String>,
+}
+
+/// The file of an [`Origin`].
+const ORIGIN: &str = "origin.json";
+
+/// The folder in which each model that was converted has one of its own.
+pub fn folder() -> PathBuf {
+    user_cache().join("named")
+}
+
+/// The model directory of the model `name`, which is fetched and converted if that has not been done. Before each part of a
+/// file arrives, `goes_on` is asked whether somebody still waits.
+///
+/// # Errors
+/// If it cannot be fetched, or is no model that an importer reads.
+pub fn model(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<PathBuf> {
+    let fetched = fetch(name, goes_on)?;
+    let own = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let stem: String = name.to_string().chars().map(own).collect();
+    let revision: String = fetched.revision.chars().take(12).collect();
+    let folder = folder().join(format!("{stem}-{revision}"));
+    if folder.join(ORIGIN).exists() {
+        return Ok(folder.join("model"));
+    }
+    let beside = burnformer_files::folder_of(&folder).to_owned();
+    let cannot = || format!("{}: cannot be written", beside.display());
+    fs::create_dir_all(&beside).with_context(cannot)?;
+    // Another process may convert the same model: the first to end gives the folder its name.
+    let made = tempfile::tempdir_in(&beside).with_context(cannot)?;
+    convert(&fetched.folder, &made.path().join("model"))?;
+    let Fetched { revision, licence, .. } = fetched;
+    let origin = Origin { name: name.to_string(), revision, licence };
+    fs::write(made.path().join(ORIGIN), serde_json::to_vec_pretty(&origin)?)
+        .with_context(cannot)?;
+    if fs::rename(made.path(), &folder).is_err() && !folder.join(ORIGIN).exists() {
+        fs::remove_dir_all(&folder).with_context(cannot)?;
+        fs::rename(made.path(), &folder).with_context(cannot)?;
+    }
+    Ok(folder.join("model"))
+}
+
+/// Fetches the files of the model `name`, with a line about each large one.
+///
+/// # Errors
+/// Those of [`burnformer_hub::fetch`].
+pub fn fetch(name: &ModelName, goes_on: &dyn Fn() -> bool) -> Result<Fetched> {
+    let mut said = Instant::now();
+    let mut watch = |Progress { file, done, size }: Progress| {
+        if said.elapsed() > Duration::from_secs(5) {
+            said = Instant::now();
+            let [done, size] = [done, size].map(|bytes| bytes as f64 / 1e6);
+            note(format_args!("{name}: {file}: {done:.0} of {size:.0} MB"));
+        }
+        goes_on()
+    };
+    let fetched = burnformer_hub::fetch(name, &Settings::from_env(), &mut watch)?;
+    if fetched.is_stale {
+        note(format_args!("{name}: from the cache, revision {}", fetched.revision));
+    }
+    Ok(fetched)
+}
+
+/// Converts the model in `from`, or copies it if it is a model directory.
+fn convert(from: &Path, to: &Path) -> Result<()> {
+    if from.join("manifest.json").exists() {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let path = entry?.path();
+            fs::copy(&path, to.join(path.file_name().unwrap_or_default()))?;
+        }
+        return Ok(burnformer_core::model_dir::verify(to)?);
+    }
+    let package = Format::find(from)?.read(from)?;
+    package.save(to)?;
+    for remark in &package.remarks {
+        note(format_args!("note: {remark}"));
+    }
+    Ok(())
+}
+
+/// All models that were converted, with the folder of each.
+pub fn all() -> Vec<(PathBuf, Origin)> {
+    let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
+    let read = |folder: PathBuf| {
+        let origin = serde_json::from_slice(&fs::read(folder.join(ORIGIN)).ok()?).ok()?;
+        Some((folder, origin))
+    };
+    let mut all: Vec<_> = entries.filter_map(|entry| read(entry.path())).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}

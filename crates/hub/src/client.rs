@@ -1,0 +1,236 @@
+//! Requests, and files that arrive whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+use ureq::http::Response;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+use crate::{HubError, Progress, Settings, Watch};
+
+/// The longest silence of a server.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How often a file is asked for, and how often in vain, before the download is given up.
+const ATTEMPTS: usize = 20;
+const VAIN_ATTEMPTS: u32 = 4;
+
+/// A connection to servers.
+pub struct Client {
+    agent: Agent,
+}
+
+/// The hash of a file's content.
+#[derive(Clone, Debug)]
+pub enum Hash {
+    Sha256(String),
+    /// Git's: SHA-1 over the length and the content.
+    Git(String),
+}
+
+/// A file of a server, and where it goes.
+pub struct Remote<'a> {
+    pub url: String,
+    pub token: Option<&'a str>,
+    pub name: &'a str,
+    pub size: u64,
+    pub hash: Hash,
+    pub path: &'a Path,
+}
+
+impl Client {
+    /// A client that trusts the certificates of the `settings`, and takes the proxy of the environment.
+    ///
+    /// # Errors
+    /// If the file of certificates cannot be read.
+    pub fn new(settings: &Settings) -> Result<Self, HubError> {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .user_agent(concat!("burnformer/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(SILENCE))
+            .timeout_recv_response(Some(SILENCE))
+            .timeout_per_read(Some(SILENCE));
+        if let Some(path) = &settings.certificates {
+            let text = fs::read(path).map_err(|cause| HubError::io(path, cause))?;
+            let certificates = parse_pem(&text).filter_map(|item| match item {
+                Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                _ => None,
+            });
+            let roots = RootCerts::new_with_certs(&certificates.collect::<Vec<_>>());
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        Ok(Self { agent: config.build().into() })
+    }
+
+    /// The answer to a request of `url`, from its byte `from` on if the server can.
+    fn get(&self, url: &str, token: Option<&str>, from: u64) -> Result<Response<Body>, HubError> {
+        let mut request = self.agent.get(url);
+        if let Some(token) = token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        if from > 0 {
+            request = request.header("Range", format!("bytes={from}-"));
+        }
+        let response = request.call().map_err(|cause| HubError::unreachable(url, cause))?;
+        let url = url.to_owned();
+        match response.status().as_u16() {
+            200 | 206 | 416 => Ok(response),
+            401 | 403 => Err(HubError::Denied { url }),
+            404 => Err(HubError::NotThere { url }),
+            status @ (429 | 500..) => {
+                Err(HubError::unreachable(&url, format_args!("the server answers {status}")))
+            }
+            status => Err(HubError::Status { url, status }),
+        }
+    }
+
+    /// The JSON at `url`.
+    pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T, HubError> {
+        let mut response = self.get(url, token, 0)?;
+        let text = response.body_mut().read_to_vec();
+        let text = text.map_err(|cause| HubError::unreachable(url, cause))?;
+        serde_json::from_slice(&text).map_err(|cause| HubError::answer(url, cause))
+    }
+
+    /// Fetches a file unless it is there, going on with what an earlier attempt left.
+    pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<(), HubError> {
+        let io = |cause| HubError::io(remote.path, cause);
+        fs::create_dir_all(burnformer_files::folder_of(remote.path)).map_err(io)?;
+        let mut name = remote.path.file_name().unwrap_or_default().to_owned();
+        name.push(".incomplete");
+        let partial = remote.path.with_file_name(name);
+        let open = || OpenOptions::new().read(true).append(true).create(true).open(&partial);
+        let mut file = open().map_err(io)?;
+        // Another process may be fetching the same file: then it is here afterwards.
+        file.lock().map_err(io)?;
+        if remote.path.exists() {
+            return Ok(());
+        }
+        self.complete(remote, &mut file, watch)?;
+        let found = remote.hash.of(&mut file, remote.size).map_err(io)?;
+        if found != remote.hash.text() {
+            fs::remove_file(&partial).map_err(io)?;
+            let (url, expected) = (remote.url.clone(), remote.hash.text().to_owned());
+            return Err(HubError::Hash { url, expected, found });
+        }
+        file.sync_all().and_then(|()| fs::rename(&partial, remote.path)).map_err(io)?;
+        burnformer_files::sync_folder_of(remote.path).map_err(io)
+    }
+
+    /// Asks for what `file` lacks until it has the size that it should have.
+    fn complete(
+        &self,
+        remote: &Remote,
+        file: &mut File,
+        watch: &mut Watch,
+    ) -> Result<(), HubError> {
+        let length = |file: &File| {
+            file.metadata().map(|found| found.len()).map_err(|e| HubError::io(remote.path, e))
+        };
+        let mut in_vain = 0;
+        for attempt in 1.. {
+            let before = length(file)?;
+            if before == remote.size {
+                break;
+            }
+            let answer = self.append(remote, before, file, watch);
+            in_vain = if length(file)? > before { 0 } else { in_vain + 1 };
+            match answer {
+                Err(HubError::Unreachable { .. })
+                    if in_vain < VAIN_ATTEMPTS && attempt < ATTEMPTS =>
+                {
+                    sleep(Duration::from_millis(250 << in_vain));
+                }
+                answer => answer?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends to `file`, which has `before` bytes, what the server has beyond them.
+    fn append(
+        &self,
+        remote: &Remote,
+        before: u64,
+        file: &mut File,
+        watch: &mut Watch,
+    ) -> Result<(), HubError> {
+        let io = |cause| HubError::io(remote.path, cause);
+        let Remote { url, size, name, .. } = remote;
+        let response = self.get(url, remote.token, before)?;
+        let mut done = before;
+        if response.status() != 206 {
+            // The server sends all of it, or says that there is nothing from there on.
+            file.set_len(0).map_err(io)?;
+            done = 0;
+        } else if !begins_at(&response, before) {
+            return Err(HubError::answer(url, "it is another part of the file"));
+        }
+        if response.status() == 416 {
+            return Err(HubError::unreachable(url, "the server has less of the file"));
+        }
+        let mut body = response.into_body().into_reader();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            if !watch(Progress { file: name, done, size: *size }) {
+                return Err(HubError::Interrupted);
+            }
+            match body.read(&mut buffer) {
+                Ok(0) if done < *size => {
+                    return Err(HubError::unreachable(url, "the connection was cut"));
+                }
+                Ok(0) => return Ok(()),
+                Ok(read) if done + read as u64 > *size => {
+                    file.set_len(0).map_err(io)?;
+                    let cause = format!("the file is longer than the {size} bytes of the list");
+                    return Err(HubError::answer(url, cause));
+                }
+                Ok(read) => {
+                    file.write_all(&buffer[..read]).map_err(io)?;
+                    done += read as u64;
+                }
+                Err(cause) => return Err(HubError::unreachable(url, cause)),
+            }
+        }
+    }
+}
+
+/// Whether the part of a file in `response` begins at the byte `at`.
+fn begins_at(response: &Response<Body>, at: u64) -> bool {
+    let range = response.headers().get("Content-Range").and_then(|value| value.to_str().ok());
+    range.is_some_and(|range| range.starts_with(&format!("bytes {at}-")))
+}
+
+impl Hash {
+    /// The digits of the expected hash.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Sha256(text) | Self::Git(text) => text,
+        }
+    }
+
+    /// The hash of this kind of `file`, which has `size` bytes.
+    fn of(&self, file: &mut File, size: u64) -> io::Result<String> {
+        file.rewind()?;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        match self {
+            Self::Sha256(_) => {
+                let mut hash = Sha256::new();
+                io::copy(file, &mut hash)?;
+                Ok(hex(&hash.finalize()))
+            }
+            Self::Git(_) => {
+                let mut hash = Sha1::new();
+                hash.update(format!("blob {size}\0"));
+                io::copy(file, &mut hash)?;
+                Ok(hex(&hash.finalize()))
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Models of the Hugging Face hub, in its cache: `models--OWNER--NAME` with `blobs` by hash, `snapshots` by commit, whose files
+//! are links to blobs, and `refs`, which say the commits of branches.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::client::{Client, Hash, Remote};
+use crate::name::is_plain;
+use crate::{Fetched, HubError, Settings, Watch};
+
+/// What the hub says of a revision.
+#[derive(Deserialize)]
+struct Info {
+    sha: String,
+    #[serde(default)]
+    siblings: Vec<Sibling>,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+/// A file of a revision.
+#[derive(Deserialize)]
+struct Sibling {
+    #[serde(rename = "rfilename")]
+    name: String,
+    size: Option<u64>,
+    #[serde(rename = "blobId")]
+    blob: Option<String>,
+    lfs: Option<Lfs>,
+}
+
+/// A large file.
+#[derive(Deserialize)]
+struct Lfs {
+    sha256: String,
+    size: u64,
+}
+
+/// The folder of all revisions of the model `name`.
+pub fn folder(name: &str, settings: &Settings) -> PathBuf {
+    settings.cache.join(format!("models--{}", name.replace('/', "--")))
+}
+
+/// Fetches what the model `name` has at `revision`; without the server, what was fetched before.
+pub fn fetch(
+    name: &str,
+    revision: &str,
+    settings: &Settings,
+    watch: &mut Watch,
+) -> Result<Fetched, HubError> {
+    let folder = folder(name, settings);
+    if settings.offline {
+        let cache = settings.cache.clone();
+        let name = format!("{name}@{revision}");
+        return cached(&folder, revision).ok_or(HubError::Offline { name, cache });
+    }
+    let client = Client::new(settings)?;
+    let token = settings.token.as_deref();
+    let endpoint = &settings.endpoint;
+    let of_url = revision.replace('/', "%2F");
+    let url = format!("{endpoint}/api/models/{name}/revision/{of_url}?blobs=true");
+    let info: Info = match client.json(&url, token) {
+        Err(error @ HubError::Unreachable { .. }) => return cached(&folder, revision).ok_or(error),
+        info => info?,
+    };
+    if !is_hash(&info.sha, 40) {
+        return Err(HubError::answer(&url, "its `sha` is no commit"));
+    }
+    let snapshot = folder.join("snapshots").join(&info.sha);
+    for file in wanted(name, &info.siblings)? {
+        let link = snapshot.join(&file.name);
+        if link.exists() {
+            continue;
+        }
+        let (size, hash) = content(file).ok_or_else(|| {
+            HubError::answer(&url, format_args!("{} has no size or no hash", file.name))
+        })?;
+        let path = folder.join("blobs").join(hash.text());
+        let url = format!("{endpoint}/{name}/resolve/{}/{}", info.sha, file.name);
+        let remote = Remote { url, token, name: &file.name, size, hash, path: &path };
+        client.download(&remote, watch)?;
+        fs::create_dir_all(&snapshot)
+            .and_then(|()| link_to(&path, &link))
+            .map_err(|cause| HubError::io(&link, cause))?;
+    }
+    if revision != info.sha {
+        let path = folder.join("refs").join(revision);
+        fs::create_dir_all(burnformer_files::folder_of(&path))
+            .and_then(|()| burnformer_files::write_shared(&path, info.sha.as_bytes()))
+            .map_err(|cause| HubError::io(&path, cause))?;
+    }
+    let licence = info.tags.iter().find_map(|tag| tag.strip_prefix("license:"));
+    let licence = licence.map(str::to_owned);
+    Ok(Fetched { folder: snapshot, revision: info.sha, licence, is_stale: false })
+}
+
+/// What the cache has of a revision.
+fn cached(folder: &Path, revision: &str) -> Option<Fetched> {
+    let commit = match is_hash(revision, 40) {
+        true => revision.to_owned(),
+        false => fs::read_to_string(folder.join("refs").join(revision)).ok()?.trim().to_owned(),
+    };
+    let snapshot = folder.join("snapshots").join(&commit);
+    let is_there = is_hash(&commit, 40) && snapshot.is_dir();
+    is_there.then_some(Fetched {
+        folder: snapshot,
+        revision: commit,
+        licence: None,
+        is_stale: true,
+    })
+}
+
+/// The files that an importer may need: those of text at the top, and the weights in one format.
+fn wanted<'a>(name: &str, files: &'a [Sibling]) -> Result<Vec<&'a Sibling>, HubError> {
+    let ends = |file: &Sibling, ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
+    let weights = [&["model.safetensors"][..], &["pytorch_model.bin"], &["model.bin"], &[".npz"]];
+    let plain = || files.iter().filter(|file| is_plain(&file.name));
+    let weights = weights.iter().find(|&&names| plain().any(|file| ends(file, names)));
+    let weights = *weights.ok_or_else(|| HubError::NoWeights { name: name.into() })?;
+    let text = [".json", ".txt", ".spm", ".model", ".yml", "shortlist.safetensors"];
+    Ok(plain().filter(|file| ends(file, weights) || ends(file, &text)).collect())
+}
+
+/// The size and the hash of a file.
+fn content(file: &Sibling) -> Option<(u64, Hash)> {
+    if let Some(Lfs { sha256, size }) = &file.lfs {
+        return is_hash(sha256, 64).then(|| (*size, Hash::Sha256(sha256.clone())));
+    }
+    let blob = file.blob.as_ref().filter(|blob| is_hash(blob, 40))?;
+    Some((file.size?, Hash::Git(blob.clone())))
+}
+
+fn is_hash(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Makes `link` stand for the file `blob` of the same model.
+fn link_to(blob: &Path, link: &Path) -> std::io::Result<()> {
+    // A link whose blob is gone.
+    let _ = fs::remove_file(link);
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(
+        Path::new("../../blobs").join(blob.file_name().unwrap_or_default()),
+        link,
+    );
+    #[cfg(not(unix))]
+    fs::hard_link(blob, link).or_else(|_| fs::copy(blob, link).map(|_| ()))
+}

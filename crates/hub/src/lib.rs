@@ -1,0 +1,85 @@
+//! Translation models by name: from the Hugging Face hub, and from the list from which Firefox gets its models.
+//!
+//! The trade-off taken: a small client that blocks, over `ureq`, instead of the hub's own library, which brings an asynchronous
+//! runtime. It asks the hub once for the names, sizes and hashes of all files, and then fetches those that an importer may
+//! need. The cache has the hub's own layout, so that other programs share it.
+//!
+//! What arrives is distrusted: names of files are plain, sizes are bounded by what the list says, hashes are checked before a
+//! file gets its name, and a token is sent only to the server that it is meant for.
+
+#![forbid(unsafe_code)]
+
+mod client;
+mod error;
+mod firefox;
+mod hub;
+mod name;
+mod settings;
+
+use std::path::PathBuf;
+
+pub use error::HubError;
+pub use name::ModelName;
+pub use settings::Settings;
+
+/// A model that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The folder with its files. It belongs to the cache: read it only.
+    pub folder: PathBuf,
+    /// What the name meant when it was fetched: a commit of the hub, or a version of Firefox's.
+    pub revision: String,
+    /// The licence, as the list names it.
+    pub licence: Option<String>,
+    /// Whether the server could not be reached, so that the revision is the one that was fetched last.
+    pub is_stale: bool,
+}
+
+/// How far a download is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The name of the file.
+    pub file: &'a str,
+    /// The number of its bytes that are here.
+    pub done: u64,
+    /// The number of all of them.
+    pub size: u64,
+}
+
+/// Looks at the progress several times a second, and returns whether to go on.
+pub type Watch<'a> = dyn FnMut(Progress) -> bool + 'a;
+
+/// Fetches the files of the model `name` that are not in the cache yet.
+///
+/// # Errors
+/// A [`HubError`] that says what to do.
+pub fn fetch(
+    name: &ModelName,
+    settings: &Settings,
+    watch: &mut Watch,
+) -> Result<Fetched, HubError> {
+    match name {
+        ModelName::Hub { name, revision } => hub::fetch(name, revision, settings, watch),
+        ModelName::Firefox { source, target } => firefox::fetch(source, target, settings, watch),
+    }
+}
+
+/// Removes what the cache holds of the model `name`, of all revisions, and returns whether there was anything.
+///
+/// # Errors
+/// [`HubError::Io`].
+pub fn remove(name: &ModelName, settings: &Settings) -> Result<bool, HubError> {
+    let folder = match name {
+        ModelName::Hub { name, .. } => hub::folder(name, settings),
+        ModelName::Firefox { source, target } => firefox::folder(source, target, settings),
+    };
+    if !folder.exists() {
+        return Ok(false);
+    }
+    std::fs::remove_dir_all(&folder).map_err(|cause| HubError::io(&folder, cause))?;
+    Ok(true)
+}
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+mod readme {}

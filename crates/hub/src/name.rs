@@ -1,0 +1,105 @@
+use std::fmt;
+
+use crate::HubError;
+
+/// The name of a model that can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelName {
+    /// `hf:OWNER/NAME` or `hf:OWNER/NAME@REVISION`: a model of the Hugging Face hub.
+    Hub {
+        /// The owner and the name.
+        name: String,
+        /// A branch, a tag or a commit.
+        revision: String,
+    },
+    /// `firefox:de-en`: a model that Firefox translates with.
+    Firefox {
+        /// The source language.
+        source: String,
+        /// The target language.
+        target: String,
+    },
+}
+
+impl ModelName {
+    /// The name `text` if it has one of the prefixes.
+    ///
+    /// # Errors
+    /// [`HubError::Name`] if what follows the prefix has another form.
+    pub fn parse(text: &str) -> Option<Result<Self, HubError>> {
+        let hub = text.strip_prefix("hf:").map(Self::of_hub);
+        hub.or_else(|| text.strip_prefix("firefox:").map(Self::of_firefox))
+    }
+
+    /// The model `OWNER/NAME` or `OWNER/NAME@REVISION` of the hub.
+    ///
+    /// # Errors
+    /// [`HubError::Name`] if `text` has another form.
+    pub fn of_hub(text: &str) -> Result<Self, HubError> {
+        let (name, revision) = text.split_once('@').unwrap_or((text, "main"));
+        let parts: Vec<&str> = name.split('/').collect();
+        match parts.len() == 2 && parts.iter().copied().chain(revision.split('/')).all(is_plain) {
+            true => Ok(Self::Hub { name: name.into(), revision: revision.into() }),
+            false => {
+                let form = "the hub has OWNER/NAME or OWNER/NAME@REVISION";
+                Err(HubError::Name { given: text.into(), form })
+            }
+        }
+    }
+
+    fn of_firefox(text: &str) -> Result<Self, HubError> {
+        let pair = text.split_once('-').filter(|(a, b)| is_plain(a) && is_plain(b));
+        let (source, target) = pair.ok_or_else(|| {
+            let form = "write the languages, such as firefox:de-en";
+            HubError::Name { given: text.into(), form }
+        })?;
+        Ok(Self::Firefox { source: source.into(), target: target.into() })
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hub { name, revision } if revision == "main" => write!(out, "hf:{name}"),
+            Self::Hub { name, revision } => write!(out, "hf:{name}@{revision}"),
+            Self::Firefox { source, target } => write!(out, "firefox:{source}-{target}"),
+        }
+    }
+}
+
+/// Whether `part` can be the name of a file, and a part of an address, as it is.
+pub(crate) fn is_plain(part: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !part.is_empty() && part.chars().all(is_known) && !part.chars().all(|c| c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_prefix_and_a_form() {
+        let name = |text| ModelName::parse(text).unwrap().unwrap().to_string();
+        assert_eq!(name("hf:a-b/c.d"), "hf:a-b/c.d");
+        assert_eq!(name("hf:a/b@refs/pr/1"), "hf:a/b@refs/pr/1");
+        assert_eq!(name("hf:a/b@main"), "hf:a/b");
+        assert_eq!(name("firefox:de-en"), "firefox:de-en");
+        assert!(ModelName::parse("models/mine").is_none());
+    }
+
+    #[test]
+    fn what_could_leave_the_cache_is_no_name() {
+        for text in [
+            "hf:a",
+            "hf:a/b/c",
+            "hf:../b",
+            "hf:a/b@../c",
+            "hf:a/b?c",
+            "hf:a/",
+            "firefox:de",
+            "firefox:-en",
+        ] {
+            assert!(ModelName::parse(text).unwrap().is_err(), "{text}");
+        }
+    }
+}

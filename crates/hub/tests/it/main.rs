@@ -1,0 +1,260 @@
+//! Models fetched from a local server. The hub itself is asked by no test.
+
+mod server;
+
+use std::fs;
+
+use burnformer_hub::{Fetched, HubError, ModelName, Settings, fetch, remove};
+use serde_json::json;
+use server::{Page, Server};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+const WEIGHTS: &[u8] = &[7; 300_000];
+const CONFIG: &[u8] = b"{\"model_type\": \"marian\"}";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hub with the model `a/b`: weights that lie on another server, and a text.
+struct Hub {
+    server: Server,
+    store: Server,
+    cache: TempDir,
+}
+
+impl Hub {
+    fn new() -> Self {
+        let (server, store) = (Server::start(), Server::start());
+        let weights = json!({"sha256": hex(&Sha256::digest(WEIGHTS)), "size": WEIGHTS.len()});
+        let blob = [format!("blob {}\0", CONFIG.len()).as_bytes(), CONFIG].concat();
+        let info = json!({"sha": COMMIT, "tags": ["translation", "license:apache-2.0"], "siblings": [
+            {"rfilename": "config.json", "size": CONFIG.len(), "blobId": hex(&Sha1::digest(blob))},
+            {"rfilename": "model.safetensors", "size": WEIGHTS.len(), "blobId": COMMIT, "lfs": weights},
+            {"rfilename": "pytorch_model.bin", "size": 1, "blobId": COMMIT},
+            {"rfilename": "onnx/config.json", "size": 1, "blobId": COMMIT},
+            {"rfilename": "../evil.json", "size": 1, "blobId": COMMIT},
+        ]});
+        for revision in ["main", "refs%2Fpr%2F1", COMMIT] {
+            let path = format!("/api/models/a/b/revision/{revision}?blobs=true");
+            server.put(path, Page::of(info.to_string()));
+        }
+        let location = Some(format!("{}/weights", store.address));
+        server.put(
+            file("model.safetensors"),
+            Page { status: Some(302), location, ..Page::default() },
+        );
+        server.put(file("config.json"), Page::of(CONFIG));
+        store.put("/weights", Page::of(WEIGHTS));
+        Self { server, store, cache: tempfile::tempdir().unwrap() }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            endpoint: self.server.address.clone(),
+            token: None,
+            cache: self.cache.path().join("hub"),
+            offline: false,
+            firefox: self.server.address.clone(),
+            certificates: None,
+        }
+    }
+
+    fn fetch(&self, name: &str) -> Result<Fetched, HubError> {
+        fetch(&ModelName::parse(name).unwrap()?, &self.settings(), &mut |_| true)
+    }
+
+    /// The ranges that the server of the weights was asked for.
+    fn ranges(&self) -> Vec<Option<String>> {
+        self.store.asked("/weights").into_iter().map(|asked| asked.range).collect()
+    }
+}
+
+/// The address of a file of the model.
+fn file(name: &str) -> String {
+    format!("/a/b/resolve/{COMMIT}/{name}")
+}
+
+#[test]
+fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
+    let hub = Hub::new();
+    let found = hub.fetch("hf:a/b").unwrap();
+    assert_eq!((&*found.revision, found.licence.as_deref()), (COMMIT, Some("apache-2.0")));
+    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(fs::read(found.folder.join("config.json")).unwrap(), CONFIG);
+    let mut names: Vec<_> =
+        fs::read_dir(&found.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["config.json", "model.safetensors"]);
+    let own = hub.cache.path().join("hub/models--a--b");
+    assert_eq!(fs::read_to_string(own.join("refs/main")).unwrap(), COMMIT);
+    assert!(own.join("blobs").join(hex(&Sha256::digest(WEIGHTS))).is_file());
+    #[cfg(unix)]
+    assert!(fs::read_link(found.folder.join("config.json")).unwrap().starts_with("../../blobs"));
+    hub.fetch("hf:a/b").unwrap();
+    assert_eq!(hub.ranges(), [None]);
+}
+
+#[test]
+fn a_revision_can_be_a_commit_or_a_branch_with_slashes() {
+    let hub = Hub::new();
+    assert_eq!(hub.fetch(&format!("hf:a/b@{COMMIT}")).unwrap().revision, COMMIT);
+    hub.fetch("hf:a/b@refs/pr/1").unwrap();
+    assert!(hub.cache.path().join("hub/models--a--b/refs/refs/pr/1").is_file());
+    assert!(matches!(hub.fetch("hf:a/b@v2"), Err(HubError::NotThere { .. })));
+}
+
+#[test]
+fn a_cut_download_goes_on_where_it_stopped() {
+    let hub = Hub::new();
+    hub.store.put("/weights", Page { cut: Some(200_000), ..Page::of(WEIGHTS) });
+    let found = hub.fetch("hf:a/b").unwrap();
+    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(hub.ranges(), [None, Some("bytes=200000-".into())]);
+}
+
+#[test]
+fn an_interrupted_download_goes_on_in_the_next_call() {
+    let hub = Hub::new();
+    let name = ModelName::of_hub("a/b").unwrap();
+    let mut stop = |progress: burnformer_hub::Progress| progress.done < 100_000;
+    let stopped = fetch(&name, &hub.settings(), &mut stop);
+    assert!(matches!(stopped, Err(HubError::Interrupted)), "{stopped:?}");
+    hub.fetch("hf:a/b").unwrap();
+    let ranges = hub.ranges();
+    assert!(ranges[1].as_ref().is_some_and(|range| range != "bytes=0-"), "{ranges:?}");
+}
+
+#[test]
+fn a_server_without_ranges_sends_all_of_it_again() {
+    let hub = Hub::new();
+    let name = ModelName::of_hub("a/b").unwrap();
+    let _ = fetch(&name, &hub.settings(), &mut |progress| progress.done < 100_000);
+    hub.store.put("/weights", Page { ranges: false, ..Page::of(WEIGHTS) });
+    let found = hub.fetch("hf:a/b").unwrap();
+    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+}
+
+#[test]
+fn a_connection_that_is_always_cut_is_an_error_that_says_how_to_go_on() {
+    let hub = Hub::new();
+    hub.store.put("/weights", Page { cut: Some(0), ..Page::of(WEIGHTS) });
+    let error = hub.fetch("hf:a/b").unwrap_err();
+    assert!(matches!(error, HubError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains("goes on where this one stopped"), "{error}");
+}
+
+#[test]
+fn a_file_with_another_hash_is_thrown_away() {
+    let hub = Hub::new();
+    hub.store.put("/weights", Page::of(vec![8; WEIGHTS.len()]));
+    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Hash { .. })));
+    hub.store.put("/weights", Page::of(WEIGHTS));
+    hub.fetch("hf:a/b").unwrap();
+    assert_eq!(hub.ranges(), [None, None]);
+    let hub = Hub::new();
+    hub.server.put(file("config.json"), Page::of(vec![b' '; CONFIG.len()]));
+    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Hash { .. })));
+}
+
+#[test]
+fn a_file_longer_than_the_list_says_is_not_read_to_its_end() {
+    let hub = Hub::new();
+    hub.store.put("/weights", Page::of(vec![7; 50_000_000]));
+    let error = hub.fetch("hf:a/b").unwrap_err().to_string();
+    assert!(error.contains("longer than the 300000 bytes"), "{error}");
+}
+
+#[test]
+fn a_token_opens_a_model_and_is_sent_to_no_other_server() {
+    let hub = Hub::new();
+    for page in hub.server.pages.lock().unwrap().values_mut() {
+        page.token = Some("secret");
+    }
+    let denied = hub.fetch("hf:a/b").unwrap_err();
+    assert!(matches!(denied, HubError::Denied { .. }), "{denied}");
+    assert!(denied.to_string().contains("HF_TOKEN"), "{denied}");
+    let settings = Settings { token: Some("secret".into()), ..hub.settings() };
+    let name = ModelName::of_hub("a/b").unwrap();
+    fetch(&name, &settings, &mut |_| true).unwrap();
+    assert!(hub.server.asked("config.json").iter().all(|asked| asked.had_token));
+    assert!(hub.store.asked("/weights").iter().all(|asked| !asked.had_token));
+}
+
+#[test]
+fn without_the_server_the_cache_serves() {
+    let hub = Hub::new();
+    let offline = Settings { offline: true, ..hub.settings() };
+    let gone = Settings { endpoint: "http://127.0.0.1:9".into(), ..hub.settings() };
+    let name = ModelName::of_hub("a/b").unwrap();
+    let fetch = |settings: &Settings| burnformer_hub::fetch(&name, settings, &mut |_| true);
+    assert!(matches!(fetch(&offline), Err(HubError::Offline { .. })));
+    assert!(matches!(fetch(&gone), Err(HubError::Unreachable { .. })));
+    let found = hub.fetch("hf:a/b").unwrap();
+    for settings in [&offline, &gone] {
+        let again = fetch(settings).unwrap();
+        assert_eq!((&again.folder, again.is_stale), (&found.folder, true));
+    }
+    assert!(remove(&name, &offline).unwrap() && !remove(&name, &offline).unwrap());
+    assert!(matches!(fetch(&offline), Err(HubError::Offline { .. })));
+}
+
+#[test]
+fn answers_that_are_not_the_hub_s_are_errors() {
+    let hub = Hub::new();
+    let url = "/api/models/a/b/revision/main?blobs=true";
+    let info = |files| json!({"sha": COMMIT, "siblings": files}).to_string();
+    for body in [
+        "<html>".into(),
+        json!({"sha": "../../x", "siblings": []}).to_string(),
+        info(json!([{"rfilename": "model.safetensors"}])),
+        info(json!([{"rfilename": "model.safetensors", "size": 1, "blobId": "../../x"}])),
+    ] {
+        hub.server.put(url, Page::of(body.clone()));
+        let error = hub.fetch("hf:a/b").unwrap_err();
+        assert!(matches!(error, HubError::Answer { .. }), "{body}: {error}");
+    }
+    hub.server.put(url, Page::of(info(json!([{"rfilename": "README.md"}]))));
+    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::NoWeights { .. })));
+    hub.server.put(url, Page { status: Some(418), ..Page::default() });
+    assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Status { status: 418, .. })));
+}
+
+/// A record of Firefox's list, whose file has the content `name`.
+fn record(name: &str, kind: &str, version: &str) -> serde_json::Value {
+    let attachment = json!({"hash": hex(&Sha256::digest(name)), "size": name.len(), "location": format!("x/{name}")});
+    json!({"name": name, "fileType": kind, "version": version, "fromLang": "de", "toLang": "en", "attachment": attachment})
+}
+
+#[test]
+fn firefox_s_newest_model_arrives_whole() {
+    let hub = Hub::new();
+    let root =
+        json!({"capabilities": {"attachments": {"base_url": format!("{}/", hub.store.address)}}});
+    hub.server.put("/v1/", Page::of(root.to_string()));
+    let records = [
+        ("model.old.bin", "model", "1.9"),
+        ("model.deen.bin", "model", "1.10"),
+        ("vocab.deen.spm", "vocab", "1.10"),
+        ("model.new.bin", "model", "2.0a1"),
+    ];
+    let list: Vec<_> = records.map(|(name, kind, version)| record(name, kind, version)).to_vec();
+    let path = "/v1/buckets/main/collections/translations-models/records";
+    hub.server.put(path, Page::of(json!({ "data": list }).to_string()));
+    for (name, ..) in records {
+        hub.store.put(format!("/x/{name}"), Page::of(name));
+    }
+    let found = hub.fetch("firefox:de-en").unwrap();
+    assert_eq!(found.revision, "1.10");
+    let text = |name| fs::read_to_string(found.folder.join(name)).unwrap();
+    assert_eq!(
+        (text("model.deen.bin"), text("vocab.deen.spm")),
+        ("model.deen.bin".into(), "vocab.deen.spm".into())
+    );
+    assert_eq!(fs::read_dir(&found.folder).unwrap().count(), 2);
+    let error = hub.fetch("firefox:en-de").unwrap_err().to_string();
+    assert!(error.contains("it has de-en"), "{error}");
+}

@@ -1,0 +1,82 @@
+//! Makes what a release needs, in `target/dist`. Nothing is published.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::devices::{Plan, devices_of};
+use crate::wheel::{self, succeeds};
+use crate::{USAGE, licences, say};
+
+/// The shells that the program writes completions for, and the usual name of such a file.
+const SHELLS: [(&str, &str); 3] =
+    [("bash", "burnformer"), ("zsh", "_burnformer"), ("fish", "burnformer.fish")];
+
+/// Texts of the repository that go with the program.
+const TEXTS: [&str; 4] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
+
+/// Makes the archive of the program, the wheel, the bill of materials and the checksums, with the devices that `--device` names.
+pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
+    if !Plan::of(args).rest.is_empty() {
+        say("xtask: `dist` takes no arguments but --device");
+        return ExitCode::from(USAGE);
+    }
+    let devices = devices_of(args);
+    let features: Vec<&str> =
+        devices.iter().flat_map(|device| ["--features", device.as_str()]).collect();
+    match make(workspace, &features) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say(format_args!("xtask: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn make(workspace: &Path, features: &[&str]) -> Result<(), String> {
+    let dist = workspace.join("target/dist");
+    let _ = fs::remove_dir_all(&dist);
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("burnformer-{version}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+    let folder = dist.join(&name);
+    fs::create_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
+    let program = folder.join("burnformer");
+    copy(&wheel::program(workspace, features)?, &program)?;
+    succeeds(Command::new("strip").arg(&program))?;
+    succeeds(Command::new(&program).args(["completions", "--man"]).arg(folder.join("man")))?;
+    for (shell, file) in SHELLS {
+        let script = Command::new(&program).args(["completions", shell]).output();
+        let script = script.map_err(|cause| format!("{}: {cause}", program.display()))?;
+        write(&folder.join("completions").join(file), &script.stdout)?;
+    }
+    for text in TEXTS {
+        copy(&workspace.join(text), &folder.join(text))?;
+    }
+    let dependencies = licences::dependencies("burnformer", features)?;
+    write(&folder.join("THIRD-PARTY.txt"), licences::texts(&dependencies).as_bytes())?;
+    let bill = licences::bill("burnformer", version, &dependencies);
+    write(&dist.join(format!("{name}.cdx.json")), bill.as_bytes())?;
+    let archive = format!("{name}.tar.gz");
+    let owner = ["--owner=0", "--group=0", "--sort=name"];
+    succeeds(Command::new("tar").args(owner).args(["-czf", &archive, &name]).current_dir(&dist))?;
+    fs::remove_dir_all(&folder).map_err(|cause| format!("{}: {cause}", folder.display()))?;
+    let wheel = wheel::build(workspace, features)?;
+    copy(&wheel, &dist.join(wheel.file_name().unwrap_or_default()))?;
+    let sums = "sha256sum -- burnformer* > SHA256SUMS && cat SHA256SUMS";
+    succeeds(Command::new("sh").args(["-c", sums]).current_dir(&dist))?;
+    say(format_args!("xtask: the release is in {}", dist.display()));
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    fs::copy(from, to).map(|_| ()).map_err(|cause| format!("{}: {cause}", from.display()))
+}
+
+/// Writes a file into a folder that may not exist yet.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| fs::write(path, bytes))
+        .map_err(|cause| format!("{}: {cause}", path.display()))
+}
