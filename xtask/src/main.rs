@@ -251,13 +251,17 @@ fn has_deny() -> bool {
 fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand).arg("--manifest-path").arg(manifest());
-    // What cargo tells this program of itself would tell build scripts, and have them run anew.
+    as_from_a_shell(&mut command);
+    command
+}
+
+/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and have them run anew.
+fn as_from_a_shell(command: &mut Command) {
     let of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
         command.env_remove(name);
     }
-    command
 }
 
 /// The workspace's Cargo.toml.

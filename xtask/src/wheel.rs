@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, devices_of};
-use crate::{USAGE, cargo, dist, licences, say};
+use crate::{USAGE, as_from_a_shell, cargo, dist, licences, say};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
@@ -55,6 +55,7 @@ pub fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let mut command = Command::new(&maturin);
     command.args(["build", "--release", "--locked"]).args(features).arg("--out").arg(&wheels);
     command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
+    as_from_a_shell(&mut command);
     succeeds(&mut command)?;
     let found = fs::read_dir(&wheels).ok().and_then(|mut found| found.next()?.ok());
     Ok(found.ok_or("maturin left no wheel")?.path())
