@@ -12,6 +12,7 @@
 //! | attention in a browser | [`page`], [`linked_page`] |
 //! | attention in print | [`HeadGrid`] |
 //! | attention in a terminal | [`blocks`] |
+//! | the habits of heads over a text | [`HeadHabits`], [`heads_table`] |
 //! | curves | [`Figure`] of [`Chart`]s |
 //! | a matrix of signed values | [`HeatMap`] |
 //! | values with their intervals | [`Estimates`] |
@@ -42,8 +43,8 @@ mod palette;
 mod ticks;
 
 pub use attention::{
-    AttentionMatrix, HeadGrid, PAGE_SCRIPT, PAGE_STYLE, Panel, PanelKind, Sentence, blocks,
-    linked_page, page,
+    AttentionMatrix, HeadGrid, HeadHabit, HeadHabits, HeadRole, PAGE_SCRIPT, PAGE_STYLE, Panel,
+    PanelKind, Sentence, blocks, heads_table, linked_page, page,
 };
 pub use canvas::{Picture, PictureFormat, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};

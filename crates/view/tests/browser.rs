@@ -196,6 +196,20 @@ fn what_the_mask_hides_is_not_a_weight() {
     assert_eq!(log, ["1", "<s> does not see ·a, which the mask hides", "false"]);
 }
 
+/// Weights below 0.02 and hidden pairs have no line; a row that is read keeps its own lines alone.
+#[test]
+fn lines_join_a_query_with_the_keys_that_it_sees() {
+    let steps = "
+        const count = (q) => document.querySelectorAll('#lines line' + q).length;
+        log(count('')); log(at('#lines line').getAttribute('stroke-opacity'));
+        at('#map td[data-q=\"1\"][data-k=\"0\"]').dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
+        log(count(':not(.off)'));";
+    let Some(log) = logged("#part=decoder&layer=1&head=1", steps) else { return };
+    assert_eq!(log, ["3", "0.11", "2"]);
+    let log = logged("#part=decoder&layer=1&head=mean", steps).unwrap();
+    assert_eq!(log[0], "6", "the lines of both heads");
+}
+
 #[test]
 fn the_alignment_is_in_words() {
     let steps = "for (const li of document.querySelectorAll('#alignment li')) log(li.textContent);";

@@ -89,6 +89,39 @@ fn what_the_model_lacks_is_refused_with_what_it_has() {
 }
 
 #[test]
+fn heads_are_named_by_what_they_do_over_a_file() {
+    let trained = Trained::get();
+    let [source, target] = trained.corpus.test.each_ref().map(|path| path.display().to_string());
+    let file = ["--heads", "--file", &source, &target];
+    let table = stdout(&attention(&file));
+    assert_eq!(table.lines().count(), 1 + 3 * 4, "a line for each head: {table}");
+    assert!(table.starts_with("part     layer head  role "), "{table}");
+    let json: Value =
+        serde_json::from_str(&stdout(&attention(&[&file[..], &["--json"]].concat()))).unwrap();
+    for habit in json.as_array().unwrap() {
+        let share = |index: usize| habit["shares"][index].as_f64().unwrap();
+        let near = share(0) + share(1) + share(2);
+        assert!(near <= share(4) + 1e-6 && share(4) <= 1.0 + 1e-6, "{habit}");
+    }
+}
+
+#[test]
+fn a_sentence_is_drawn_after_each_checkpoint_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_dir = Trained::get().run_dir();
+    let svg = folder.path().join("steps.svg").display().to_string();
+    let draw = |run_dir: &str| {
+        run(&["attention", "--checkpoints", run_dir, "vier fünf", "--picture", &svg])
+    };
+    stdout(&draw(&run_dir.display().to_string()));
+    let drawn = fs::read_to_string(&svg).unwrap();
+    let checkpoints = fs::read_dir(run_dir.join("checkpoints")).unwrap().count();
+    assert!(checkpoints > 0 && drawn.matches(">\nstep ").count() == checkpoints, "{drawn}");
+    let none = draw(&folder.path().display().to_string());
+    assert!(stderr(&none).contains("checkpoints"), "{}", stderr(&none));
+}
+
+#[test]
 fn curves_of_a_run_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let run_dir = Trained::get().run_dir().display().to_string();
@@ -99,6 +132,9 @@ fn curves_of_a_run_are_drawn() {
         assert!(svg.contains(title), "{title}");
     }
     assert!(svg.contains("run, validation") && svg.contains("minutes"));
+    let flops = folder.path().join("flops.svg").display().to_string();
+    stdout(&run(&["plot", &run_dir, "--metric", "bleu", "--against", "flops", "-o", &flops]));
+    assert!(fs::read_to_string(flops).unwrap().contains("Transformer (base), WMT"));
     let missing = run(&["plot", "no/such/run", "-o", "x.svg"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("no/such/run"), "{}", stderr(&missing));
@@ -107,9 +143,12 @@ fn curves_of_a_run_are_drawn() {
 #[test]
 fn the_papers_pictures_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, label) in
-        [("positions", "d_model 128"), ("schedule", "warm-up 4000"), ("smoothing", "ε = 0.1")]
-    {
+    for (name, label) in [
+        ("positions", "d_model 128"),
+        ("schedule", "warm-up 4000"),
+        ("smoothing", "ε = 0.1"),
+        ("masks", "look-ahead"),
+    ] {
         let svg = folder.path().join(format!("{name}.svg")).display().to_string();
         stdout(&run(&["plot", name, "-o", &svg]));
         assert!(fs::read_to_string(svg).unwrap().contains(label), "{name}");

@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::{AttentionMatrix, Panel, Sentence};
+use super::{AttentionMatrix, HeadHabits, HeadRole, Panel, Sentence};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -14,6 +16,8 @@ pub const PAGE_SCRIPT: &str = include_str!("page.js");
 #[derive(Serialize)]
 struct Data<'a> {
     sentences: Vec<PageSentence<'a>>,
+    /// The names of heads by their habits over all sentences; the keys are `part.layer.head`, from 1.
+    roles: BTreeMap<String, &'static str>,
 }
 
 #[derive(Serialize)]
@@ -37,8 +41,8 @@ struct PagePanel<'a> {
 /// An HTML page that shows the attention weights of `sentences`. It is complete in itself and uses neither the
 /// network nor other files.
 ///
-/// The page opens with a single head of the encoder's last layer, near the paper's Figures 3 to 5. The reader chooses
-/// sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by pointing at them or with
+/// The page opens with a single head of the encoder's last layer, as a map and as lines like the paper's Figures 3 to 5. Heads
+/// have names by their habits over all sentences ([`HeadHabits`]). The reader chooses sentence, kind of attention, layer and head (or the mean of heads), and sees single weights by pointing at them or with
 /// the arrow keys. The address of the page contains the choice after `#`, as
 /// `sentence=1&part=cross&layer=2&head=mean`, so that a view can be linked to.
 pub fn page(title: &str, sentences: &[Sentence]) -> String {
@@ -70,7 +74,12 @@ struct Parts {
 }
 
 fn filled(title: &str, sentences: &[Sentence], parts: Parts) -> String {
-    let data = Data { sentences: sentences.iter().map(PageSentence::from).collect() };
+    let roles = HeadHabits::of(sentences).into_iter().filter_map(|habit| {
+        let key = format!("{}.{}.{}", habit.part.name(), habit.layer, habit.head);
+        Some((key, habit.role.map(HeadRole::name)?))
+    });
+    let sentences = sentences.iter().map(PageSentence::from).collect();
+    let data = Data { sentences, roles: roles.collect() };
     let data = serde_json::to_string(&data).expect("strings and numbers are JSON");
     // Only `<` could end the script element, so it is written as a JSON escape.
     let data = data.replace('<', "\\u003c");

@@ -1,5 +1,5 @@
 'use strict';
-const { sentences } = JSON.parse(document.getElementById('data').textContent);
+const { sentences, roles } = JSON.parse(document.getElementById('data').textContent);
 const $ = (id) => document.getElementById(id);
 const state = { sentence: 0, part: null, layer: Infinity, head: 0 };
 
@@ -122,12 +122,40 @@ function describe(q, k, w) {
   return `${query} looks at ${key} with weight ${w.toFixed(3)}`;
 }
 
-/** Says a cell's weight and marks its row and its column. */
+/** Says a cell's weight, marks its row and its column, and leaves only the lines of its row. */
 function read(td) {
+  for (const line of $('lines').querySelectorAll('line')) line.classList.toggle('off', line.dataset.q !== td.dataset.q);
   $('readout').textContent = td.getAttribute('aria-label');
   for (const th of $('map').querySelectorAll('th.on')) th.classList.remove('on');
   $('map').tBodies[0].rows[td.dataset.q].cells[0].classList.add('on');
   $('map').tHead.rows[0].cells[Number(td.dataset.k) + 1].classList.add('on');
+}
+
+/** The colours of heads (Okabe and Ito's). */
+const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c564b', '#7f7f7f'];
+
+/** Lines from each query to its keys, as in the paper's Figures 3 to 5: the darker, the larger the weight. */
+function renderLines() {
+  const { queries, keys, layers } = panel();
+  const step = 24;
+  const height = step * Math.max(queries.length, keys.length);
+  const y = (i, all) => step * (i + .5) + (height - step * all.length) / 2;
+  const draw = (name, attributes, ...children) => {
+    const node = document.createElementNS($('lines').namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...children);
+    return node;
+  };
+  const labels = (all, x, anchor) => all.map((token, i) =>
+    draw('text', { x, y: y(i, all) + 5, 'text-anchor': anchor }, shown(token)));
+  const lines = layers[state.layer].flatMap((head, h) => state.head !== 'mean' && state.head !== h ? [] :
+    head.map((weight, i) => [weight, Math.floor(i / keys.length), i % keys.length])
+      .filter(([weight, q, k]) => weight >= 20 && !isMasked(q, k))
+      .map(([weight, q, k]) => draw('line', { x1: 150, y1: y(q, queries), x2: 330, y2: y(k, keys), 'data-q': q,
+        stroke: COLORS[h % COLORS.length], 'stroke-opacity': weight / 1000 })));
+  $('lines').setAttribute('width', 480);
+  $('lines').setAttribute('height', height);
+  fill($('lines'), [...lines, ...labels(queries, 142, 'end'), ...labels(keys, 338, 'start')]);
 }
 
 const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -171,13 +199,14 @@ function thumbnail(values, layer, head) {
       choose({ layer, head });
       $('heads').querySelector(`[data-layer="${layer}"][data-head="${head}"]`).focus();
     },
-  }, canvas, `${layer + 1}.${head + 1}`);
+  }, canvas, `${layer + 1}.${head + 1}`, make('br'), roles[`${state.part}.${layer + 1}.${head + 1}`] || '');
 }
 
 function render() {
   renderSentence();
   renderChoice();
   renderMap();
+  renderLines();
   renderHeads();
 }
 
@@ -186,6 +215,7 @@ document.querySelector('.sentence').hidden = sentences.length < 2;
 $('sentence').onchange = (event) => choose({ sentence: Number(event.target.value) });
 $('choice').onsubmit = (event) => event.preventDefault();
 $('map').addEventListener('mouseover', (event) => { const td = event.target.closest('td'); if (td) read(td); });
+$('map').addEventListener('mouseleave', renderLines);
 $('map').addEventListener('focusin', (event) => { const td = event.target.closest('td'); if (td) read(td); });
 $('map').addEventListener('keydown', move);
 addEventListener('hashchange', () => { readAddress(); render(); });

@@ -5,14 +5,12 @@ use super::{AttentionMatrix, Panel, PanelKind, shown};
 use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
 use crate::palette::sequential;
 
-/// A picture of attention heads: one row per layer, one column per head. Cells that the mask of the decoder hides are
-/// hatched, since a weight of nearly 0 that a head chose is something else.
+/// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides (NaN) are hatched, since a
+/// weight of nearly 0 that a head chose is something else.
 #[derive(Clone, Debug)]
 pub struct HeadGrid {
     title: String,
     caption: String,
-    /// Whether a position does not see those after it.
-    causal: bool,
     queries: Vec<String>,
     keys: Vec<String>,
     /// Each row of the grid, with the title and the weights of each map.
@@ -42,11 +40,28 @@ impl HeadGrid {
         Self::of(panel, matrix.into_iter().collect())
     }
 
-    fn of(panel: &Panel, rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
-        let [queries, keys] =
-            [&panel.queries, &panel.keys].map(|all| all.iter().map(|t| shown(t)).collect());
-        let (title, causal) = (panel.kind.title().to_string(), panel.kind == PanelKind::Decoder);
-        Self { title, caption: String::new(), causal, queries, keys, rows }
+    /// Maps with names, row by row, over the queries and keys of `panel`: one head at several times of a training, or the
+    /// same head of several models.
+    pub fn of(panel: &Panel, mut rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
+        if panel.kind == PanelKind::Decoder {
+            rows.iter_mut().flatten().for_each(|(_, matrix)| matrix.hide_later());
+        }
+        Self::of_maps(panel.kind.title(), [&panel.queries, &panel.keys], rows)
+    }
+
+    /// Maps with names, row by row, over the same queries and keys; NaN is a cell that a mask hides.
+    pub fn of_maps(
+        title: impl Into<String>,
+        [queries, keys]: [&[String]; 2],
+        rows: Vec<Vec<(String, AttentionMatrix)>>,
+    ) -> Self {
+        let [queries, keys] = [queries, keys].map(|all| all.iter().map(|t| shown(t)).collect());
+        Self { title: title.into(), caption: String::new(), queries, keys, rows }
+    }
+
+    /// Whether a mask hides a cell of any map.
+    fn has_masked(&self) -> bool {
+        self.rows.iter().flatten().any(|(_, map)| map.rows().flatten().any(|w| w.is_nan()))
     }
 
     /// Adds a second line of the title, such as the sentence and the name of the model.
@@ -87,7 +102,7 @@ impl HeadGrid {
         area.draw(&Rectangle::new([at(0.0, 0.0), at(length, height)], frame))?;
         label(-6.0, "weight 0", HPos::Right)?;
         label(length + 6.0, "1", HPos::Left)?;
-        if !self.causal {
+        if !self.has_masked() {
             return Ok(());
         }
         let corners = [at(length + 32.0, 0.0), at(length + 32.0 + height, height)];
@@ -156,12 +171,11 @@ impl HeadGrid {
         area.draw(&Text::new(name.clone(), at(0.0, -4.0), style))?;
         for (y, row) in matrix.rows().enumerate() {
             for (x, &weight) in row.iter().enumerate() {
-                let hidden = self.causal && x > y;
                 let (x, y) = (cell * x as f64, cell * y as f64);
                 let corners = [at(x, y), at(x + cell, y + cell)];
                 let color = sequential(f64::from(weight));
                 area.draw(&Rectangle::new(corners, color.filled()))?;
-                if hidden {
+                if weight.is_nan() {
                     hatch(area, corners, scale)?;
                 }
             }

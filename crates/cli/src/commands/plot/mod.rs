@@ -1,5 +1,6 @@
 //! `plot`: curves of runs, and figures of the paper.
 
+mod masks;
 mod paper;
 mod runs;
 
@@ -29,6 +30,8 @@ enum Paper {
     Schedule(paper::Schedule),
     /// The label-smoothed target and its loss (paper §5.4)
     Smoothing(paper::Smoothing),
+    /// The masks of attention: padding, look-ahead, window (paper §3.2.3 and §4)
+    Masks(masks::Masks),
 }
 
 /// The files of the pictures.
@@ -56,5 +59,6 @@ pub fn run(args: Args) -> Result<()> {
         Some(Paper::Positions(args)) => paper::positions(args),
         Some(Paper::Schedule(args)) => paper::schedule(args),
         Some(Paper::Smoothing(args)) => paper::smoothing(args),
+        Some(Paper::Masks(args)) => masks::masks(args),
     }
 }

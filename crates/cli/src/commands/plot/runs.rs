@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use burnformer_core::model_dir::load_config;
 use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 
@@ -15,7 +16,7 @@ pub struct Args {
     /// The quantity to draw
     #[arg(long, value_delimiter = ',', default_value = "loss,perplexity,bleu,rate,speed")]
     metric: Vec<Curve>,
-    /// The quantity on the horizontal axis
+    /// The quantity on the horizontal axis; over flops, BLEU stands beside the paper's Table 2
     #[arg(long, default_value = "updates")]
     against: Against,
     #[command(flatten)]
@@ -43,15 +44,32 @@ enum Against {
     Updates,
     /// Minutes of training
     Minutes,
+    /// Floating-point operations of training, without padding, sources taken as long as targets
+    Flops,
 }
+
+/// Systems of the paper's Table 2: BLEU on WMT 2014 English–German, and floating-point operations of
+/// training as estimated there.
+const PAPER: [(&str, f64, f64); 7] = [
+    ("GNMT + RL", 2.3e19, 24.6),
+    ("ConvS2S", 9.6e18, 25.16),
+    ("MoE", 2.0e19, 26.03),
+    ("GNMT + RL ensemble", 1.8e20, 26.3),
+    ("ConvS2S ensemble", 7.7e19, 26.36),
+    ("Transformer (base)", 3.3e18, 27.3),
+    ("Transformer (big)", 2.3e19, 28.4),
+];
 
 struct Run {
     name: String,
     records: Vec<Record>,
+    /// Floating-point operations per update, where they are wanted.
+    flops: f64,
 }
 
 pub fn run(args: Args) -> Result<()> {
-    let runs = args.run.iter().map(|path| read(path, &args.run)).collect::<Result<Vec<_>>>()?;
+    let read = |path: &PathBuf| read(path, &args.run, args.against);
+    let runs = args.run.iter().map(read).collect::<Result<Vec<_>>>()?;
     let charts = args.metric.iter().map(|curve| chart(*curve, args.against, &runs));
     // A run without validation has no BLEU, and no chart of it.
     let charts: Vec<Chart> = charts.filter(|chart| !chart.series.is_empty()).collect();
@@ -59,9 +77,27 @@ pub fn run(args: Args) -> Result<()> {
     args.output.save(&Figure { charts, columns })
 }
 
-fn read(path: &Path, all: &[PathBuf]) -> Result<Run> {
+fn read(path: &Path, all: &[PathBuf], against: Against) -> Result<Run> {
     let file = if path.is_dir() { path.join(METRICS_FILE) } else { path.to_path_buf() };
-    Ok(Run { name: name(path, all), records: read_metrics(file)? })
+    let records = read_metrics(&file)?;
+    let flops = match against {
+        Against::Flops => flops(&file, &records)?,
+        Against::Updates | Against::Minutes => 0.0,
+    };
+    Ok(Run { name: name(path, all), records, flops })
+}
+
+/// Floating-point operations per update of the run that wrote `file`: those of its mean sentence, by the configuration of
+/// its last model.
+fn flops(file: &Path, records: &[Record]) -> Result<f64> {
+    let config = load_config(&file.with_file_name("last"))?;
+    let last = records.iter().rev().find_map(|record| match record {
+        Record::Train(point) if point.pairs > 0 => Some(point),
+        _ => None,
+    });
+    let Some(TrainRecord { step, tokens, pairs, .. }) = last else { return Ok(0.0) };
+    let length = (tokens / pairs).max(1) as usize;
+    Ok(config.update_flops(*pairs as usize, length, length) as f64 / *step as f64)
 }
 
 /// The name of the run's folder, or its whole path if another run has that name.
@@ -88,9 +124,14 @@ fn chart(curve: Curve, against: Against, runs: &[Run]) -> Chart {
     let x = match against {
         Against::Updates => Axis::linear("updates"),
         Against::Minutes => Axis::linear("minutes"),
+        Against::Flops => Axis::log("floating-point operations of training"),
     };
     let series = runs.iter().flat_map(|run| series(curve, against, run));
-    let series = series.filter(|series| !series.points.is_empty()).collect();
+    let mut series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    if (curve, against) == (Curve::Bleu, Against::Flops) {
+        let point = |(name, flops, bleu)| Series::new(format!("{name}, WMT"), vec![(flops, bleu)]);
+        series.extend(PAPER.map(point));
+    }
     Chart { title: title.into(), x, y, series }
 }
 
@@ -100,11 +141,11 @@ fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     for record in &run.records {
         match record {
             Record::Train(point) => {
-                let x = place(against, point.step, point.seconds);
+                let x = place(against, run, point.step, point.seconds);
                 training.extend(of_training(curve, point).map(|y| (x, y)));
             }
             Record::Valid(point) => {
-                let x = place(against, point.step, point.seconds);
+                let x = place(against, run, point.step, point.seconds);
                 validation.extend(of_validation(curve, point).map(|y| (x, y)));
             }
             Record::Divergence(_) => {}
@@ -114,8 +155,9 @@ fn series(curve: Curve, against: Against, run: &Run) -> [Series; 2] {
     [Series::new(name, training), Series::new(format!("{name}, validation"), validation)]
 }
 
-fn place(against: Against, step: u64, seconds: f64) -> f64 {
+fn place(against: Against, run: &Run, step: u64, seconds: f64) -> f64 {
     match against {
+        Against::Flops => step as f64 * run.flops,
         Against::Updates => step as f64,
         Against::Minutes => seconds / 60.0,
     }
@@ -145,7 +187,7 @@ mod tests {
     use super::*;
 
     fn run_of(records: Vec<Record>) -> Run {
-        Run { name: "a".into(), records }
+        Run { name: "a".into(), records, flops: 1e9 }
     }
 
     fn records() -> Vec<Record> {
@@ -167,6 +209,13 @@ mod tests {
     fn minutes_are_those_of_training() {
         let chart = chart(Curve::Bleu, Against::Minutes, &[run_of(records())]);
         assert_eq!(chart.series[0].points, [(1.0, 12.5)]);
+    }
+
+    #[test]
+    fn over_operations_bleu_stands_beside_the_papers() {
+        let chart = chart(Curve::Bleu, Against::Flops, &[run_of(records())]);
+        assert_eq!(chart.series[0].points, [(5e10, 12.5)]);
+        assert_eq!(chart.series.len(), 1 + PAPER.len());
     }
 
     #[test]

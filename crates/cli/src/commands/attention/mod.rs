@@ -1,10 +1,16 @@
+//! `attention`: the attention weights of a model, as text, pages, pictures and tables.
+
+mod checkpoints;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{AlignmentOptions, Attention, Link, Translator, pharaoh};
 use burnformer_train::config::corpus_paths;
-use burnformer_view::{HeadGrid, Panel, PanelKind, Picture, Sentence, blocks, page};
+use burnformer_view::{
+    HeadGrid, HeadHabits, HeadRole, Panel, PanelKind, Picture, Sentence, blocks, heads_table, page,
+};
 
 use super::{Computing, model};
 use crate::embedded::DEFAULT_MODEL;
@@ -16,6 +22,14 @@ pub struct Args {
     /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     model: Option<PathBuf>,
+    /// Draw the sentence with the model after each checkpoint of this run, side by side
+    #[arg(
+        long,
+        value_name = "RUN",
+        requires = "picture",
+        conflicts_with_all = ["model", "file", "html", "json", "alignments", "heads"]
+    )]
+    checkpoints: Option<PathBuf>,
     /// The source sentence
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     sentence: Option<String>,
@@ -37,6 +51,10 @@ pub struct Args {
     /// Print word alignments, one line per sentence, in Pharaoh's format: `source-target`, from 0
     #[arg(long)]
     alignments: bool,
+    /// Print a table of what each head does over all sentences: the share of its weight on the previous, same and next
+    /// position, on separators and on the diagonal, its entropy (nats) and the mean distance (positions)
+    #[arg(long, conflicts_with = "alignments")]
+    heads: bool,
     /// The kind of attention to print or draw
     #[arg(long, default_value = "cross")]
     part: Part,
@@ -70,15 +88,24 @@ impl Args {
 
 /// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
+    if let Some(run) = &args.checkpoints {
+        return checkpoints::draw(&args, run);
+    }
     let translator = args.computing.load(args.model.as_slice())?;
     let mut output = Output::create(None, &[])?;
-    let mut kept = Vec::new();
+    let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());
     // Text goes out sentence by sentence; only files need all of them at once.
     each(&args, &translator, |sentence| {
-        print(&args, &mut output, &sentence)?;
+        match args.heads {
+            true => habits.add(&sentence),
+            false => print(&args, &mut output, &sentence)?,
+        }
         kept.extend(args.wants_files().then_some(sentence));
         Ok(())
     })?;
+    if args.heads {
+        print_heads(&args, &mut output, &habits)?;
+    }
     output.flush()?;
     if let Some(path) = &args.html {
         let title = format!("Attention of {}", name_of(&args).display());
@@ -110,6 +137,24 @@ fn each(
         let pair = pair?;
         let found = sentence(args, translator, &pair.source, &pair.target);
         take(found.with_context(|| format!("line {}", pair.line))?)?;
+    }
+    Ok(())
+}
+
+/// Writes the table of heads, and a word of caution if some of them rest.
+fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<()> {
+    let habits = habits.means();
+    match args.json {
+        true => output.line(serde_json::to_string(&habits)?)?,
+        false => output.line(heads_table(&habits).trim_end())?,
+    }
+    let resting = habits.iter().filter(|habit| habit.role == Some(HeadRole::Separator)).count();
+    if resting > 0 {
+        note(format_args!(
+            "{resting} of {} heads rest on separators: such a head often does nothing there, and its weights say little \
+             about what matters (Clark et al., 2019); `study heads` measures what a head is worth",
+            habits.len()
+        ));
     }
     Ok(())
 }

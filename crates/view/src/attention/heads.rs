@@ -1,0 +1,222 @@
+//! The habits of single heads over all sentences of a text.
+
+use serde::Serialize;
+
+use super::{AttentionMatrix, PanelKind, Sentence};
+
+/// The positions at which a head mostly looks (after Voita et al., 2019, and Clark et al., 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeadRole {
+    /// The position before its own.
+    Previous,
+    /// Its own position.
+    Same,
+    /// The position after its own.
+    Next,
+    /// `<s>`, `</s>` or a punctuation mark: often a place to rest, where the head adds little.
+    Separator,
+    /// Its own position and the two beside it. For the cross-attention, the source position at the same share of the
+    /// length and the two beside it.
+    Diagonal,
+}
+
+impl HeadRole {
+    const ALL: [Self; 5] =
+        [Self::Previous, Self::Same, Self::Next, Self::Separator, Self::Diagonal];
+
+    /// The name of the role in tables and pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Previous => "previous",
+            Self::Same => "same",
+            Self::Next => "next",
+            Self::Separator => "separator",
+            Self::Diagonal => "diagonal",
+        }
+    }
+}
+
+/// The means of one head over all queries of a text that see more than one key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeadHabit {
+    /// The kind of attention.
+    pub part: PanelKind,
+    /// The layer, from 1.
+    pub layer: usize,
+    /// The head, from 1.
+    pub head: usize,
+    /// The role that has more than half of the weight, if there is one.
+    pub role: Option<HeadRole>,
+    /// The share of the weight on each role: previous, same, next, separator, diagonal. The first three are 0 in the
+    /// cross-attention, whose queries and keys are different tokens.
+    pub shares: [f64; 5],
+    /// The entropy of the weights of a query, in nats: 0 looks at one key, ln(n) at n keys alike.
+    pub entropy: f64,
+    /// The distance to the keys, weighted, in positions; for the cross-attention from the diagonal.
+    pub distance: f64,
+}
+
+/// Sums up the habits of heads, sentence by sentence.
+#[derive(Clone, Debug, Default)]
+pub struct HeadHabits {
+    sums: Vec<HeadHabit>,
+    /// Number of queries behind each sum.
+    queries: Vec<f64>,
+}
+
+impl HeadHabits {
+    /// The habits over `sentences` of one model.
+    pub fn of(sentences: &[Sentence]) -> Vec<HeadHabit> {
+        let mut habits = Self::default();
+        sentences.iter().for_each(|sentence| habits.add(sentence));
+        habits.means()
+    }
+
+    /// Adds the heads of `sentence`. All sentences are of one model.
+    pub fn add(&mut self, sentence: &Sentence) {
+        let mut place = 0;
+        for panel in &sentence.panels {
+            let is_separator: Vec<bool> = panel.keys.iter().map(|key| rests(key)).collect();
+            for (layer, heads) in panel.layers.iter().enumerate() {
+                for (head, matrix) in heads.iter().enumerate() {
+                    if place == self.sums.len() {
+                        self.sums.push(HeadHabit::zero(panel.kind, layer + 1, head + 1));
+                        self.queries.push(0.0);
+                    }
+                    self.queries[place] += self.sums[place].add(matrix, &is_separator);
+                    place += 1;
+                }
+            }
+        }
+    }
+
+    /// The means over all sentences, in the order of kinds, layers and heads.
+    pub fn means(&self) -> Vec<HeadHabit> {
+        self.sums.iter().zip(&self.queries).map(|(sum, &queries)| sum.over(queries)).collect()
+    }
+}
+
+impl HeadHabit {
+    fn zero(part: PanelKind, layer: usize, head: usize) -> Self {
+        Self { part, layer, head, role: None, shares: [0.0; 5], entropy: 0.0, distance: 0.0 }
+    }
+
+    /// Adds the rows of `matrix` and returns their number.
+    fn add(&mut self, matrix: &AttentionMatrix, is_separator: &[bool]) -> f64 {
+        let (queries, mut counted) = (matrix.rows().len(), 0.0);
+        // The first query of the decoder sees itself alone, and so does that of a sentence of one token.
+        let alone = usize::from(self.part == PanelKind::Decoder || is_separator.len() == 1);
+        for (query, row) in matrix.rows().enumerate().skip(alone) {
+            counted += 1.0;
+            let center = match self.part {
+                PanelKind::Cross => query as f64 * row.len() as f64 / queries as f64,
+                _ => query as f64,
+            };
+            for (key, &weight) in row.iter().enumerate() {
+                let (weight, offset) = (f64::from(weight), key as f64 - center);
+                let near = |place| self.part != PanelKind::Cross && offset == place;
+                let hits =
+                    [near(-1.0), near(0.0), near(1.0), is_separator[key], offset.abs() <= 1.0];
+                for (share, hit) in self.shares.iter_mut().zip(hits) {
+                    *share += if hit { weight } else { 0.0 };
+                }
+                self.distance += weight * offset.abs();
+                self.entropy -= if weight > 0.0 { weight * weight.ln() } else { 0.0 };
+            }
+        }
+        counted
+    }
+
+    fn over(&self, queries: f64) -> Self {
+        let mean = |sum: f64| if queries > 0.0 { sum / queries } else { 0.0 };
+        let shares = self.shares.map(mean);
+        // The diagonal holds its three neighbours, so it names a head only if none of them does.
+        let most =
+            (0..4).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).filter(|&i| shares[i] > 0.5);
+        let role = most.or((shares[4] > 0.5).then_some(4)).map(|index| HeadRole::ALL[index]);
+        Self {
+            role,
+            shares,
+            entropy: mean(self.entropy),
+            distance: mean(self.distance),
+            ..self.clone()
+        }
+    }
+}
+
+/// Whether `token` has neither letters nor digits: `<s>`, `</s>`, `▁,`.
+fn rests(token: &str) -> bool {
+    matches!(token, "<s>" | "</s>") || !token.chars().any(char::is_alphanumeric)
+}
+
+/// A table of the habits of heads, one line per head.
+pub fn heads_table(habits: &[HeadHabit]) -> String {
+    let mut text = format!("{:8} {:>5} {:>4}  {:9}", "part", "layer", "head", "role");
+    HeadRole::ALL.iter().for_each(|role| text += &format!(" {:>9}", role.name()));
+    text += "   entropy  distance\n";
+    for habit in habits {
+        let role = habit.role.map_or("–", HeadRole::name);
+        text += &format!("{:8} {:>5} {:>4}  {role:9}", habit.part.name(), habit.layer, habit.head);
+        for number in habit.shares.iter().chain([&habit.entropy, &habit.distance]) {
+            text += &format!(" {number:>9.2}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Panel;
+
+    /// One head in which query `i` looks at key `looks(i)` alone.
+    fn sentence(kind: PanelKind, tokens: &[&str], looks: impl Fn(usize) -> usize) -> Sentence {
+        let tokens: Vec<String> = tokens.iter().map(ToString::to_string).collect();
+        let n = tokens.len();
+        let cells = (0..n * n).map(|i| f32::from(u8::from(looks(i / n) == i % n)));
+        let layers = vec![vec![AttentionMatrix::new(n, cells.collect())]];
+        let panel = Panel { kind, queries: tokens.clone(), keys: tokens, layers };
+        Sentence { source: "".into(), target: "".into(), alignment: vec![], panels: vec![panel] }
+    }
+
+    fn role(kind: PanelKind, looks: impl Fn(usize) -> usize) -> Option<HeadRole> {
+        HeadHabits::of(&[sentence(kind, &["▁a", "▁b", "▁c", "▁d", "▁,", "▁e"], looks)])[0].role
+    }
+
+    #[test]
+    fn heads_have_the_names_of_the_positions_at_which_they_look() {
+        use PanelKind::{Cross, Decoder, Encoder};
+        assert_eq!(role(Encoder, |i| (i + 1) % 6), Some(HeadRole::Next));
+        assert_eq!(role(Decoder, |i| i.saturating_sub(1)), Some(HeadRole::Previous));
+        assert_eq!(role(Encoder, |i| i), Some(HeadRole::Same));
+        assert_eq!(role(Encoder, |_| 4), Some(HeadRole::Separator));
+        assert_eq!(role(Cross, |i| i), Some(HeadRole::Diagonal));
+        assert_eq!(role(Encoder, |i| [1, 0, 3, 2, 5, 4][i]), Some(HeadRole::Diagonal));
+        assert_eq!(role(Encoder, |i| (i + 3) % 6), None);
+    }
+
+    #[test]
+    fn entropy_and_distance_are_means_over_all_sentences() {
+        let far = sentence(PanelKind::Encoder, &["▁a", "▁b"], |i| 1 - i);
+        let even = Sentence {
+            panels: vec![Panel {
+                layers: vec![vec![AttentionMatrix::new(2, vec![0.5; 4])]],
+                ..far.panels[0].clone()
+            }],
+            ..far.clone()
+        };
+        let habit = &HeadHabits::of(&[far, even])[0];
+        assert!((habit.distance - 0.75).abs() < 1e-9, "{habit:?}");
+        assert!((habit.entropy - 0.5 * 2f64.ln()).abs() < 1e-9, "{habit:?}");
+        let table = heads_table(std::slice::from_ref(habit));
+        assert!(table.contains("encoder      1    1  diagonal "), "{table}");
+    }
+
+    #[test]
+    fn marks_without_letters_or_digits_are_places_to_rest() {
+        assert!(["</s>", "<s>", "▁,", "…"].into_iter().all(rests));
+        assert!(!["▁a", "7", "家", "<unk>"].into_iter().any(rests));
+    }
+}
