@@ -1,60 +1,12 @@
 //! BLEU (Papineni et al., 2002), as sacreBLEU computes it (Post, 2018).
 
 use std::borrow::Cow;
-use std::str::FromStr;
 
-use crate::bleu_score::BleuScore;
-use crate::metric::corpus_sums;
+use crate::bleu_score::{BleuScore, Smoothing};
 use crate::ngram::{self, Interner};
 use crate::signature::{case, yes_no};
 use crate::tokenize::BleuTokenizer;
-use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
-
-/// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014) number the methods.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Smoothing {
-    /// The k-th order without a match counts 1/2^k matches (NIST; Chen and Cherry's method 3). This is sacreBLEU's
-    /// default.
-    #[default]
-    Exp,
-    /// An order without a match counts this many matches (Chen and Cherry's method 1).
-    Floor(f64),
-    /// Orders above 1 count this many additional matches and n-grams (Chen and Cherry's method 2).
-    AddK(f64),
-    /// An order without a match makes the score 0.
-    None,
-}
-
-impl Smoothing {
-    /// sacreBLEU's default for [`Floor`](Self::Floor).
-    pub const FLOOR: Self = Self::Floor(0.1);
-    /// sacreBLEU's default for [`AddK`](Self::AddK).
-    pub const ADD_K: Self = Self::AddK(1.0);
-
-    fn signature(self) -> String {
-        match self {
-            Self::Exp => "exp".into(),
-            Self::Floor(value) => format!("floor[{value:.2}]"),
-            Self::AddK(value) => format!("add-k[{value:.2}]"),
-            Self::None => "none".into(),
-        }
-    }
-}
-
-impl FromStr for Smoothing {
-    type Err = MetricError;
-
-    /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's defaults.
-    fn from_str(name: &str) -> Result<Self, MetricError> {
-        match name {
-            "exp" => Ok(Self::Exp),
-            "floor" => Ok(Self::FLOOR),
-            "add-k" => Ok(Self::ADD_K),
-            "none" => Ok(Self::None),
-            _ => Err(MetricError::UnknownSmoothing { name: name.into() }),
-        }
-    }
-}
+use crate::{Metric, MetricError, ReferenceCount, References, Signature, as_strs, text};
 
 /// BLEU with its options. [`Default`] has sacreBLEU's defaults, which papers report.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +45,8 @@ impl Bleu {
         hypotheses: &[H],
         references: &[Vec<R>],
     ) -> Result<BleuScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
+        let references = References::new(references);
+        Ok(self.score(&self.statistics(&as_strs(hypotheses), &references)?.sum()))
     }
 
     /// BLEU of one sentence. Set [`effective_order`](Self::effective_order); without it, short sentences score near 0.
@@ -105,20 +58,13 @@ impl Bleu {
         hypothesis: &str,
         references: &[R],
     ) -> Result<BleuScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
+        let references = References::of_segment(references);
+        Ok(self.score(&self.statistics(&[hypothesis], &references)?.sum()))
     }
 
     /// The score of statistics that were summed over segments.
     pub fn score(&self, statistics: &[f64]) -> BleuScore {
-        let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
-        let (counts, totals) = whole[2..].split_at(self.max_order);
-        BleuScore::from_counts(
-            counts,
-            totals,
-            [whole[0], whole[1]],
-            self.smoothing,
-            self.effective_order,
-        )
+        BleuScore::new(statistics, self.smoothing, self.effective_order)
     }
 
     fn words(&self, line: &str) -> String {
@@ -134,12 +80,11 @@ impl Metric for Bleu {
     }
 
     fn signature(&self, references: ReferenceCount) -> Signature {
-        let mut signature = Signature::new(references);
-        signature.push("case", "c", case(self.lowercase));
-        signature.push("eff", "e", yes_no(self.effective_order));
-        signature.push("tok", "tok", self.tokenizer.name());
-        signature.push("smooth", "s", self.smoothing.signature());
-        signature
+        Signature::new(references)
+            .with("case", case(self.lowercase))
+            .with("eff", yes_no(self.effective_order))
+            .with("tok", self.tokenizer.name())
+            .with("smooth", self.smoothing.signature())
     }
 
     fn validate(&self) -> Result<(), MetricError> {
@@ -196,14 +141,6 @@ fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn smoothing_is_named_as_in_sacrebleu() {
-        assert_eq!("add-k".parse(), Ok(Smoothing::AddK(1.0)));
-        assert_eq!(Smoothing::Floor(0.1).signature(), "floor[0.10]");
-        let error = MetricError::UnknownSmoothing { name: "laplace".into() };
-        assert_eq!("laplace".parse::<Smoothing>(), Err(error));
-    }
 
     #[test]
     fn bleu_without_any_order_is_an_error() {

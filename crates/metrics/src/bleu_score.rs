@@ -1,8 +1,55 @@
 //! The arithmetic of BLEU, from counts to score.
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::Smoothing;
+use crate::MetricError;
+
+/// The smoothing of BLEU: how n-gram orders without a match are counted. Chen and Cherry (2014) number the methods.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Smoothing {
+    /// The k-th order without a match counts 1/2^k matches (NIST; Chen and Cherry's method 3). This is sacreBLEU's
+    /// default.
+    #[default]
+    Exp,
+    /// An order without a match counts this many matches (Chen and Cherry's method 1).
+    Floor(f64),
+    /// Orders above 1 count this many additional matches and n-grams (Chen and Cherry's method 2).
+    AddK(f64),
+    /// An order without a match makes the score 0.
+    None,
+}
+
+impl Smoothing {
+    /// sacreBLEU's default for [`Floor`](Self::Floor).
+    pub const FLOOR: Self = Self::Floor(0.1);
+    /// sacreBLEU's default for [`AddK`](Self::AddK).
+    pub const ADD_K: Self = Self::AddK(1.0);
+
+    pub(crate) fn signature(self) -> String {
+        match self {
+            Self::Exp => "exp".into(),
+            Self::Floor(value) => format!("floor[{value:.2}]"),
+            Self::AddK(value) => format!("add-k[{value:.2}]"),
+            Self::None => "none".into(),
+        }
+    }
+}
+
+impl FromStr for Smoothing {
+    type Err = MetricError;
+
+    /// Reads sacreBLEU's names `exp`, `floor`, `add-k` and `none`; the values are sacreBLEU's defaults.
+    fn from_str(name: &str) -> Result<Self, MetricError> {
+        match name {
+            "exp" => Ok(Self::Exp),
+            "floor" => Ok(Self::FLOOR),
+            "add-k" => Ok(Self::ADD_K),
+            "none" => Ok(Self::None),
+            _ => Err(MetricError::UnknownSmoothing { name: name.into() }),
+        }
+    }
+}
 
 /// A BLEU score with the values from which it was computed.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,15 +73,12 @@ pub struct BleuScore {
 }
 
 impl BleuScore {
-    /// Computes BLEU from counts per order and the two lengths `[hypotheses, references]`, like `BLEU.compute_bleu`
-    /// of sacreBLEU.
-    pub fn from_counts(
-        counts: &[u64],
-        totals: &[u64],
-        [sys_len, ref_len]: [u64; 2],
-        smoothing: Smoothing,
-        effective_order: bool,
-    ) -> Self {
+    /// Computes BLEU like `BLEU.compute_bleu` of sacreBLEU from summed statistics: the lengths of hypotheses and references, the
+    /// matches per order, the n-grams per order.
+    pub(crate) fn new(statistics: &[f64], smoothing: Smoothing, effective_order: bool) -> Self {
+        let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
+        let (sys_len, ref_len) = (whole[0], whole[1]);
+        let (counts, totals) = whole[2..].split_at(whole.len() / 2 - 1);
         let bp = brevity_penalty(sys_len, ref_len);
         let matched = counts.iter().any(|&count| count > 0);
         let (precisions, last_order) = if matched {
@@ -126,6 +170,17 @@ fn geometric_mean(precisions: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
+    /// Two words of four match.
+    const LITTLE: [f64; 10] = [4.0, 4.0, 2.0, 0.0, 0.0, 0.0, 4.0, 3.0, 2.0, 1.0];
+
+    #[test]
+    fn smoothing_is_named_as_in_sacrebleu() {
+        assert_eq!("add-k".parse(), Ok(Smoothing::AddK(1.0)));
+        assert_eq!(Smoothing::Floor(0.1).signature(), "floor[0.10]");
+        let error = MetricError::UnknownSmoothing { name: "laplace".into() };
+        assert_eq!("laplace".parse::<Smoothing>(), Err(error));
+    }
+
     #[test]
     fn only_short_hypotheses_are_penalised() {
         assert_eq!(brevity_penalty(10, 10), 1.0);
@@ -137,24 +192,20 @@ mod tests {
 
     #[test]
     fn exp_smoothing_halves_with_every_empty_order() {
-        let score =
-            BleuScore::from_counts(&[2, 0, 0, 0], &[4, 3, 2, 1], [4, 4], Smoothing::Exp, false);
+        let score = BleuScore::new(&LITTLE, Smoothing::Exp, false);
         assert_eq!(score.precisions, [50.0, 100.0 / 6.0, 100.0 / 8.0, 100.0 / 8.0]);
     }
 
     #[test]
     fn without_smoothing_an_empty_order_makes_the_score_zero() {
-        let score =
-            BleuScore::from_counts(&[2, 0, 0, 0], &[4, 3, 2, 1], [4, 4], Smoothing::None, false);
+        let score = BleuScore::new(&LITTLE, Smoothing::None, false);
         assert_eq!(score.score, 0.0);
     }
 
     #[test]
     fn effective_order_leaves_out_orders_the_text_is_too_short_for() {
-        let score = |effective| {
-            BleuScore::from_counts(&[2, 1, 0, 0], &[2, 1, 0, 0], [2, 2], Smoothing::Exp, effective)
-                .score
-        };
+        let short = [2.0, 2.0, 2.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0];
+        let score = |effective| BleuScore::new(&short, Smoothing::Exp, effective).score;
         assert!((score(true) - 100.0).abs() < 1e-9);
         assert_eq!(score(false), 0.0);
     }

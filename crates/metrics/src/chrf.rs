@@ -1,11 +1,8 @@
 //! chrF (Popović, 2015) and chrF++ (Popović, 2017), computed as in sacreBLEU.
 
-use std::fmt;
-
-use crate::metric::corpus_sums;
 use crate::ngram::{self, Counts, Interner};
 use crate::signature::{case, yes_no};
-use crate::{Metric, MetricError, ReferenceCount, References, Signature, text};
+use crate::{Metric, MetricError, ReferenceCount, Signature, text};
 
 /// chrF with its options. [`Default`] is chrF2; [`Chrf::plus_plus`] is chrF2++.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,63 +35,10 @@ impl Default for Chrf {
     }
 }
 
-/// A chrF score.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChrfScore {
-    /// chrF on a scale of 100.
-    pub score: f64,
-    /// The name with β and the word order: `chrF2`, `chrF2++`, …
-    pub name: String,
-}
-
-impl fmt::Display for ChrfScore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {:.*}", self.name, f.precision().unwrap_or(2), self.score)
-    }
-}
-
-/// Counts of one n-gram order.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Order {
-    hypothesis: f64,
-    reference: f64,
-    matches: f64,
-}
-
 impl Chrf {
     /// chrF2++: chrF with word n-grams up to 2.
     pub fn plus_plus() -> Self {
         Self { word_order: 2, ..Self::default() }
-    }
-
-    /// chrF of a corpus; `references[r][i]` is reference `r` of line `i`. With several references, the best one of
-    /// each line counts.
-    ///
-    /// # Errors
-    /// Those of [`Metric::statistics`].
-    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
-        &self,
-        hypotheses: &[H],
-        references: &[Vec<R>],
-    ) -> Result<ChrfScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
-    }
-
-    /// chrF of one sentence.
-    ///
-    /// # Errors
-    /// Those of [`Metric::statistics`].
-    pub fn sentence_score<R: AsRef<str>>(
-        &self,
-        hypothesis: &str,
-        references: &[R],
-    ) -> Result<ChrfScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
-    }
-
-    /// The score of statistics that were summed over segments.
-    pub fn score(&self, statistics: &[f64]) -> ChrfScore {
-        ChrfScore { score: self.value(statistics), name: self.name() }
     }
 
     fn chars(&self, line: &str) -> Vec<u32> {
@@ -113,11 +57,7 @@ impl Chrf {
     fn compare(&self, hypothesis: &Grams<'_>, reference: &Grams<'_>) -> Vec<f64> {
         let chars = orders(&hypothesis.chars, &reference.chars, self.char_order);
         let words = orders(&hypothesis.words, &reference.words, self.word_order);
-        chars
-            .into_iter()
-            .chain(words)
-            .flat_map(|order| [order.hypothesis, order.reference, order.matches])
-            .collect()
+        chars.chain(words).flatten().map(|count| count as f64).collect()
     }
 }
 
@@ -142,19 +82,19 @@ impl<'a> Grams<'a> {
     }
 }
 
-fn orders(hypothesis: &Counted<'_>, reference: &Counted<'_>, max_order: usize) -> Vec<Order> {
+/// Hypothesis, reference and matching n-grams of each order.
+fn orders(
+    hypothesis: &Counted<'_>,
+    reference: &Counted<'_>,
+    max_order: usize,
+) -> impl Iterator<Item = [u64; 3]> {
     let matches = ngram::matches(&hypothesis.counts, &reference.counts, max_order);
-    let order = |(i, matches): (usize, u64)| {
-        let reference = ngram::total(reference.len, i + 1);
+    (1..).zip(matches).map(|(order, matches)| {
+        let total = ngram::total(reference.len, order);
         // If the reference is too short for an order, that order does not count against the hypothesis.
-        let hypothesis = if reference > 0 { ngram::total(hypothesis.len, i + 1) } else { 0 };
-        Order {
-            hypothesis: hypothesis as f64,
-            reference: reference as f64,
-            matches: matches as f64,
-        }
-    };
-    matches.into_iter().enumerate().map(order).collect()
+        let own = if total > 0 { ngram::total(hypothesis.len, order) } else { 0 };
+        [own, total, matches]
+    })
 }
 
 /// Splits ASCII punctuation off the end of a word, or else off its beginning: `(hi)` gives `(hi` and `)`, as in
@@ -202,13 +142,12 @@ impl Metric for Chrf {
     }
 
     fn signature(&self, references: ReferenceCount) -> Signature {
-        let mut signature = Signature::new(references);
-        signature.push("case", "c", case(self.lowercase));
-        signature.push("eff", "e", yes_no(!self.eps_smoothing));
-        signature.push("nc", "nc", self.char_order.to_string());
-        signature.push("nw", "nw", self.word_order.to_string());
-        signature.push("space", "s", yes_no(self.whitespace));
-        signature
+        Signature::new(references)
+            .with("case", case(self.lowercase))
+            .with("eff", yes_no(!self.eps_smoothing))
+            .with("nc", self.char_order.to_string())
+            .with("nw", self.word_order.to_string())
+            .with("space", yes_no(self.whitespace))
     }
 
     fn validate(&self) -> Result<(), MetricError> {
@@ -249,6 +188,7 @@ impl Metric for Chrf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::References;
 
     #[test]
     fn punctuation_is_split_off_one_end_only() {
@@ -271,9 +211,7 @@ mod tests {
     #[test]
     fn chrf_without_any_order_is_an_error() {
         let nothing = Chrf { char_order: 0, ..Chrf::default() };
-        assert_eq!(
-            nothing.sentence_score("a", &["a"]),
-            Err(MetricError::ZeroOrder { metric: "chrF" })
-        );
+        let score = nothing.evaluate(&["a"], &References::of_segment(&["a"]));
+        assert_eq!(score, Err(MetricError::ZeroOrder { metric: "chrF" }));
     }
 }

@@ -6,9 +6,9 @@
 //! `multi-bleu.perl` (cased, no smoothing).
 
 use crate::bleu::segment_statistics;
-use crate::metric::corpus_sums;
+use crate::text::replace_between;
 use crate::tokenize::moses::{MosesLanguage, moses_tokenize};
-use crate::{BleuScore, Metric, MetricError, ReferenceCount, References, Signature, Smoothing};
+use crate::{BleuScore, Metric, ReferenceCount, Signature, Smoothing};
 
 const MAX_ORDER: usize = 4;
 
@@ -20,48 +20,21 @@ pub struct CompoundBleu {
 }
 
 impl CompoundBleu {
-    /// The paper's BLEU of a corpus of plain text; `references[r][i]` is reference `r` of line `i`.
-    ///
-    /// # Errors
-    /// Those of [`Metric::statistics`].
-    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
-        &self,
-        hypotheses: &[H],
-        references: &[Vec<R>],
-    ) -> Result<BleuScore, MetricError> {
-        Ok(score(&corpus_sums(self, hypotheses, &References::new(references))?))
-    }
-
     /// The words of a line as Moses tokenises it, with compounds split.
-    pub fn words(&self, line: &str) -> String {
+    fn words(&self, line: &str) -> String {
         split_compounds(&moses_tokenize(line, self.language))
     }
 }
 
 fn score(statistics: &[f64]) -> BleuScore {
-    let whole: Vec<u64> = statistics.iter().map(|&value| value as u64).collect();
-    let (counts, totals) = whole[2..].split_at(MAX_ORDER);
-    BleuScore::from_counts(counts, totals, [whole[0], whole[1]], Smoothing::None, false)
+    BleuScore::new(statistics, Smoothing::None, false)
 }
 
 /// Splits compounds at hyphens: `s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g`. A letter that was the right side of one hyphen
 /// cannot be the left side of the next one. Only the first hyphen of `a-b-c` is therefore split, as in the original.
-pub fn split_compounds(line: &str) -> String {
-    let chars: Vec<char> = line.chars().collect();
-    let mut out = String::with_capacity(line.len() * 2);
-    let mut at = 0;
-    while at < chars.len() {
-        out.push(chars[at]);
-        match chars[at..] {
-            [a, '-', b, ..] if !a.is_whitespace() && !b.is_whitespace() => {
-                out.push_str(" ##AT##-##AT## ");
-                out.push(b);
-                at += 3;
-            }
-            _ => at += 1,
-        }
-    }
-    out
+fn split_compounds(line: &str) -> String {
+    let in_word = |a: char, b: char| !a.is_whitespace() && !b.is_whitespace();
+    replace_between(line, '-', in_word, " ##AT##-##AT## ")
 }
 
 impl Metric for CompoundBleu {
@@ -71,13 +44,12 @@ impl Metric for CompoundBleu {
 
     /// The signature contains `comparable:no`.
     fn signature(&self, references: ReferenceCount) -> Signature {
-        let mut signature = Signature::new(references);
-        signature.push("case", "c", "mixed");
-        signature.push("eff", "e", "no");
-        signature.push("tok", "tok", format!("moses-{}-compounds-split", self.language));
-        signature.push("smooth", "s", "none");
-        signature.push("comparable", "comparable", "no");
-        signature
+        Signature::new(references)
+            .with("case", "mixed")
+            .with("eff", "no")
+            .with("tok", format!("moses-{}-compounds-split", self.language))
+            .with("smooth", "none")
+            .with("comparable", "no")
     }
 
     /// The width of the statistics of [`Bleu`](crate::Bleu).
@@ -120,9 +92,9 @@ mod tests {
 
     #[test]
     fn a_hyphen_matches_on_its_own() {
-        let score = CompoundBleu { language: MosesLanguage::German };
-        let score =
-            score.corpus_score(&["Rich-Text ist gut."], &[vec!["Rich-Text ist gut."]]).unwrap();
+        let (line, metric) =
+            ("Rich-Text ist gut.", CompoundBleu { language: MosesLanguage::German });
+        let score = score(&metric.segment(line, &[line]));
         assert_eq!((score.sys_len, score.counts), (6, vec![6, 5, 4, 3]));
     }
 }

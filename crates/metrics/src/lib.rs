@@ -48,11 +48,11 @@ mod ter;
 mod text;
 mod tokenize;
 
-pub use bleu::{Bleu, Smoothing};
-pub use bleu_score::{BleuScore, brevity_penalty};
+pub use bleu::Bleu;
+pub use bleu_score::{BleuScore, Smoothing};
 pub use bootstrap::{Bootstrap, confidence, resampled};
-pub use chrf::{Chrf, ChrfScore};
-pub use compound::{CompoundBleu, split_compounds};
+pub use chrf::Chrf;
+pub use compound::CompoundBleu;
 pub use error::MetricError;
 pub use metric::{Metric, as_strs};
 pub use references::{ReferenceCount, References};
@@ -60,9 +60,9 @@ pub use score::{Confidence, Score};
 pub use signature::{Signature, VERSION};
 pub use significance::{PairedResult, RANDOMIZATION, approximate_randomization, paired_bootstrap};
 pub use statistics::Statistics;
-pub use ter::{Ter, TerScore};
+pub use ter::Ter;
 pub use tokenize::BleuTokenizer;
-pub use tokenize::moses::{MosesLanguage, moses_tokenize};
+pub use tokenize::moses::MosesLanguage;
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -3,9 +3,8 @@
 use crate::bootstrap::{self, Bootstrap};
 use crate::{MetricError, ReferenceCount, References, Score, Signature, Statistics};
 
-/// A metric of plain text, which a program can hold as `Box<dyn Metric>`. A program that uses one particular metric
-/// gets more details from `corpus_score` of [`Bleu`](crate::Bleu), [`Chrf`](crate::Chrf) or [`Ter`](crate::Ter). Only
-/// metrics of this crate implement the trait, because only they can make a [`Signature`].
+/// A metric of plain text, which a program can hold as `Box<dyn Metric>`. [`Bleu::corpus_score`](crate::Bleu::corpus_score)
+/// gives more details of BLEU. Only metrics of this crate implement the trait, because only they can make a [`Signature`].
 pub trait Metric: Send + Sync {
     /// The name that is printed before a score.
     fn name(&self) -> String;
@@ -119,13 +118,4 @@ pub trait Metric: Send + Sync {
 /// Borrows every string as `&str`, which the methods of [`Metric`] take.
 pub fn as_strs<S: AsRef<str>>(texts: &[S]) -> Vec<&str> {
     texts.iter().map(AsRef::as_ref).collect()
-}
-
-/// The summed statistics of a corpus.
-pub(crate) fn corpus_sums<H: AsRef<str>>(
-    metric: &dyn Metric,
-    hypotheses: &[H],
-    references: &References<'_>,
-) -> Result<Vec<f64>, MetricError> {
-    Ok(metric.statistics(&as_strs(hypotheses), references)?.sum())
 }

@@ -34,12 +34,8 @@ impl Score {
     /// sacreBLEU's text line with `width` decimals (its library prints 2, its command line 1):
     /// `BLEU|nrefs:1|… = 34.30 65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn text(&self, width: usize) -> String {
-        self.line(&self.signature.to_string(), width)
-    }
-
-    /// sacreBLEU's text line with abbreviated keys and `width` decimals (sacreBLEU's `--short`).
-    pub fn short_text(&self, width: usize) -> String {
-        self.line(&self.signature.short(), width)
+        let head = format!("{}|{} = {}", self.name, self.signature, self.score_only(width));
+        if self.verbose.is_empty() { head } else { format!("{head} {}", self.verbose) }
     }
 
     /// Only the score, with its confidence interval if there is one (sacreBLEU's `--score-only`).
@@ -67,11 +63,6 @@ impl Score {
         }
         object.extend(self.signature.fields().map(|(key, value)| (key.into(), value.into())));
         Value::Object(object)
-    }
-
-    fn line(&self, signature: &str, width: usize) -> String {
-        let head = format!("{}|{signature} = {}", self.name, self.score_only(width));
-        if self.verbose.is_empty() { head } else { format!("{head} {}", self.verbose) }
     }
 
     // sacreBLEU prints an interval only around a positive mean.

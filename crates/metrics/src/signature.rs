@@ -7,35 +7,23 @@ use crate::ReferenceCount;
 /// The value of `version` in every signature.
 pub const VERSION: &str = concat!("burnformer-", env!("CARGO_PKG_VERSION"));
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
-    key: &'static str,
-    short: &'static str,
-    value: String,
-}
-
 /// The signature of a score, which says how it was computed:
 /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…`. Fields and order are those of sacreBLEU 2.6.0; only
 /// `version` names this crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    fields: Vec<Field>,
+    fields: Vec<(&'static str, String)>,
 }
 
 impl Signature {
     pub(crate) fn new(references: ReferenceCount) -> Self {
-        let mut signature = Self { fields: Vec::new() };
-        signature.push("nrefs", "#", references.to_string());
-        signature
+        Self { fields: Vec::new() }.with("nrefs", references.to_string())
     }
 
-    pub(crate) fn push(
-        &mut self,
-        key: &'static str,
-        short: &'static str,
-        value: impl Into<String>,
-    ) {
-        self.fields.push(Field { key, short, value: value.into() });
+    /// Adds a field at the end.
+    pub(crate) fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push((key, value.into()));
+        self
     }
 
     /// Adds the number of bootstrap resamples (`bs`) and their seed.
@@ -52,27 +40,19 @@ impl Signature {
 
     // sacreBLEU writes both after the number of references and before the metric's own fields.
     fn with_sampling(mut self, key: &'static str, count: usize, seed: u64) -> Self {
-        let trials = Field { key, short: key, value: count.to_string() };
-        let seed = Field { key: "seed", short: "rs", value: seed.to_string() };
-        self.fields.splice(1..1, [trials, seed]);
+        self.fields.splice(1..1, [(key, count.to_string()), ("seed", seed.to_string())]);
         self
     }
 
     /// The fields with their long keys, `version` last.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let own = self.fields.iter().map(|field| (field.key, field.value.as_str()));
+        let own = self.fields.iter().map(|(key, value)| (*key, value.as_str()));
         own.chain(std::iter::once(("version", VERSION)))
     }
 
     /// The value of the field `key`; `None` if there is no such field.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fields().find(|(name, _)| *name == key).map(|(_, value)| value)
-    }
-
-    /// The signature with abbreviated keys, `#:1|c:mixed|e:no|tok:13a|s:exp|v:…` (sacreBLEU's `--short`).
-    pub fn short(&self) -> String {
-        let own = self.fields.iter().map(|field| format!("{}:{}|", field.short, field.value));
-        format!("{}v:{VERSION}", own.collect::<String>())
     }
 }
 
@@ -102,14 +82,11 @@ mod tests {
 
     #[test]
     fn sampling_stands_after_the_references_and_version_last() {
-        let mut signature = Signature::new(2.into());
-        signature.push("case", "c", "mixed");
-        let signature = signature.with_bootstrap(1000, 12345);
+        let signature = Signature::new(2.into()).with("case", "mixed").with_bootstrap(1000, 12345);
         assert_eq!(
             signature.to_string(),
             format!("nrefs:2|bs:1000|seed:12345|case:mixed|version:{VERSION}")
         );
-        assert_eq!(signature.short(), format!("#:2|bs:1000|rs:12345|c:mixed|v:{VERSION}"));
         assert_eq!(signature.get("seed"), Some("12345"));
     }
 }

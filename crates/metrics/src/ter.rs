@@ -8,12 +8,10 @@ mod alignment;
 mod edit_distance;
 mod shift;
 
-use std::fmt;
-
-use crate::metric::corpus_sums;
 use crate::ngram::Interner;
 use crate::signature::{case, yes_no};
-use crate::{Metric, MetricError, ReferenceCount, References, Signature, text, tokenize::tercom};
+use crate::tokenize::tercom;
+use crate::{Metric, MetricError, ReferenceCount, Signature, text};
 
 /// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines of about 7,000
 /// words.
@@ -33,48 +31,7 @@ pub struct Ter {
     pub case_sensitive: bool,
 }
 
-/// A TER score.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TerScore {
-    /// TER on a scale of 100; it can exceed 100.
-    pub score: f64,
-    /// Number of edits in all lines. Each line is compared with its nearest reference.
-    pub num_edits: u64,
-    /// Number of reference words in all lines, averaged over the references of each line.
-    pub ref_length: f64,
-}
-
-impl fmt::Display for TerScore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TER = {:.*}", f.precision().unwrap_or(2), self.score)
-    }
-}
-
 impl Ter {
-    /// TER of a corpus; `references[r][i]` is reference `r` of line `i`.
-    ///
-    /// # Errors
-    /// Those of [`Metric::statistics`].
-    pub fn corpus_score<H: AsRef<str>, R: AsRef<str>>(
-        &self,
-        hypotheses: &[H],
-        references: &[Vec<R>],
-    ) -> Result<TerScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, hypotheses, &References::new(references))?))
-    }
-
-    /// TER of one sentence.
-    ///
-    /// # Errors
-    /// Those of [`Metric::statistics`].
-    pub fn sentence_score<R: AsRef<str>>(
-        &self,
-        hypothesis: &str,
-        references: &[R],
-    ) -> Result<TerScore, MetricError> {
-        Ok(self.score(&corpus_sums(self, &[hypothesis], &References::of_segment(references))?))
-    }
-
     fn words(&self, line: &str) -> String {
         tercom::tokenize(text::trim_end(line), self)
     }
@@ -84,15 +41,6 @@ impl Ter {
     fn reference_words(&self, line: &str) -> String {
         let words = self.words(line);
         if self.normalized { self.words(&words) } else { words }
-    }
-
-    /// The score of statistics that were summed over segments.
-    pub fn score(&self, statistics: &[f64]) -> TerScore {
-        TerScore {
-            score: self.value(statistics),
-            num_edits: statistics[0] as u64,
-            ref_length: statistics[1],
-        }
     }
 }
 
@@ -106,13 +54,12 @@ impl Metric for Ter {
     }
 
     fn signature(&self, references: ReferenceCount) -> Signature {
-        let mut signature = Signature::new(references);
-        signature.push("case", "c", case(!self.case_sensitive));
-        signature.push("tok", "t", "tercom");
-        signature.push("norm", "nr", yes_no(self.normalized));
-        signature.push("punct", "pn", yes_no(!self.no_punct));
-        signature.push("asian", "as", yes_no(self.asian_support));
-        signature
+        Signature::new(references)
+            .with("case", case(!self.case_sensitive))
+            .with("tok", "tercom")
+            .with("norm", yes_no(self.normalized))
+            .with("punct", yes_no(!self.no_punct))
+            .with("asian", yes_no(self.asian_support))
     }
 
     fn check_segment(
@@ -127,22 +74,17 @@ impl Metric for Ter {
             if fits(hypothesis.len(), reference.len()) {
                 continue;
             }
-            let words = text::split(&self.words(hypothesis)).count();
-            let others = text::split(&self.reference_words(reference)).count();
-            if !fits(words, others) {
+            let hypothesis = text::split(&self.words(hypothesis)).count();
+            let reference = text::split(&self.reference_words(reference)).count();
+            if !fits(hypothesis, reference) {
                 let metric = "TER";
-                return Err(MetricError::TooManyWords {
-                    metric,
-                    line,
-                    hypothesis: words,
-                    reference: others,
-                });
+                return Err(MetricError::TooManyWords { metric, line, hypothesis, reference });
             }
         }
         Ok(())
     }
 
-    /// The number of edits and the average reference length.
+    /// The number of edits, compared with the nearest reference, and the number of words of the references on average.
     fn width(&self) -> usize {
         2
     }
@@ -155,11 +97,8 @@ impl Metric for Ter {
         let words: Vec<_> = lines.iter().map(|line| interner.ids(text::split(line))).collect();
         let (hypothesis, references) =
             words.split_first().expect("the hypothesis is the first line");
-        let fewest = references
-            .iter()
-            .map(|reference| shift::edits(hypothesis, reference))
-            .min()
-            .unwrap_or(0);
+        let edits = references.iter().map(|reference| shift::edits(hypothesis, reference));
+        let fewest = edits.min().unwrap_or(0);
         let length: usize = references.iter().map(Vec::len).sum();
         vec![fewest as f64, length as f64 / references.len() as f64]
     }
@@ -176,24 +115,32 @@ impl Metric for Ter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::References;
+
+    /// The score, the number of edits and the length of the references.
+    fn score(hypothesis: &str, references: &[&str]) -> (f64, [f64; 2]) {
+        let ter = Ter::default();
+        let statistics = ter.statistics(&[hypothesis], &References::of_segment(references));
+        let sums = statistics.unwrap().sum();
+        (ter.value(&sums), [sums[0], sums[1]])
+    }
 
     #[test]
     fn moving_a_phrase_is_one_edit() {
-        let score = Ter::default().sentence_score("d e f a b c", &["a b c d e f"]).unwrap();
-        assert_eq!((score.num_edits, score.ref_length), (1, 6.0));
+        assert_eq!(score("d e f a b c", &["a b c d e f"]).1, [1.0, 6.0]);
     }
 
     #[test]
     fn words_against_an_empty_reference_are_all_edits() {
-        let score = Ter::default().sentence_score("a b", &[""]).unwrap();
-        assert_eq!((score.score, score.num_edits), (100.0, 2));
-        assert_eq!(Ter::default().sentence_score("", &[""]).unwrap().score, 0.0);
+        assert_eq!(score("a b", &[""]), (100.0, [2.0, 0.0]));
+        assert_eq!(score("", &[""]).0, 0.0);
     }
 
     #[test]
     fn lines_that_would_fill_the_memory_are_refused_by_number() {
         let long = "a ".repeat(10_000);
-        let error = Ter::default().corpus_score(&["a", &long], &[vec!["a", &long]]).unwrap_err();
+        let lines = [vec!["a", &long]];
+        let error = Ter::default().evaluate(&["a", &long], &References::new(&lines)).unwrap_err();
         let expected = MetricError::TooManyWords {
             metric: "TER",
             line: 2,
@@ -201,12 +148,11 @@ mod tests {
             reference: 10_000,
         };
         assert_eq!(error, expected);
-        assert!(Ter::default().sentence_score(&long, &["a"]).is_ok());
+        score(&long, &["a"]);
     }
 
     #[test]
     fn the_length_is_averaged_over_the_references() {
-        let score = Ter::default().sentence_score("a b", &["a b", "a b c"]).unwrap();
-        assert_eq!((score.num_edits, score.ref_length), (0, 2.5));
+        assert_eq!(score("a b", &["a b", "a b c"]).1, [0.0, 2.5]);
     }
 }

@@ -46,21 +46,45 @@ pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
 }
 
 /// Replaces pairs of neighbouring characters from left to right, without overlap, like a regular expression of two
-/// one-character groups. `matches` chooses a pair, `write` writes its replacement.
-pub(crate) fn replace_pairs(
+/// one-character groups. `matches` chooses a pair, `replacement` gives what is written instead.
+pub(crate) fn replace_pairs<const N: usize>(
     text: &str,
     matches: impl Fn(char, char) -> bool,
-    write: impl Fn(&mut String, char, char),
+    replacement: impl Fn(char, char) -> [char; N],
 ) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut chars = text.chars().peekable();
     while let Some(first) = chars.next() {
         match chars.peek() {
             Some(&second) if matches(first, second) => {
-                write(&mut out, first, second);
+                out.extend(replacement(first, second));
                 chars.next();
             }
             _ => out.push(first),
+        }
+    }
+    out
+}
+
+/// Replaces the character `middle` by `with` where its two neighbours satisfy `matches`, from left to right without overlap.
+pub(crate) fn replace_between(
+    text: &str,
+    middle: char,
+    matches: impl Fn(char, char) -> bool,
+    with: &str,
+) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    while at < chars.len() {
+        out.push(chars[at]);
+        match chars[at..] {
+            [a, found, b, ..] if found == middle && matches(a, b) => {
+                out.push_str(with);
+                out.push(b);
+                at += 3;
+            }
+            _ => at += 1,
         }
     }
     out
@@ -81,8 +105,7 @@ mod tests {
 
     #[test]
     fn pairs_do_not_overlap() {
-        let out =
-            replace_pairs("aaa", |a, b| a == 'a' && b == 'a', |out, a, b| out.extend([a, '-', b]));
+        let out = replace_pairs("aaa", |a, b| a == 'a' && b == 'a', |a, b| [a, '-', b]);
         assert_eq!(out, "a-aa");
     }
 }

@@ -1,6 +1,13 @@
 //! The alignment between hypothesis words and reference words.
 
-use super::edit_distance::Edit;
+/// One edit when the hypothesis is turned into the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edit {
+    Keep,
+    Substitute,
+    Delete,
+    Insert,
+}
 
 /// An alignment, and the words on each side that are wrong.
 #[derive(Debug, PartialEq, Eq)]

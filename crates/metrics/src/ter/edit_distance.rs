@@ -1,18 +1,9 @@
 //! Edit distance near the diagonal, for a hypothesis that changes little by little.
 
-use super::alignment::Alignment;
+use super::alignment::{Alignment, Edit};
 
 const BEAM_WIDTH: usize = 25;
 const UNREACHED: u32 = u32::MAX / 2;
-
-/// One edit when the hypothesis is turned into the reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edit {
-    Keep,
-    Substitute,
-    Delete,
-    Insert,
-}
 
 /// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one hypothesis.
 /// Hypotheses that differ from it in one range of words are computed with its help.

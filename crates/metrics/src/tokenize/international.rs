@@ -7,16 +7,10 @@ use crate::text::{is_number, is_punctuation, is_symbol, pad_chars, replace_pairs
 /// line is not split off, as in mteval-v14.pl.
 pub(crate) fn tokenize(line: &str) -> String {
     // s/(\P{N})(\p{P})/$1 $2 /g, then s/(\p{P})(\P{N})/ $1 $2/g, then s/(\p{S})/ $1 /g
-    let line = replace_pairs(
-        line,
-        |a, b| is_punctuation(b) && !is_number(a),
-        |out, a, b| out.extend([a, ' ', b, ' ']),
-    );
-    let line = replace_pairs(
-        &line,
-        |a, b| is_punctuation(a) && !is_number(b),
-        |out, a, b| out.extend([' ', a, ' ', b]),
-    );
+    let line =
+        replace_pairs(line, |a, b| is_punctuation(b) && !is_number(a), |a, b| [a, ' ', b, ' ']);
+    let line =
+        replace_pairs(&line, |a, b| is_punctuation(a) && !is_number(b), |a, b| [' ', a, ' ', b]);
     squeeze(&pad_chars(&line, is_symbol))
 }
 

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use super::moses_prefixes::{self, Breaking};
 use crate::MetricError;
-use crate::text::{is_number, pad_chars, replace_pairs};
+use crate::text::{is_number, pad_chars, replace_between, replace_pairs};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Replaces each dot of `..` or more dots while single periods are split off. It is a code point that is not a
@@ -60,21 +60,13 @@ pub fn moses_tokenize(line: &str, language: MosesLanguage) -> String {
     let line = split_commas(&join_dots(&line));
     let line = split_apostrophes(&line, language);
     let line = split_periods(&line, language);
-    escape(&restore_dots(&split_last_apostrophe(&line)))
+    escape(&split_last_apostrophe(&line).replace(MULTI_DOT, "."))
 }
 
 /// Replaces runs of spaces by one, and removes control characters and spaces at both ends.
 fn clean(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for word in line.split(char::is_whitespace) {
-        if !word.is_empty() {
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.extend(word.chars().filter(|&c| c > '\u{1f}'));
-        }
-    }
-    squeeze_spaces(&out)
+    let words = line.split_whitespace().map(|word| word.replace(|c| c <= '\u{1f}', ""));
+    squeeze_spaces(&words.collect::<Vec<_>>().join(" "))
 }
 
 /// `s/ +/ /g; s/^ //; s/ $//`
@@ -109,22 +101,10 @@ fn join_dots(line: &str) -> String {
     out + rest
 }
 
-fn restore_dots(line: &str) -> String {
-    line.replace(MULTI_DOT, ".")
-}
-
 /// Makes words of commas, except between digits.
 fn split_commas(line: &str) -> String {
-    let line = replace_pairs(
-        line,
-        |a, b| !is_number(a) && b == ',',
-        |out, a, _| out.extend([a, ' ', ',', ' ']),
-    );
-    let line = replace_pairs(
-        &line,
-        |a, b| a == ',' && !is_number(b),
-        |out, _, b| out.extend([' ', ',', ' ', b]),
-    );
+    let line = replace_pairs(line, |a, b| !is_number(a) && b == ',', |a, b| [a, ' ', b, ' ']);
+    let line = replace_pairs(&line, |a, b| a == ',' && !is_number(b), |a, b| [' ', a, ' ', b]);
     match line.strip_suffix(',') {
         Some(head) if head.ends_with(is_number) => format!("{head} ,"),
         _ => line,
@@ -142,30 +122,11 @@ fn split_apostrophes(line: &str, language: MosesLanguage) -> String {
 
 fn split_contractions(line: &str) -> String {
     let alpha = char::is_alphabetic;
-    let line = around_apostrophes(line, |a, b| !alpha(a) && !alpha(b), " ' ");
-    let line = around_apostrophes(&line, |a, b| !alpha(a) && !is_number(a) && alpha(b), " ' ");
-    let line = around_apostrophes(&line, |a, b| alpha(a) && !alpha(b), " ' ");
-    let line = around_apostrophes(&line, |a, b| alpha(a) && alpha(b), " '");
-    around_apostrophes(&line, |a, b| is_number(a) && b == 's', " '")
-}
-
-/// Replaces apostrophes whose two neighbours satisfy `matches`, from left to right without overlap.
-fn around_apostrophes(line: &str, matches: impl Fn(char, char) -> bool, with: &str) -> String {
-    let chars: Vec<char> = line.chars().collect();
-    let mut out = String::with_capacity(line.len() * 2);
-    let mut at = 0;
-    while at < chars.len() {
-        out.push(chars[at]);
-        match chars[at..] {
-            [a, '\'', b, ..] if matches(a, b) => {
-                out.push_str(with);
-                out.push(b);
-                at += 3;
-            }
-            _ => at += 1,
-        }
-    }
-    out
+    let line = replace_between(line, '\'', |a, b| !alpha(a) && !alpha(b), " ' ");
+    let line = replace_between(&line, '\'', |a, b| !alpha(a) && !is_number(a) && alpha(b), " ' ");
+    let line = replace_between(&line, '\'', |a, b| alpha(a) && !alpha(b), " ' ");
+    let line = replace_between(&line, '\'', |a, b| alpha(a) && alpha(b), " '");
+    replace_between(&line, '\'', |a, b| is_number(a) && b == 's', " '")
 }
 
 /// Splits the period off a word, unless the word is an abbreviation or the sentence continues in lower case.

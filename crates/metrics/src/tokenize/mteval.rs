@@ -1,19 +1,12 @@
 //! The tokeniser of mteval-v13a.pl.
-//!
-//! Its rules concern only ASCII characters, so they work on bytes. The bytes of other characters count as "not a
-//! digit" and "not a period", like the characters themselves.
 
 use super::{squeeze, unescape};
+use crate::text::{pad_chars, replace_pairs};
 
 /// Tokenises as `13a`: undoes entities and line ends, then calls [`split_punctuation`].
 pub(crate) fn tokenize_13a(line: &str) -> String {
-    let line = unescape_13a(line);
-    split_punctuation(&format!(" {line} "))
-}
-
-fn unescape_13a(line: &str) -> String {
     let plain = line.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
-    unescape(&plain).into_owned()
+    split_punctuation(&format!(" {} ", unescape(&plain)))
 }
 
 /// The rules for Western languages, which 13a and zh share: four substitutions, then repeated spaces are removed.
@@ -23,66 +16,20 @@ pub(crate) fn split_punctuation(line: &str) -> String {
 
 /// The last three of the four substitutions, without removing repeated spaces.
 pub(crate) fn points_and_dashes_spaced(line: &str) -> String {
-    let bytes = points_after_non_digits(line.as_bytes());
-    let bytes = points_before_non_digits(&bytes);
-    text_of(dashes_after_digits(&bytes))
-}
-
-fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("spaces stand between whole characters or around ASCII ones")
+    let digit = |c: char| c.is_ascii_digit();
+    let point = |c| matches!(c, '.' | ',');
+    // s/([^0-9])([\.,])/$1 $2 /g, then s/([\.,])([^0-9])/ $1 $2/g, then s/([0-9])(-)/$1 $2 /g
+    let line = replace_pairs(line, |a, b| !digit(a) && point(b), |a, b| [a, ' ', b, ' ']);
+    let line = replace_pairs(&line, |a, b| point(a) && !digit(b), |a, b| [' ', a, ' ', b]);
+    replace_pairs(&line, |a, b| digit(a) && b == '-', |a, b| [a, ' ', b, ' '])
 }
 
 /// `s/([\{-\~\[-\` -\&\(-\+\:-\@\/])/ $1 /g`
 pub(crate) fn pad_ascii(line: &str) -> String {
-    let mut out = Vec::with_capacity(line.len() * 2);
-    for &byte in line.as_bytes() {
-        match byte {
-            b'{'..=b'~' | b'['..=b'`' | b' '..=b'&' | b'('..=b'+' | b':'..=b'@' | b'/' => {
-                out.extend([b' ', byte, b' '])
-            }
-            _ => out.push(byte),
-        }
-    }
-    text_of(out)
-}
-
-/// `s/([^0-9])([\.,])/$1 $2 /g`
-fn points_after_non_digits(line: &[u8]) -> Vec<u8> {
-    replace_pairs(line, |a, b| !a.is_ascii_digit() && is_point(b), |a, b| [a, b' ', b, b' '])
-}
-
-/// `s/([\.,])([^0-9])/ $1 $2/g`
-fn points_before_non_digits(line: &[u8]) -> Vec<u8> {
-    replace_pairs(line, |a, b| is_point(a) && !b.is_ascii_digit(), |a, b| [b' ', a, b' ', b])
-}
-
-/// `s/([0-9])(-)/$1 $2 /g`
-fn dashes_after_digits(line: &[u8]) -> Vec<u8> {
-    replace_pairs(line, |a, b| a.is_ascii_digit() && b == b'-', |a, b| [a, b' ', b, b' '])
-}
-
-fn is_point(byte: u8) -> bool {
-    matches!(byte, b'.' | b',')
-}
-
-fn replace_pairs(
-    line: &[u8],
-    matches: impl Fn(u8, u8) -> bool,
-    write: impl Fn(u8, u8) -> [u8; 4],
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(line.len() * 2);
-    let mut at = 0;
-    while at + 1 < line.len() {
-        if matches(line[at], line[at + 1]) {
-            out.extend(write(line[at], line[at + 1]));
-            at += 2;
-        } else {
-            out.push(line[at]);
-            at += 1;
-        }
-    }
-    out.extend_from_slice(&line[at..]);
-    out
+    pad_chars(
+        line,
+        |c| matches!(c, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/'),
+    )
 }
 
 #[cfg(test)]

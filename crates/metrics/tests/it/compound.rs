@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::{read, strings};
-use burnformer_metrics::{CompoundBleu, MosesLanguage};
+use burnformer_metrics::{CompoundBleu, Metric, MosesLanguage, References, as_strs};
 
 /// Expected lines: the fixture's corpus `system` through mosesdecoder (commit e344528) with perl 5.36: `tokenizer.perl -l LANG`
 /// and `perl -ple 's{(\S)-(\S)}{$1 ##AT##-##AT## $2}g'` on both sides, then `multi-bleu.perl`.
@@ -15,7 +15,9 @@ fn scores_are_those_of_the_perl_scripts() {
     let (hypotheses, references) =
         (strings(&corpus["hypotheses"]), [strings(&corpus["references"][0])]);
     let line = |language| {
-        CompoundBleu { language }.corpus_score(&hypotheses, &references).unwrap().to_string()
+        let references = References::new(&references);
+        let score = CompoundBleu { language }.evaluate(&as_strs(&hypotheses), &references).unwrap();
+        format!("BLEU = {:.2} {}", score.value, score.verbose)
     };
     let english =
         "BLEU = 62.33 91.2/75.8/64.9/53.8 (BP = 0.889 ratio = 0.895 hyp_len = 68 ref_len = 76)";

