@@ -1,8 +1,8 @@
 //! Decoding: from pieces to text.
 
+use crate::model::{PieceType, SentencePiece, UnknownId};
 use crate::normalizer::{REPLACEMENT, SPACE};
 use crate::vocabulary::byte_of;
-use crate::{PieceType, SentencePiece};
 
 /// The text of the pieces so far.
 struct Text<'a> {
@@ -14,8 +14,29 @@ struct Text<'a> {
     at_start: bool,
 }
 
+impl SentencePiece {
+    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become U+FFFD.
+    ///
+    /// # Errors
+    /// [`UnknownId`] if an id is outside the vocabulary.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
+        let outside = |&id: &u32| id as usize >= self.len();
+        if let Some(id) = ids.iter().copied().find(outside) {
+            return Err(UnknownId { id, len: self.len() });
+        }
+        let pieces = ids.iter().map(|&id| (self.piece(id).unwrap_or_default(), Some(id)));
+        Ok(decode(self, pieces))
+    }
+
+    /// The text of `pieces`. A piece that is not in the vocabulary is used as text.
+    pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
+        let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
+        decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))
+    }
+}
+
 /// The text of `pieces`, each with its id if it has one.
-pub fn decode<'a>(
+fn decode<'a>(
     model: &SentencePiece,
     pieces: impl Iterator<Item = (&'a str, Option<u32>)>,
 ) -> String {

@@ -1,54 +1,44 @@
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The reasons why a file is not a usable SentencePiece model. Every message names the file, what is wrong and a
-/// remedy.
+/// A file that is not a usable SentencePiece model. The message names the file, what is wrong and a remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct SentencePieceError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: ModelProblem,
+}
+
+/// The reasons why a file is not a usable SentencePiece model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SentencePieceError {
+pub enum ModelProblem {
     /// The file cannot be read.
-    #[error("{}: cannot be read: {cause}; check the path and its permissions", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        cause: io::Error,
-    },
+    #[error("cannot be read: {0}; check the path and its permissions")]
+    Unreadable(io::Error),
     /// The file is larger than any model can be: Protocol Buffers end at 2 GiB.
-    #[error("{}: {bytes} bytes are too many for a SentencePiece model; is it another file?", path.display())]
+    #[error("{bytes} bytes are too many for a SentencePiece model; is it another file?")]
     TooLarge {
-        /// The file.
-        path: PathBuf,
         /// The size of the file in bytes.
         bytes: u64,
     },
-    /// The bytes are not a message of `sentencepiece_model.proto`.
-    #[error("{}: is no SentencePiece model: {message}; copy the .spm or .model file anew", path.display())]
-    Protobuf {
-        /// The file.
-        path: PathBuf,
-        /// The field at which reading stopped, and why.
-        message: String,
-    },
+    /// The bytes are not a message of `sentencepiece_model.proto`: the field at which reading stopped, and why.
+    #[error("is no SentencePiece model: {0}; copy the .spm or .model file anew")]
+    Protobuf(prost::DecodeError),
     /// The vocabulary is empty.
-    #[error("{}: the model holds no pieces; copy the .spm or .model file anew", path.display())]
-    NoPieces {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the model holds no pieces; copy the .spm or .model file anew")]
+    NoPieces,
     /// The model is of a type that this crate and the C++ library do not know.
-    #[error("{}: model_type {found} is unknown; unigram is 1, BPE 2, word 3, char 4", path.display())]
+    #[error("model_type {found} is unknown; unigram is 1, BPE 2, word 3, char 4")]
     ModelType {
-        /// The file.
-        path: PathBuf,
         /// The number of the type in the file.
         found: i32,
     },
     /// A piece of the vocabulary is not valid.
-    #[error("{}: piece {id} ({piece:?}) {problem}; train the model anew or repair what wrote it", path.display())]
+    #[error("piece {id} ({piece:?}) {problem}; train the model anew or repair what wrote it")]
     Piece {
-        /// The file.
-        path: PathBuf,
         /// The id of the piece, from 0.
         id: usize,
         /// The piece, cut after 40 characters.
@@ -58,32 +48,22 @@ pub enum SentencePieceError {
     },
     /// There is no piece for unknown text, and there are no pieces for bytes to spell it.
     #[error(
-        "{}: no piece has the type UNKNOWN, and byte_fallback is off; text outside the vocabulary could not be \
-         encoded, so train the model anew", path.display()
+        "no piece has the type UNKNOWN, and byte_fallback is off; text outside the vocabulary could not be encoded, \
+         so train the model anew"
     )]
-    NoUnknown {
-        /// The file.
-        path: PathBuf,
-    },
+    NoUnknown,
     /// `byte_fallback` is on, and a byte has no piece.
     #[error(
-        "{}: byte_fallback is on, but the piece {} is missing; all 256 from <0x00> to <0xFF> are needed",
-        path.display(), crate::vocabulary::byte_piece(*byte)
+        "byte_fallback is on, but the piece {} is missing; all 256 from <0x00> to <0xFF> are needed",
+        crate::vocabulary::byte_piece(*byte)
     )]
     MissingByte {
-        /// The file.
-        path: PathBuf,
         /// The first byte without a piece.
         byte: u8,
     },
     /// The table of replacements is damaged.
-    #[error(
-        "{}: the precompiled_charsmap of {spec} {problem}; copy the .spm or .model file anew",
-        path.display()
-    )]
+    #[error("the precompiled_charsmap of {spec} {problem}; copy the .spm or .model file anew")]
     Charsmap {
-        /// The file.
-        path: PathBuf,
         /// `normalizer_spec` or `denormalizer_spec`.
         spec: &'static str,
         /// What is wrong with it.
@@ -155,15 +135,4 @@ pub enum CharsmapProblem {
     /// The replacements are not UTF-8, or the last one does not end with NUL.
     #[error("holds replacements that are not UTF-8 with a NUL behind each")]
     Replacements,
-}
-
-/// A problem without the name of the file, which the caller adds.
-pub(crate) type WithoutPath = Box<dyn FnOnce(PathBuf) -> SentencePieceError>;
-
-/// Adds the name of the file to a problem.
-pub(crate) fn named<T>(
-    path: &Path,
-    result: Result<T, WithoutPath>,
-) -> Result<T, SentencePieceError> {
-    result.map_err(|problem| problem(path.into()))
 }

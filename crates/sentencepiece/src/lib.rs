@@ -15,11 +15,12 @@
 //! by its size ([`SentencePiece::from_bytes`]). The time of [`encode`](SentencePiece::encode) grows with the length of
 //! the text times the length of the longest piece.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `proto`, `vocabulary`, `trie` | the file, its pieces, and how they are found |
-//! | `normalizer`, `charsmap` | from text as it comes to text that is cut |
-//! | `unigram`, `bpe`, `whole` | how it is cut |
+//! | `proto`, `vocabulary`, `trie` | the file, its pieces, and the search for them |
+//! | `normalizer`, `charsmap` | from the given text to the text that is cut |
+//! | `unigram`, `bpe`, `whole` | segmentation |
+//! | [`merge`] | the loop of byte-pair encoding, for any pieces |
 //! | `decode` | from pieces back to text |
 
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ mod bpe;
 mod charsmap;
 mod decode;
 mod error;
+pub mod merge;
 mod model;
 mod normalizer;
 mod proto;
@@ -37,7 +39,7 @@ mod unigram;
 mod vocabulary;
 mod whole;
 
-pub use error::{CharsmapProblem, PieceProblem, SentencePieceError};
+pub use error::{CharsmapProblem, ModelProblem, PieceProblem, SentencePieceError};
 pub use model::{ModelType, PieceType, SentencePiece, UnknownId};
 
 /// The program in the README, compiled and run as it stands there.

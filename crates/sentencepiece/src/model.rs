@@ -6,20 +6,18 @@ use std::sync::Arc;
 use prost::Message;
 
 use crate::charsmap::Charsmap;
-use crate::decode::decode;
-use crate::error::{SentencePieceError, WithoutPath, named};
+use crate::error::{ModelProblem, SentencePieceError};
 use crate::normalizer::Normalizer;
 use crate::proto::{ModelProto, NormalizerSpec, TrainerSpec};
 use crate::segment::Segment;
 use crate::trie::Trie;
-use crate::unigram::Unigram;
 use crate::vocabulary::{Vocabulary, byte_piece};
-use crate::{bpe, whole};
+use crate::{bpe, unigram, whole};
 
 /// The size of the largest message of Protocol Buffers, in bytes.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// How a model segments text.
+/// The way in which a model segments text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelType {
     /// The most probable segmentation under a unigram model (Kudo, 2018).
@@ -69,18 +67,12 @@ pub struct SentencePiece {
     pub(crate) denormalizer: Option<Normalizer>,
     /// The text into which the piece for unknown text is decoded.
     pub(crate) unknown_surface: String,
-    segmenter: Segmenter,
+    model_type: ModelType,
+    /// The score of unknown text in a unigram model.
+    unknown_score: f32,
     /// The user-defined symbols.
     symbols: Arc<Trie>,
     special: Special,
-}
-
-#[derive(Clone, Debug)]
-enum Segmenter {
-    Unigram(Unigram),
-    Bpe,
-    Word,
-    Char,
 }
 
 /// The ids of the pieces with a special meaning.
@@ -99,13 +91,7 @@ impl SentencePiece {
     /// A [`SentencePieceError`] that names the file and what is wrong with it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SentencePieceError> {
         let path = path.as_ref();
-        let unreadable = |cause| SentencePieceError::Unreadable { path: path.into(), cause };
-        let file = File::open(path).map_err(unreadable)?;
-        check_size(path, file.metadata().map_err(unreadable)?.len())?;
-        let mut bytes = Vec::new();
-        // One byte beyond the limit is read of what is longer than it said (a pipe, a growing file), and refused.
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        Self::from_bytes(path, &bytes)
+        named(path, read(path).and_then(|bytes| Self::parse(&bytes)))
     }
 
     /// Reads the content of a `.spm` or `.model` file. Error messages call it `name`.
@@ -116,16 +102,12 @@ impl SentencePiece {
     /// # Errors
     /// A [`SentencePieceError`] that names the file and what is wrong with it.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, SentencePieceError> {
-        let path = name.as_ref();
-        check_size(path, bytes.len() as u64)?;
-        let model = ModelProto::decode(bytes).map_err(|error| SentencePieceError::Protobuf {
-            path: path.into(),
-            message: error.to_string(),
-        })?;
-        named(path, Self::new(model))
+        named(name.as_ref(), Self::parse(bytes))
     }
 
-    fn new(model: ModelProto) -> Result<Self, WithoutPath> {
+    fn parse(bytes: &[u8]) -> Result<Self, ModelProblem> {
+        check_size(bytes.len() as u64)?;
+        let model = ModelProto::decode(bytes).map_err(ModelProblem::Protobuf)?;
         let trainer = model.trainer_spec.clone().unwrap_or_default();
         let model_type = model_type(&trainer)?;
         let vocabulary = Vocabulary::new(&model, model_type)?;
@@ -137,33 +119,21 @@ impl SentencePiece {
         let spec = model.denormalizer_spec.unwrap_or_default();
         let denormalizer = charsmap(&spec, "denormalizer_spec")?
             .map(|map| Normalizer::new(&spec, Some(map), Arc::new(Trie::new(&[])), false));
-        let segmenter = match model_type {
-            ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
-            ModelType::Bpe => Segmenter::Bpe,
-            ModelType::Word => Segmenter::Word,
-            ModelType::Char => Segmenter::Char,
-        };
-        let special = Special::new(&vocabulary, &trainer);
-        let unknown_surface = trainer.unk_surface().to_owned();
         Ok(Self {
+            unknown_score: unigram::unknown_score(&vocabulary),
+            unknown_surface: trainer.unk_surface().to_owned(),
+            special: Special::new(&vocabulary, &trainer),
             vocabulary,
             normalizer,
             denormalizer,
-            unknown_surface,
-            segmenter,
+            model_type,
             symbols,
-            special,
         })
     }
 
-    /// How the model segments text.
+    /// The way in which the model segments text.
     pub fn model_type(&self) -> ModelType {
-        match self.segmenter {
-            Segmenter::Unigram(_) => ModelType::Unigram,
-            Segmenter::Bpe => ModelType::Bpe,
-            Segmenter::Word => ModelType::Word,
-            Segmenter::Char => ModelType::Char,
-        }
+        self.model_type
     }
 
     /// `text` after the model's normalisation: the text that is segmented.
@@ -224,25 +194,6 @@ impl SentencePiece {
         pieces
     }
 
-    /// The text of `ids`. Control symbols give no text. Bytes that do not form a character become U+FFFD.
-    ///
-    /// # Errors
-    /// [`UnknownId`] if an id is outside the vocabulary.
-    pub fn decode(&self, ids: &[u32]) -> Result<String, UnknownId> {
-        let outside = |&id: &u32| id as usize >= self.len();
-        if let Some(id) = ids.iter().copied().find(outside) {
-            return Err(UnknownId { id, len: self.len() });
-        }
-        let pieces = ids.iter().map(|&id| (self.piece(id).unwrap_or_default(), Some(id)));
-        Ok(decode(self, pieces))
-    }
-
-    /// The text of `pieces`. A piece that is not in the vocabulary is used as text.
-    pub fn decode_pieces<S: AsRef<str>>(&self, pieces: &[S]) -> String {
-        let id = |piece: &str| self.vocabulary.id(piece).or(self.vocabulary.unknown);
-        decode(self, pieces.iter().map(|piece| (piece.as_ref(), id(piece.as_ref()))))
-    }
-
     /// The number of pieces. All ids are below it.
     pub fn len(&self) -> usize {
         self.vocabulary.len()
@@ -295,11 +246,11 @@ impl SentencePiece {
     }
 
     fn segment(&self, text: &str) -> Vec<Segment> {
-        match &self.segmenter {
-            Segmenter::Unigram(unigram) => unigram.segment(&self.vocabulary, text),
-            Segmenter::Bpe => bpe::segment(&self.vocabulary, &self.symbols, text),
-            Segmenter::Word => whole::words(&self.vocabulary, text),
-            Segmenter::Char => whole::characters(&self.vocabulary, &self.symbols, text),
+        match self.model_type {
+            ModelType::Unigram => unigram::segment(&self.vocabulary, self.unknown_score, text),
+            ModelType::Bpe => bpe::segment(&self.vocabulary, &self.symbols, text),
+            ModelType::Word => whole::words(&self.vocabulary, text),
+            ModelType::Char => whole::characters(&self.vocabulary, &self.symbols, text),
         }
     }
 }
@@ -320,27 +271,36 @@ impl Special {
     }
 }
 
-fn check_size(path: &Path, bytes: u64) -> Result<(), SentencePieceError> {
-    if bytes > LARGEST {
-        return Err(SentencePieceError::TooLarge { path: path.into(), bytes });
-    }
-    Ok(())
+/// Adds the name of the file to a problem.
+fn named<T>(path: &Path, result: Result<T, ModelProblem>) -> Result<T, SentencePieceError> {
+    result.map_err(|problem| SentencePieceError { path: path.into(), problem })
 }
 
-fn model_type(trainer: &TrainerSpec) -> Result<ModelType, WithoutPath> {
+fn read(path: &Path) -> Result<Vec<u8>, ModelProblem> {
+    let file = File::open(path).map_err(ModelProblem::Unreadable)?;
+    check_size(file.metadata().map_err(ModelProblem::Unreadable)?.len())?;
+    let mut bytes = Vec::new();
+    // A pipe or a growing file can be longer than its size says. The first byte beyond the limit is read, and refused.
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(ModelProblem::Unreadable)?;
+    Ok(bytes)
+}
+
+fn check_size(bytes: u64) -> Result<(), ModelProblem> {
+    if bytes > LARGEST { Err(ModelProblem::TooLarge { bytes }) } else { Ok(()) }
+}
+
+fn model_type(trainer: &TrainerSpec) -> Result<ModelType, ModelProblem> {
     match trainer.model_type() {
         1 => Ok(ModelType::Unigram),
         2 => Ok(ModelType::Bpe),
         3 => Ok(ModelType::Word),
         4 => Ok(ModelType::Char),
-        found => Err(Box::new(move |path| SentencePieceError::ModelType { path, found })),
+        found => Err(ModelProblem::ModelType { found }),
     }
 }
 
-fn charsmap(spec: &NormalizerSpec, name: &'static str) -> Result<Option<Charsmap>, WithoutPath> {
+fn charsmap(spec: &NormalizerSpec, name: &'static str) -> Result<Option<Charsmap>, ModelProblem> {
     let bytes = &spec.precompiled_charsmap;
     let parsed = (!bytes.is_empty()).then(|| Charsmap::parse(bytes)).transpose();
-    parsed.map_err(|problem| -> WithoutPath {
-        Box::new(move |path| SentencePieceError::Charsmap { path, spec: name, problem })
-    })
+    parsed.map_err(|problem| ModelProblem::Charsmap { spec: name, problem })
 }

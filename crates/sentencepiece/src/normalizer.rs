@@ -13,7 +13,7 @@ pub const REPLACEMENT: &str = "\u{fffd}";
 /// The number of user-defined symbols, the shortest ones, that the C++ library considers at one place.
 pub const MOST_SYMBOLS: usize = 64;
 
-/// Where a space is added, so that the first word looks like any other word.
+/// The place at which a space is added. With it, the first word looks like any other word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DummySpace {
     /// Nowhere.
@@ -83,7 +83,7 @@ impl Normalizer {
         if self.dummy == DummySpace::Suffix {
             out.extend(self.space.as_bytes());
         }
-        // Symbols, replacements and characters are UTF-8, so that this is a conversion only.
+        // Symbols, replacements and characters are UTF-8; this is only a conversion.
         String::from_utf8(out)
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }

@@ -47,7 +47,7 @@ pub struct TrainerSpec {
     pub pad_piece: String,
 }
 
-/// How text is normalised.
+/// The settings of normalisation.
 #[derive(Clone, PartialEq, Message)]
 pub struct NormalizerSpec {
     #[prost(bytes = "vec", tag = "2")]

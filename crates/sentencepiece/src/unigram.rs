@@ -3,25 +3,19 @@
 //! Sums are taken in float32 and in the order of that library, the first of equal segmentations wins, and a sum that
 //! grows large is reset to 0 at the same places. Otherwise texts with ties would be segmented differently.
 
+use crate::PieceType;
 use crate::segment::Segment;
-use crate::trie::ROOT;
+use crate::trie::{ROOT, Trie};
 use crate::vocabulary::Vocabulary;
-use crate::{PieceType, trie::Trie};
 
 /// How much lower unknown text scores than the rarest piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// A sum beyond this is reset, so that long texts do not lose precision.
+/// A sum beyond this limit is reset. Otherwise long texts would lose precision.
 const RESET: f32 = 100_000.0;
 /// The mark of a place to which no segmentation leads yet.
 const NOWHERE: usize = usize::MAX;
 /// The mark for no piece, which takes less memory than an `Option`.
 const NO_PIECE: u32 = u32::MAX;
-
-/// What a unigram model needs beside its vocabulary.
-#[derive(Clone, Debug)]
-pub struct Unigram {
-    unknown_score: f32,
-}
 
 /// The last piece of the best segmentation up to a place in the text.
 #[derive(Clone, Copy)]
@@ -41,47 +35,43 @@ impl Best {
     }
 }
 
-impl Unigram {
-    /// The model of `vocabulary`.
-    pub fn new(vocabulary: &Vocabulary) -> Self {
-        let normal = (0..vocabulary.len() as u32)
-            .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
-            .map(|id| vocabulary.score(id));
-        // Without a normal piece the library takes the largest number there is.
-        let lowest =
-            normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
-        Self { unknown_score: lowest - UNKNOWN_PENALTY }
-    }
-
-    /// Segments `text`, which is normalised.
-    pub fn segment(&self, vocabulary: &Vocabulary, text: &str) -> Vec<Segment> {
-        let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
-        let mut reached = 0;
-        for (start, character) in text.char_indices() {
-            let before = reset(&mut best[start..=reached.max(start)]);
-            let end_of_character = start + character.len_utf8();
-            let mut known = false;
-            matches(&vocabulary.ordinary, &text.as_bytes()[start..], |id, length| {
-                let score = match vocabulary.kind(id) {
-                    PieceType::Unused => return,
-                    PieceType::UserDefined => symbol_score(length),
-                    _ => vocabulary.score(id),
-                };
-                let end = start + length;
-                reached = reached.max(end);
-                best[end].offer(score + before, id, start);
-                known |= end == end_of_character;
-            });
-            if !known {
-                reached = reached.max(end_of_character);
-                let score = self.unknown_score + before;
-                best[end_of_character].offer(score, vocabulary.unknown.unwrap_or(NO_PIECE), start);
-            }
-        }
-        trace_back(&best)
-    }
+/// The score of unknown text.
+pub fn unknown_score(vocabulary: &Vocabulary) -> f32 {
+    let normal = (0..vocabulary.len() as u32)
+        .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
+        .map(|id| vocabulary.score(id));
+    // Without a normal piece the library takes the largest number there is.
+    let lowest = normal.fold(f32::MAX, |lowest, score| if score < lowest { score } else { lowest });
+    lowest - UNKNOWN_PENALTY
 }
 
+/// Segments `text`, which is normalised.
+pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<Segment> {
+    let mut best = vec![Best { score: 0.0, id: NO_PIECE, start: NOWHERE }; text.len() + 1];
+    let mut reached = 0;
+    for (start, character) in text.char_indices() {
+        let before = reset(&mut best[start..=reached.max(start)]);
+        let end_of_character = start + character.len_utf8();
+        let mut known = false;
+        matches(&vocabulary.ordinary, &text.as_bytes()[start..], |id, length| {
+            let score = match vocabulary.kind(id) {
+                PieceType::Unused => return,
+                PieceType::UserDefined => symbol_score(length),
+                _ => vocabulary.score(id),
+            };
+            let end = start + length;
+            reached = reached.max(end);
+            best[end].offer(score + before, id, start);
+            known |= end == end_of_character;
+        });
+        if !known {
+            reached = reached.max(end_of_character);
+            let score = unknown_score + before;
+            best[end_of_character].offer(score, vocabulary.unknown.unwrap_or(NO_PIECE), start);
+        }
+    }
+    trace_back(&best)
+}
 /// The sum up to the first of `ahead`, after it was reset together with all those that follow.
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {

@@ -1,6 +1,6 @@
 //! The pieces of a model with their scores and types, and how a piece leads to its id.
 
-use crate::error::{PieceProblem, SentencePieceError, WithoutPath};
+use crate::error::{ModelProblem, PieceProblem};
 use crate::proto::{ModelProto, PieceProto};
 use crate::trie::Trie;
 use crate::{ModelType, PieceType};
@@ -31,18 +31,18 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// Takes over the pieces of `model`, with the checks of the C++ library.
-    pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, WithoutPath> {
+    pub fn new(model: &ModelProto, model_type: ModelType) -> Result<Self, ModelProblem> {
         let byte_fallback = model.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback);
         let pieces = &model.pieces;
         if pieces.is_empty() {
-            return Err(Box::new(|path| SentencePieceError::NoPieces { path }));
+            return Err(ModelProblem::NoPieces);
         }
         let types = types(pieces, byte_fallback)?;
         check(pieces, &types, model_type, byte_fallback)?;
         let unknown = unknown(pieces, &types)?;
         let bytes = if byte_fallback { Some(bytes(pieces, &types)?) } else { None };
         if unknown.is_none() && bytes.is_none() {
-            return Err(Box::new(|path| SentencePieceError::NoUnknown { path }));
+            return Err(ModelProblem::NoUnknown);
         }
         let (ordinary, reserved) = sorted(pieces, &types, model_type)?;
         let mut texts = String::with_capacity(pieces.iter().map(|piece| piece.piece.len()).sum());
@@ -115,9 +115,9 @@ pub fn byte_of(piece: &str) -> Option<u8> {
 }
 
 /// The error for piece `id`.
-fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> WithoutPath {
+fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> ModelProblem {
     let piece = pieces[id].piece.chars().take(EXCERPT).collect();
-    Box::new(move |path| SentencePieceError::Piece { path, id, piece, problem })
+    ModelProblem::Piece { id, piece, problem }
 }
 
 /// Whether a piece is a single NUL, which some converters write although there are pieces for bytes. The C++ library
@@ -126,7 +126,7 @@ fn is_skipped(piece: &PieceProto, kind: PieceType) -> bool {
     piece.piece == "\0" && kind == PieceType::Unused
 }
 
-fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, WithoutPath> {
+fn types(pieces: &[PieceProto], byte_fallback: bool) -> Result<Vec<PieceType>, ModelProblem> {
     let kind = |(id, piece): (usize, &PieceProto)| match piece.kind() {
         _ if byte_fallback && piece.piece == "\0" => Ok(PieceType::Unused),
         1 => Ok(PieceType::Normal),
@@ -146,7 +146,7 @@ fn check(
     types: &[PieceType],
     model_type: ModelType,
     byte_fallback: bool,
-) -> Result<(), WithoutPath> {
+) -> Result<(), ModelProblem> {
     let wrong = |piece: &PieceProto, kind: PieceType| match piece.piece.as_str() {
         _ if model_type == ModelType::Unigram && !piece.score.is_finite() => {
             Some(PieceProblem::Score)
@@ -162,7 +162,7 @@ fn check(
     found.map_or(Ok(()), |(id, wrong)| Err(problem(pieces, id, wrong)))
 }
 
-fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, WithoutPath> {
+fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, ModelProblem> {
     let mut unknown = (0..types.len()).filter(|&id| types[id] == PieceType::Unknown);
     match (unknown.next(), unknown.next()) {
         (Some(first), Some(second)) => {
@@ -172,7 +172,7 @@ fn unknown(pieces: &[PieceProto], types: &[PieceType]) -> Result<Option<u32>, Wi
     }
 }
 
-fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, WithoutPath> {
+fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, ModelProblem> {
     let mut ids = [None; 256];
     for (id, piece) in (0..).zip(pieces) {
         if types[id as usize] == PieceType::Byte
@@ -182,8 +182,7 @@ fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, 
         }
     }
     if let Some(byte) = ids.iter().position(Option::is_none) {
-        let byte = byte as u8;
-        return Err(Box::new(move |path| SentencePieceError::MissingByte { path, byte }));
+        return Err(ModelProblem::MissingByte { byte: byte as u8 });
     }
     Ok(Box::new(ids.map(Option::unwrap_or_default)))
 }
@@ -195,7 +194,7 @@ fn sorted(
     pieces: &[PieceProto],
     types: &[PieceType],
     model_type: ModelType,
-) -> Result<(Vec<u32>, Vec<u32>), WithoutPath> {
+) -> Result<(Vec<u32>, Vec<u32>), ModelProblem> {
     let text = |id: u32| pieces[id as usize].piece.as_str();
     let kind = |id: u32| types[id as usize];
     let kept = |&id: &u32| !is_skipped(&pieces[id as usize], kind(id));

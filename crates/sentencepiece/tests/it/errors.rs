@@ -2,7 +2,8 @@
 
 use crate::common::*;
 use burnformer_sentencepiece::{
-    CharsmapProblem, ModelType, PieceProblem, SentencePiece, SentencePieceError, UnknownId,
+    CharsmapProblem, ModelProblem, ModelType, PieceProblem, SentencePiece, SentencePieceError,
+    UnknownId,
 };
 
 const UNK: (&str, f32, u64) = ("<unk>", 0.0, UNKNOWN);
@@ -11,18 +12,18 @@ fn load(bytes: &[u8]) -> Result<SentencePiece, SentencePieceError> {
     SentencePiece::from_bytes("dir/source.spm", bytes)
 }
 
-/// The error of `bytes`, whose message names the file and ends in a remedy.
-fn error(bytes: &[u8]) -> SentencePieceError {
+/// What is wrong with `bytes`. The message names the file and ends in a remedy.
+fn error(bytes: &[u8]) -> ModelProblem {
     let error = load(bytes).map(|model| model.len()).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("dir/source.spm: ") && message.contains([';', ',']), "{message}");
-    error
+    error.problem
 }
 
 /// What is wrong with the piece of this id.
 fn problem(pieces: &[(&str, f32, u64)], trainer: &[Vec<u8>]) -> (usize, PieceProblem) {
     match error(&model(pieces, trainer, &[])) {
-        SentencePieceError::Piece { id, problem, .. } => (id, problem),
+        ModelProblem::Piece { id, problem, .. } => (id, problem),
         other => panic!("{other}"),
     }
 }
@@ -32,7 +33,7 @@ fn a_file_that_is_missing_or_a_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("no.spm"), folder.path().to_owned()] {
         let error = SentencePiece::open(&path).unwrap_err();
-        assert!(matches!(error, SentencePieceError::Unreadable { .. }), "{error}");
+        assert!(matches!(error.problem, ModelProblem::Unreadable(_)), "{error}");
         assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
     }
 }
@@ -43,14 +44,14 @@ fn a_file_of_gigabytes_is_refused_before_it_is_read() {
     let path = folder.path().join("huge.spm");
     std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
     let error = SentencePiece::open(&path).unwrap_err();
-    assert!(matches!(error, SentencePieceError::TooLarge { bytes: 3_221_225_472, .. }), "{error}");
+    assert!(matches!(error.problem, ModelProblem::TooLarge { bytes: 3_221_225_472 }), "{error}");
 }
 
 #[test]
 fn what_is_no_protocol_buffer_is_refused() {
     let good = model(&[UNK, ("a", -1.0, NORMAL)], &[], &[]);
     for bytes in [&b"<html>404 not found</html>"[..], &good[..good.len() - 1], &[0xff; 20]] {
-        assert!(matches!(error(bytes), SentencePieceError::Protobuf { .. }));
+        assert!(matches!(error(bytes), ModelProblem::Protobuf { .. }));
     }
     let not_text = [model(&[UNK], &[], &[]), piece(b"\xff", 0.0, NORMAL)].concat();
     let error = error(&not_text);
@@ -59,13 +60,13 @@ fn what_is_no_protocol_buffer_is_refused() {
 
 #[test]
 fn a_model_without_pieces_is_refused() {
-    assert!(matches!(error(b""), SentencePieceError::NoPieces { .. }));
+    assert!(matches!(error(b""), ModelProblem::NoPieces { .. }));
 }
 
 #[test]
 fn an_unknown_type_of_model_is_refused() {
     let bytes = model(&[UNK], &[model_type(7)], &[]);
-    assert!(matches!(error(&bytes), SentencePieceError::ModelType { found: 7, .. }));
+    assert!(matches!(error(&bytes), ModelProblem::ModelType { found: 7, .. }));
 }
 
 #[test]
@@ -102,10 +103,10 @@ fn names_are_unique_among_all_pieces_of_a_bpe_and_among_those_of_a_kind_elsewher
 #[test]
 fn unknown_text_needs_a_piece_or_all_bytes() {
     let bytes = model(&[("a", 0.0, NORMAL)], &[], &[]);
-    assert!(matches!(error(&bytes), SentencePieceError::NoUnknown { .. }));
+    assert!(matches!(error(&bytes), ModelProblem::NoUnknown { .. }));
     let bytes = model(&[UNK, ("<0x00>", 0.0, BYTE)], &[byte_fallback()], &[]);
     let error = error(&bytes);
-    assert!(matches!(error, SentencePieceError::MissingByte { byte: 1, .. }), "{error}");
+    assert!(matches!(error, ModelProblem::MissingByte { byte: 1, .. }), "{error}");
     assert!(error.to_string().contains("<0x01>"), "{error}");
 }
 
@@ -116,7 +117,7 @@ fn a_damaged_table_of_replacements_is_named_by_its_place() {
     let error = error(&model(&pieces, &[], std::slice::from_ref(&cut)));
     let (spec, problem) = ("normalizer_spec", CharsmapProblem::Truncated);
     assert!(
-        matches!(error, SentencePieceError::Charsmap { spec: s, problem: p, .. } if s == spec && p == problem)
+        matches!(error, ModelProblem::Charsmap { spec: s, problem: p, .. } if s == spec && p == problem)
     );
     let bytes = [model(&pieces, &[], &[]), bytes(5, &cut)].concat();
     let error = self::error(&bytes);

@@ -1,23 +1,25 @@
 //! The merges of a tokeniser, and segmentations that leave out some of them.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
+use burnformer_sentencepiece::merge::{self, merge};
 use serde_json::Value;
 use tokenizers::models::ModelWrapper;
 use tokenizers::models::bpe::BPE;
 
-use super::symbols::{Pair, Symbols};
 use crate::error::{DataError, Result};
 use crate::special;
 use crate::tokenizer::layout::byte_token;
 use crate::tokenizer::{Kind, Tokenizer, TokenizerSettings, pipeline, train};
 
+/// Two neighbouring tokens.
+type Pair = (u32, u32);
+
 /// The merges of one tokeniser.
 #[derive(Debug)]
 pub(super) struct Merges {
     tokenizer: tokenizers::Tokenizer,
-    /// What each token spells, by its id.
+    /// The spelling of each token, by its id.
     pub(super) spellings: Vec<Spelling>,
     characters: HashMap<char, u32>,
     /// The token of each byte.
@@ -26,7 +28,7 @@ pub(super) struct Merges {
     pub(super) merges: HashMap<Pair, (u32, u32)>,
 }
 
-/// What a token spells.
+/// The spelling of a token.
 #[derive(Clone, Debug)]
 pub(super) enum Spelling {
     /// No text: a special token, or no token at all.
@@ -124,29 +126,7 @@ impl Merges {
         left_out: &mut impl FnMut() -> bool,
         out: &mut Vec<u32>,
     ) {
-        let mut symbols = Symbols::new(self.base(word));
-        let mut possible = BinaryHeap::new();
-        let candidate = |symbols: &Symbols, at: usize| {
-            let &(rank, token) = self.merges.get(&symbols.pair(at)?)?;
-            Some(Reverse((rank, at, token)))
-        };
-        possible.extend((0..symbols.ids.len()).filter_map(|at| candidate(&symbols, at)));
-        let mut set_aside = Vec::new();
-        while let Some(merge) = possible.pop() {
-            let Reverse((_, at, token)) = merge;
-            if candidate(&symbols, at) != Some(merge) {
-                continue;
-            }
-            if left_out() {
-                set_aside.push(merge);
-                continue;
-            }
-            symbols.join(at, token);
-            possible.extend(set_aside.drain(..));
-            let changed = symbols.before(at).into_iter().chain([at]);
-            possible.extend(changed.filter_map(|at| candidate(&symbols, at)));
-        }
-        out.extend(symbols.left());
+        out.extend(merge(&mut Dropping { merges: &self.merges, left_out }, self.base(word)));
     }
 
     /// The characters of a word as tokens, or the bytes of those that the vocabulary lacks.
@@ -162,6 +142,29 @@ impl Merges {
             }
         }
         ids
+    }
+}
+
+/// Merges of which some are left out.
+struct Dropping<'a, F> {
+    merges: &'a HashMap<Pair, (u32, u32)>,
+    left_out: &'a mut F,
+}
+
+impl<F: FnMut() -> bool> merge::Merges for Dropping<'_, F> {
+    type Symbol = u32;
+    type Rank = u32;
+
+    fn find(&mut self, left: &u32, right: &u32) -> Option<(u32, u32)> {
+        self.merges.get(&(*left, *right)).copied()
+    }
+
+    fn join(left: &mut u32, _: &u32, joined: u32) {
+        *left = joined;
+    }
+
+    fn leaves_out(&mut self) -> bool {
+        (self.left_out)()
     }
 }
 

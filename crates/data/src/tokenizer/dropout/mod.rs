@@ -1,14 +1,13 @@
 //! BPE-dropout (Provilkov et al., 2020): other segmentations of text that is already tokenised.
 //!
 //! Byte-pair encoding joins the symbols of a word by its merges, the most frequent first. BPE-dropout leaves out each
-//! possible merge with a probability at each step, so that a word is cut in another way each time, on average into more
+//! possible merge with a probability at each step. A word is then cut in another way each time, on average into more
 //! tokens. The `tokenizers` library has it too, but draws from a generator that cannot be seeded.
 //!
-//! The text of a pair is restored from its tokens, so that no text has to be kept beside the tokens: the pieces
+//! The text of a pair is restored from its tokens, and no text has to be kept beside the tokens: the pieces
 //! of the tokenisers that this crate trains spell the normalised text.
 
 mod merges;
-mod symbols;
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use super::Tokenizers;
 use crate::error::{DataError, Result};
 use crate::random::generator;
 
-/// How BPE-dropout is done.
+/// The settings of BPE-dropout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BpeDropoutSettings {
     /// The probability with which a merge is left out at each step, from 0 (the ordinary segmentation) to 1 (characters,
@@ -45,8 +44,8 @@ impl BpeDropout {
     /// the probability is not between 0 and 1.
     pub fn new(tokenizers: &Tokenizers, settings: BpeDropoutSettings) -> Result<Self> {
         if !(0.0..=1.0).contains(&settings.probability) {
-            let (value, remedy) = (settings.probability.to_string(), "choose from 0 to 1".into());
-            return Err(DataError::InvalidSetting { name: "bpe_dropout", value, remedy });
+            let probability = settings.probability;
+            return Err(DataError::setting("bpe_dropout", probability, "choose from 0 to 1"));
         }
         let source = Arc::new(Merges::of(&tokenizers.source, "source")?);
         let target = match tokenizers.is_joint() {
