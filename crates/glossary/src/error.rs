@@ -1,9 +1,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where an entry of a glossary was given.
+/// The place at which an entry of a glossary was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum EntryPlace {
     /// In a file.
     Line {
         /// The file.
@@ -18,7 +18,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for EntryPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { path, line } => write!(out, "{}:{line}", path.display()),
@@ -27,40 +27,44 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a glossary.
+/// The reason why a glossary cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GlossaryError {
     /// The file cannot be read.
-    #[error("{}: {cause}", path.display())]
+    #[error("{path}: {cause}")]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: std::io::Error,
     },
-    /// A line is not UTF-8.
-    #[error("{place}: the line is not UTF-8; save the file as UTF-8")]
-    NotUtf8 {
-        /// The line.
-        place: Place,
+    /// An entry is wrong.
+    #[error("{place}: {problem}")]
+    Entry {
+        /// The place at which it was given.
+        place: EntryPlace,
+        /// What is wrong with it, and the remedy.
+        problem: EntryProblem,
     },
-    /// A line has not two columns.
-    #[error(
-        "{place}: the line {line:?} has {columns} columns; write a term, a tab and its translation"
-    )]
+}
+
+/// The problem with an entry of a glossary.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryProblem {
+    /// The line is not UTF-8.
+    #[error("the line is not UTF-8; save the file as UTF-8")]
+    NotUtf8,
+    /// The line has not two columns.
+    #[error("the line {line:?} has {columns} columns; write a term, a tab and its translation")]
     Columns {
-        /// The line.
-        place: Place,
-        /// What it holds.
+        /// The content of the line.
         line: String,
         /// The number of its columns.
         columns: usize,
     },
     /// A term is empty.
-    #[error("{place}: the {side} term is empty in {text:?}; write it, or leave the entry out")]
+    #[error("the {side} term is empty in {text:?}; write it, or leave the entry out")]
     Empty {
-        /// Where it was given.
-        place: Place,
         /// `source` or `target`.
         side: &'static str,
         /// The column, with all its alternatives.
@@ -68,12 +72,10 @@ pub enum GlossaryError {
     },
     /// A term is too long.
     #[error(
-        "{place}: the term {term:?} has {characters} characters; at most {} are possible",
+        "the term {term:?} has {characters} characters; at most {} are possible",
         crate::MOST_CHARACTERS
     )]
     TooLong {
-        /// Where it was given.
-        place: Place,
         /// The beginning of the term.
         term: String,
         /// The number of its characters.
@@ -81,27 +83,30 @@ pub enum GlossaryError {
     },
     /// There are too many alternatives.
     #[error(
-        "{place}: the term {term:?} has {count} translations; at most {} are possible",
+        "the term {term:?} has {count} translations; at most {} are possible",
         crate::MOST_ALTERNATIVES
     )]
     TooManyAlternatives {
-        /// Where it was given.
-        place: Place,
         /// The source term.
         term: String,
         /// The number of its translations.
         count: usize,
     },
-    /// Two entries have the same source term.
+    /// Another entry has the same source term.
     #[error(
-        "{place}: the term {term:?} was given before ({first}); write its translations in one entry, separated by |"
+        "the term {term:?} was given before ({first}); write its translations in one entry, separated by |"
     )]
     Duplicate {
-        /// Where it was given again.
-        place: Place,
         /// The source term.
         term: String,
-        /// Where it was given first.
-        first: Place,
+        /// The place at which it was given first.
+        first: EntryPlace,
     },
+}
+
+impl EntryProblem {
+    /// The error that names the entry's place.
+    pub(crate) fn at(self, place: EntryPlace) -> GlossaryError {
+        GlossaryError::Entry { place, problem: self }
+    }
 }

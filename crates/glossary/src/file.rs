@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::{GlossaryError, Place};
-use crate::glossary::{Entry, Glossary};
+use crate::entry::Entry;
+use crate::error::{EntryPlace, EntryProblem, GlossaryError};
+use crate::glossary::Glossary;
 
 impl Glossary {
     /// Reads a file: UTF-8, on each line a source term, a tab and its translation, or several separated by `|`. Empty
@@ -20,14 +21,14 @@ impl Glossary {
     /// Parses the content of a file. Errors call the file `path`.
     ///
     /// # Errors
-    /// [`GlossaryError`] but for [`Unreadable`](GlossaryError::Unreadable).
+    /// [`GlossaryError::Entry`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, GlossaryError> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let mut glossary = Self::default();
         for (line, bytes) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-            let place = Place::Line { path: path.into(), line };
+            let place = EntryPlace::Line { path: path.into(), line };
             let Ok(text) = std::str::from_utf8(bytes) else {
-                return Err(GlossaryError::NotUtf8 { place });
+                return Err(EntryProblem::NotUtf8.at(place));
             };
             let text = text.trim_end_matches('\r');
             if text.trim().is_empty() || text.starts_with('#') {
@@ -36,7 +37,7 @@ impl Glossary {
             let columns: Vec<&str> = text.split('\t').collect();
             let &[source, target] = &columns[..] else {
                 let columns = columns.len();
-                return Err(GlossaryError::Columns { place, line: text.into(), columns });
+                return Err(EntryProblem::Columns { line: text.into(), columns }.at(place));
             };
             glossary.add(Entry::new(place, source, target)?)?;
         }
@@ -50,6 +51,13 @@ mod tests {
 
     fn error(bytes: &[u8]) -> GlossaryError {
         Glossary::parse("terms.tsv".as_ref(), bytes).unwrap_err()
+    }
+
+    fn problem(bytes: &[u8]) -> EntryProblem {
+        match error(bytes) {
+            GlossaryError::Entry { problem, .. } => problem,
+            other => panic!("{other}"),
+        }
     }
 
     #[test]
@@ -68,24 +76,24 @@ mod tests {
         let message = |bytes: &[u8]| error(bytes).to_string();
         for line in ["Haus", "Haus\thouse\tmaison"] {
             let text = format!("#\n{line}\n");
-            assert!(matches!(error(text.as_bytes()), GlossaryError::Columns { .. }));
+            assert!(matches!(problem(text.as_bytes()), EntryProblem::Columns { .. }));
             let message = message(text.as_bytes());
             assert!(message.starts_with("terms.tsv:2: ") && message.contains("tab"), "{message}");
         }
-        assert!(matches!(error(b"a\tb\n\xff\tc"), GlossaryError::NotUtf8 { .. }));
+        assert!(matches!(problem(b"a\tb\n\xff\tc"), EntryProblem::NotUtf8));
         assert!(message(b"a\tb\n\xff\tc").starts_with("terms.tsv:2: "));
         for (line, side) in
             [("\tb", "source"), (" \tb", "source"), ("a\t", "target"), ("a\tb||c", "target")]
         {
-            let error = error(line.as_bytes());
-            assert!(matches!(error, GlossaryError::Empty { side: found, .. } if found == side));
+            let problem = problem(line.as_bytes());
+            assert!(matches!(problem, EntryProblem::Empty { side: found, .. } if found == side));
         }
         let long = format!("a\t{}", "x".repeat(201));
-        assert!(matches!(error(long.as_bytes()), GlossaryError::TooLong { characters: 201, .. }));
+        assert!(matches!(problem(long.as_bytes()), EntryProblem::TooLong { characters: 201, .. }));
         let many = format!("a\t{}", vec!["x"; 21].join("|"));
         assert!(matches!(
-            error(many.as_bytes()),
-            GlossaryError::TooManyAlternatives { count: 21, .. }
+            problem(many.as_bytes()),
+            EntryProblem::TooManyAlternatives { count: 21, .. }
         ));
     }
 

@@ -1,10 +1,10 @@
-//! The entries with which a sentence goes on at each of its words, found in one pass over the sentence.
+//! Finds in one pass over a sentence which entries begin at each of its words.
 
 use aho_corasick::Anchored;
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 
-use crate::glossary::Entry;
+use crate::entry::Entry;
 use crate::words::Word;
 
 // Bytes that no text has.
@@ -54,9 +54,9 @@ impl Finder {
 
 impl Terms {
     fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
-        let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case() == any_case);
+        let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
         let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) =
-            own.map(|(number, entry)| (number, backwards(entry.words(), text))).unzip();
+            own.map(|(number, entry)| (number, backwards(&entry.words, text))).unzip();
         let automaton = NFA::new(terms).expect("terms of less than 2 GB");
         Self { automaton, numbers, text }
     }

@@ -1,98 +1,15 @@
-//! Entries, and how they are found in a sentence.
+//! Glossaries, and how their entries are found in a sentence.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use crate::error::{GlossaryError, Place};
+use crate::entry::Entry;
+use crate::error::{EntryPlace, EntryProblem, GlossaryError};
 use crate::finder::Finder;
-use crate::words::{Word, joined, normalized, words};
+use crate::words::{Word, joined, words};
 
-/// The largest number of characters of a term.
-pub const MOST_CHARACTERS: usize = 200;
-/// The largest number of translations of a term.
-pub const MOST_ALTERNATIVES: usize = 20;
 /// The largest number of terms of a sentence.
 pub const MOST_TERMS: usize = 64;
-
-/// A term and its translations.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    place: Place,
-    source: String,
-    targets: Vec<String>,
-    words: Vec<Word>,
-    /// Whether the term is in lower case, so that it is found in any case.
-    any_case: bool,
-}
-
-impl Entry {
-    /// An entry for `source` whose translations `target` holds, separated by `|`. Both are brought to normal form C,
-    /// with single spaces.
-    ///
-    /// # Errors
-    /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
-    pub fn new(place: Place, source: &str, target: &str) -> Result<Self, GlossaryError> {
-        let source_words = words(source);
-        let any_case = source_words.iter().all(|word| word.text == word.folded);
-        let source = checked(&place, "source", source, source)?;
-        let targets: Vec<String> = target
-            .split('|')
-            .map(|one| checked(&place, "target", one, target))
-            .collect::<Result<_, _>>()?;
-        if targets.len() > MOST_ALTERNATIVES {
-            let count = targets.len();
-            return Err(GlossaryError::TooManyAlternatives { place, term: source, count });
-        }
-        Ok(Self { place, source, targets, words: source_words, any_case })
-    }
-
-    /// Where the entry was given.
-    pub fn place(&self) -> &Place {
-        &self.place
-    }
-
-    /// The source term.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// The translations, of which any one will do.
-    pub fn targets(&self) -> &[String] {
-        &self.targets
-    }
-
-    pub(crate) fn words(&self) -> &[Word] {
-        &self.words
-    }
-
-    pub(crate) fn any_case(&self) -> bool {
-        self.any_case
-    }
-
-    /// The better of two entries that begin at the same word has the larger rank.
-    pub(crate) fn rank(&self) -> (usize, bool) {
-        (self.words.len(), !self.any_case)
-    }
-}
-
-/// `term`, which is a part of `text`, in its normal form.
-fn checked(
-    place: &Place,
-    side: &'static str,
-    term: &str,
-    text: &str,
-) -> Result<String, GlossaryError> {
-    let normal = normalized(term);
-    let characters = normal.chars().count();
-    if normal.is_empty() {
-        return Err(GlossaryError::Empty { place: place.clone(), side, text: text.into() });
-    }
-    if characters > MOST_CHARACTERS {
-        let term = normal.chars().take(40).collect();
-        return Err(GlossaryError::TooLong { place: place.clone(), term, characters });
-    }
-    Ok(normal)
-}
 
 /// Terms and their translations.
 #[derive(Clone, Debug, Default)]
@@ -122,7 +39,7 @@ impl Glossary {
     ) -> Result<Self, GlossaryError> {
         let mut glossary = Self::default();
         for (number, (source, target)) in (1..).zip(pairs) {
-            let place = Place::Pair { number };
+            let place = EntryPlace::Pair { number };
             glossary.add(Entry::new(place, source.as_ref(), target.as_ref())?)?;
         }
         Ok(glossary)
@@ -131,11 +48,11 @@ impl Glossary {
     /// Adds an entry.
     ///
     /// # Errors
-    /// [`GlossaryError::Duplicate`] if there is one for its term.
+    /// [`EntryProblem::Duplicate`] if there is one for its term.
     pub fn add(&mut self, entry: Entry) -> Result<(), GlossaryError> {
         if let Some(&first) = self.by_source.get(&entry.source) {
             let first = self.entries[first].place.clone();
-            return Err(GlossaryError::Duplicate { place: entry.place, term: entry.source, first });
+            return Err(EntryProblem::Duplicate { term: entry.source, first }.at(entry.place));
         }
         let number = self.entries.len();
         self.by_source.insert(entry.source.clone(), number);
@@ -183,8 +100,8 @@ impl Wanted {
     }
 }
 
-/// What a translation of `sentence` has to contain by `glossaries`: each term in it with its translations. Of several terms
-/// with the same translations it has the first.
+/// The terms of `sentence` that are in `glossaries`, with the translations of which its translation must contain one. Of several
+/// terms with the same translations only the first is given.
 ///
 /// Terms are found as whole words, from left to right; of those that begin at the same word the longest is taken, and
 /// terms do not overlap. A term in lower case is found in any case, another as it is written. Of glossaries with the
@@ -198,7 +115,7 @@ pub fn wanted(glossaries: &[&Glossary], sentence: &str) -> Vec<Wanted> {
     let (mut wanted, mut seen, mut targets) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut place = 0;
     while place < words.len() {
-        // Of equals, the last one is taken: that of the first glossary.
+        // Of equals, the last one is taken, which is in the first glossary.
         let best = found.iter().rev().filter_map(|own| own[place]).max_by_key(|entry| entry.rank());
         let Some(entry) = best else {
             place += 1;
@@ -323,7 +240,7 @@ mod tests {
                 (0..8).map(|number| (text(6), format!("t{number}"))).collect();
             let mut glossary = Glossary::default();
             for (source, target) in &pairs {
-                let place = Place::Pair { number: 1 };
+                let place = EntryPlace::Pair { number: 1 };
                 let entry = Entry::new(place, source, target);
                 entry.and_then(|entry| glossary.add(entry)).ok();
             }
@@ -386,6 +303,6 @@ mod tests {
         let error = Glossary::from_pairs([("a", "b"), ("", "c")]).unwrap_err();
         assert!(error.to_string().starts_with("pair 2 of the glossary: "), "{error}");
         let error = Glossary::from_pairs([("a", "b"), ("a", "c")]).unwrap_err();
-        assert!(matches!(error, GlossaryError::Duplicate { .. }), "{error}");
+        assert!(error.to_string().contains("was given before (pair 1"), "{error}");
     }
 }

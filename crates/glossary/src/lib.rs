@@ -1,7 +1,7 @@
 //! Glossaries: pairs of a term and its prescribed translation, found in sentences as whole words.
 //!
-//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from pairs. [`wanted`] says
-//! what the translation of a sentence has to contain. How a model is made to write it is not the matter of this crate.
+//! A [`Glossary`] is read from a file with two columns that are separated by a tab, or made from pairs. [`wanted`] gives the
+//! terms that the translation of a sentence must contain. This crate does not make a model write them.
 //!
 //! The trade-off taken: *terms are found by their letters alone*, without a morphology of any language. A term is found
 //! only in the form in which it is written, so each inflected form of the source is an entry of its own. On the target
@@ -19,17 +19,22 @@
 
 #![forbid(unsafe_code)]
 
+mod entry;
 mod error;
 mod file;
 mod finder;
 mod glossary;
 mod words;
 
-pub use error::{GlossaryError, Place};
-pub use glossary::{
-    Entry, Glossary, MOST_ALTERNATIVES, MOST_CHARACTERS, MOST_TERMS, Wanted, longest, wanted,
-};
-pub use words::is_in_word;
+pub use entry::Entry;
+pub use error::{EntryPlace, EntryProblem, GlossaryError};
+pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
+pub use words::{is_in_word, is_unspaced};
+
+/// The largest number of characters of a term.
+pub const MOST_CHARACTERS: usize = 200;
+/// The largest number of translations of a term.
+pub const MOST_ALTERNATIVES: usize = 20;
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

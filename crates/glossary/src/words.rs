@@ -3,13 +3,14 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether a word goes on at this character: a letter, a digit or a combining mark of a script that puts spaces between
+/// Whether this character is a part of a word: a letter, a digit or a combining mark of a script that puts spaces between
 /// words. In the other scripts (Chinese, Japanese, Thai, Lao, Burmese, Khmer) every character counts as a word.
 pub fn is_in_word(c: char) -> bool {
     (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
 }
 
-fn is_unspaced(c: char) -> bool {
+/// Whether words of this character's script are written without spaces between them.
+pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
         | 0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3021..=0x30FF | 0x31F0..=0x31FF // radicals, kana

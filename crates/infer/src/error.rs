@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use burnformer_core::model_dir::ModelDirError;
 use burnformer_data::DataError;
-use burnformer_glossary::{GlossaryError, Place};
+use burnformer_glossary::{EntryPlace, GlossaryError};
 use burnformer_shortlist::ShortlistError;
 
 /// The reasons why text cannot be translated or scored.
@@ -164,7 +164,7 @@ pub enum InferError {
     )]
     TermText {
         /// Where the glossary has it, if it was checked as a whole.
-        place: Option<Place>,
+        place: Option<EntryPlace>,
         /// The term.
         term: String,
         /// The text of its tokens.
