@@ -1,6 +1,6 @@
 //! Documents, translated by a model.
 
-use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 use burnformer_infer::{
     Cancel, InferError, Request, TextLink, TranslateOptions, Translation, Translator,
 };
@@ -44,7 +44,7 @@ pub fn translate(
 /// The translations of `sentences`, with links for those that need them.
 fn translated(
     translator: &Translator,
-    sentences: &[Sentence],
+    sentences: &[PendingSentence],
     options: &TranslateOptions,
     cancel: &Cancel,
 ) -> Result<Vec<Translated>, InferError> {
@@ -52,7 +52,7 @@ fn translated(
     let mut requests = translator.requests(&texts, options)?;
     requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
     let translations = translator.translate_requests(requests, options)?;
-    let link = |(sentence, translation): (&Sentence, Translation)| {
+    let link = |(sentence, translation): (&PendingSentence, Translation)| {
         let links = match sentence.links && !cancel.is_cancelled() {
             true => translator.links(&sentence.text, &translation.text)?,
             false => Vec::new(),

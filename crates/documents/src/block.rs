@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::Translated;
 use crate::escape::Escape;
+use crate::words::within;
 
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
@@ -12,7 +13,7 @@ pub(crate) struct Block {
     pub(crate) text: String,
     /// Markup in the order of its beginnings; parents stand before their children.
     pub(crate) nodes: Vec<Node>,
-    /// What must stay as it is; sorted, disjoint.
+    /// The parts that must stay as they are; sorted, disjoint.
     pub(crate) atoms: Vec<Atom>,
     /// Sorted, disjoint, without white space at their ends.
     pub(crate) segments: Vec<Segment>,
@@ -23,9 +24,9 @@ pub(crate) struct Block {
 /// The lines of a block whose text is one line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// Where the source has line breaks, as spaces in the text.
+    /// The places of the source's line breaks, which are spaces in the text.
     pub(crate) breaks: Vec<usize>,
-    /// What a line break is written as.
+    /// The text of a line break.
     pub(crate) newline: String,
 }
 
@@ -41,10 +42,10 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Stands around text. If its text changes, `close_if_changed` closes it.
+    /// Stands around text. `close_if_changed` is its end if the text changes.
     Element { open: String, close: String, close_if_changed: Option<String> },
-    /// Stands between characters. `space_after` says that white space followed that the text does not have; `is_space` that the space
-    /// behind it in the text stands for it.
+    /// Stands between characters. `space_after` says that the source has white space after it and the text has none; `is_space` says
+    /// that the space after it in the text replaces it.
     Point { raw: String, space_after: bool, is_space: bool },
     /// Stands for text that must stay as it is, an [`Atom`].
     Atom { raw: String },
@@ -96,12 +97,10 @@ pub(crate) struct Done {
 impl Block {
     /// Indices of the atoms within `range`.
     pub(crate) fn atoms_in(&self, range: &Range<usize>) -> Range<usize> {
-        let first = self.atoms.partition_point(|atom| atom.range.start < range.start);
-        let end = self.atoms.partition_point(|atom| atom.range.end <= range.end);
-        first..end.max(first)
+        within(&self.atoms, |atom| &atom.range, range)
     }
 
-    /// Where markup stands in the text, sorted. Atoms are no markup.
+    /// The places in the text at which markup begins or ends, sorted. Atoms are no markup.
     pub(crate) fn borders(&self) -> Vec<usize> {
         let nodes = self.nodes.iter().filter(|node| !matches!(node.kind, Kind::Atom { .. }));
         let ends = nodes.flat_map(|node| [node.range.start, node.range.end]);

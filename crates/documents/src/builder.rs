@@ -8,16 +8,17 @@ use crate::escape::Escape;
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// What happens to runs of white space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The treatment of runs of white space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Space {
+    #[default]
     Keep,
     /// One space for each run, except at the ends of the block.
     Collapse,
 }
 
 /// Collects text and markup. Tags without a partner, and those that cross others, become points.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Builder {
     text: String,
     space: Space,
@@ -33,16 +34,7 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(space: Space) -> Self {
-        Self {
-            text: String::new(),
-            space,
-            begun: false,
-            pending: String::new(),
-            nodes: Vec::new(),
-            atoms: Vec::new(),
-            open: Vec::new(),
-            open_by_name: HashMap::new(),
-        }
+        Self { space, ..Self::default() }
     }
 
     pub(crate) fn text(&mut self, text: &str) {

@@ -11,8 +11,8 @@ use crate::protect::{find_atoms, places};
 use crate::render::Layout;
 use crate::restore::Reduced;
 use crate::split::split;
-use crate::words::{Mark, has_letters, is_unspaced, mark};
-use crate::{Link, Sentence, Translated};
+use crate::words::{Mark, has_letters, is_unspaced, mark, moved};
+use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -63,7 +63,7 @@ impl Document {
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
-    pub fn pending(&self) -> Vec<Sentence> {
+    pub fn pending(&self) -> Vec<PendingSentence> {
         let blocks = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Block(block) => Some(block),
             Piece::Verbatim(_) => None,
@@ -120,14 +120,16 @@ impl Document {
     }
 }
 
-fn sentences(block: &Block) -> Vec<Sentence> {
+fn sentences(block: &Block) -> Vec<PendingSentence> {
     let borders = block.borders();
     let sentence = |Segment { range, state }: &Segment| match state {
         State::Kept | State::Done(_) => None,
-        State::Reduced => Some(Sentence { text: Reduced::new(block, range).text, links: true }),
+        State::Reduced => {
+            Some(PendingSentence { text: Reduced::new(block, range).text, links: true })
+        }
         State::Whole => {
             let text = block.text[range.clone()].to_string();
-            Some(Sentence { text, links: divides_words(block, range, &borders) })
+            Some(PendingSentence { text, links: divides_words(block, range, &borders) })
         }
     };
     block.segments.iter().filter_map(sentence).collect()
@@ -219,12 +221,9 @@ fn layout(block: &Block) -> Layout {
         let target = &done.translated.text;
         alignment.gap(&gap(block, end..range.start, &alignment.target, target));
         let offset = alignment.target.len();
-        atoms.extend(
-            done.atoms.iter().map(|(atom, at)| (*atom, at.start + offset..at.end + offset)),
-        );
-        let source_atoms: Vec<Range<usize>> =
+        atoms.extend(done.atoms.iter().map(|(atom, at)| (*atom, moved(at, 0, offset))));
+        let mut source_atoms: Vec<Range<usize>> =
             done.atoms.iter().map(|(atom, _)| block.atoms[*atom].range.clone()).collect();
-        let mut source_atoms = source_atoms;
         source_atoms.sort_by_key(|range| range.start);
         let target_atoms: Vec<Range<usize>> = done.atoms.iter().map(|(_, at)| at.clone()).collect();
         alignment.sentence(&Pair {
@@ -245,13 +244,9 @@ fn layout(block: &Block) -> Layout {
 /// A sentence that is its own translation.
 fn kept(block: &Block, range: &Range<usize>) -> Done {
     let text = block.text[range.clone()].to_string();
-    let place = |atom: usize| {
-        let at = &block.atoms[atom].range;
-        (atom, at.start - range.start..at.end - range.start)
-    };
+    let place = |atom: usize| (atom, moved(&block.atoms[atom].range, range.start, 0));
     let atoms = block.atoms_in(range).map(place).collect();
-    let links: Vec<Link> = Vec::new();
-    Done { translated: Translated { text, links }, atoms }
+    Done { translated: Translated { text, links: Vec::new() }, atoms }
 }
 
 /// The text between two sentences. It is the source's, except between scripts with and without spaces.

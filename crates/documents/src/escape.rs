@@ -1,9 +1,9 @@
-//! How text is written in a document.
+//! The spelling of text in a document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How the characters of a block are written.
+/// The rules by which the characters of a block are written.
 #[derive(Clone, Debug)]
 pub(crate) enum Escape {
     Plain,
@@ -12,7 +12,7 @@ pub(crate) enum Escape {
     Srt,
 }
 
-/// How a document writes special characters, so that its translation does the same.
+/// The way in which a document writes special characters. Its translation writes them in the same way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entities {
     /// Characters with the reference that stands for them (`é` as `&eacute;`).
@@ -25,20 +25,20 @@ pub(crate) struct Entities {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Markdown {
     pub(crate) level: Level,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// Those that would begin markup in most places.
+    /// The characters that would begin markup in most places.
     Light,
-    /// Every one that can begin markup.
+    /// Every character that can begin markup.
     Full,
 }
 
-/// Where a Markdown block stands.
+/// The position of a Markdown block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     Paragraph,
     Heading,
     TableCell,
@@ -96,7 +96,7 @@ impl Markdown {
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         let harmless = match c {
-            '|' => self.place != Place::TableCell,
+            '|' => self.place != Position::TableCell,
             '`' => false,
             '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
             '*' => space(before) && space(after),
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
-        let light = Markdown { level: Level::Light, place: Place::Paragraph };
+        let light = Markdown { level: Level::Light, place: Position::Paragraph };
         let light = Escape::Markdown(light);
         assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
     }

@@ -4,21 +4,21 @@
 //! A [`Document`] is a *skeleton* that stays as it is, byte for byte (tags of blocks, scripts, code, indentation, times of
 //! subtitles), and *blocks* of text between its parts (a paragraph, a heading, a table cell, a subtitle). A block is split into
 //! sentences, because models translate sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It
-//! is put back around the words of the translation that are aligned to the words that it stood around. No tag is ever lost or
+//! is put back around the words of the translation that are aligned to its words in the source. No tag is ever lost or
 //! doubled, whatever the translation is.
 //!
-//! What must not be translated (addresses, placeholders such as `{name}`, numbers, code) goes to the model with its sentence first,
-//! because the sentence is then complete. If the translation does not have it unchanged, the sentence is translated a second time
-//! without it, and it is put back by alignment.
+//! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They go to the model with their sentence first,
+//! because the sentence is then complete. If the translation changes one of them, the sentence is translated a second time without
+//! them, and they are put back by alignment.
 //!
 //! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows with the length of the text, nothing
 //! recurses by the depth of the markup, and attributes (`alt`, `title`) are not translated.
 //!
 //! ```
-//! use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+//! use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 //!
 //! // A model that knows one sentence; a real one returns a link for every token.
-//! fn translate(sentence: &Sentence) -> Translated {
+//! fn translate(sentence: &PendingSentence) -> Translated {
 //!     assert_eq!(sentence.text, "A red house.");
 //!     let links = [(0..1, 0..3), (2..5, 10..15), (6..11, 4..9), (11..12, 15..16)];
 //!     let links = links.map(|(source, target)| Link { source, target }).to_vec();
@@ -55,10 +55,10 @@ use std::ops::Range;
 pub use document::Document;
 pub use format::{Format, UnknownFormat};
 
-/// What goes to the model: one sentence of plain text, or a clause of a sentence that is too long for the model. It has no markup and
-/// neither leading nor trailing white space.
+/// Plain text for the model: one sentence, or a clause of a sentence that is too long for the model. It has no markup and neither
+/// leading nor trailing white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sentence {
+pub struct PendingSentence {
     /// The text.
     pub text: String,
     /// Whether [`Translated::links`] are needed to put markup back. If they are missing, places are estimated from the order of words.
@@ -68,13 +68,13 @@ pub struct Sentence {
 /// A piece of the translation, usually a token, and the piece of the source that it is aligned to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Bytes of [`Sentence::text`].
+    /// Bytes of [`PendingSentence::text`].
     pub source: Range<usize>,
     /// Bytes of [`Translated::text`].
     pub target: Range<usize>,
 }
 
-/// The translation of a [`Sentence`].
+/// The translation of a [`PendingSentence`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
     /// The translated text.

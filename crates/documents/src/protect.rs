@@ -1,4 +1,4 @@
-//! What must not be translated: addresses, placeholders, code, numbers.
+//! The parts of a text that must not be translated: addresses, placeholders, code, numbers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,7 +37,8 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     pattern.expect("a valid pattern")
 });
 
-/// Adds to `atoms`, which are sorted, what else of `text` must stay as it is, unless a border of markup is within it.
+/// Adds the other parts of `text` that must stay as they are to `atoms`, which are sorted. Parts that a border of markup cuts are
+/// left out.
 pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     let known = atoms.len();
     let mut at = 0;
@@ -57,11 +58,11 @@ pub(crate) fn find_atoms(text: &str, borders: &[usize], atoms: &mut Vec<Atom>) {
     atoms.sort_by_key(|atom| atom.range.start);
 }
 
-/// How many bytes before its place, at least, a search that finds nothing there has read.
+/// The least number of bytes that a search reads ahead.
 const REACH: usize = 1024;
 
-/// The first part from `at` on. Reading ends soon behind it: otherwise each `1-` of a text of such would be the beginning of an
-/// address whose `@` is looked for up to the end of the text.
+/// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each of them would begin an address
+/// whose `@` is searched up to the end of the text.
 fn next_part(text: &str, mut at: usize) -> Option<regex::Captures<'_>> {
     let mut reach = REACH;
     loop {
@@ -122,7 +123,7 @@ fn without_closing(address: &str) -> usize {
     }
 }
 
-/// Where the atoms of `block.text[range]` are in `translation`, if it has each of them as often as the source.
+/// The places of the atoms of `block.text[range]` in `translation`, if it has each of them as often as the source.
 pub(crate) fn places(
     block: &Block,
     range: &Range<usize>,
@@ -162,7 +163,7 @@ fn by_text(block: &Block, atoms: Range<usize>) -> BTreeMap<&str, Vec<usize>> {
     all
 }
 
-/// Where `needle` is in `text`, not as a part of a longer word.
+/// The places of `needle` in `text`, unless it is a part of a longer word.
 fn occurrences(text: &str, needle: &str) -> Vec<Range<usize>> {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (starts, ends) = (word(needle.chars().next()), word(needle.chars().next_back()));

@@ -8,7 +8,7 @@ use crate::escape::Escape;
 use crate::place::children;
 use crate::words::is_unspaced;
 
-/// Where the parts of a block stand in its translation.
+/// The places of the parts of a block in its translation.
 pub(crate) struct Layout {
     pub(crate) alignment: Alignment,
     /// For each node, its bytes.
@@ -59,8 +59,8 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     writer.out
 }
 
-/// Where the translation is broken into the number of lines of the source: at spaces, and between words that need none.
-/// Never within one of `atoms`, which are sorted ranges of the translation.
+/// The places at which the translation is broken into the number of lines of the source: at spaces, between words that need none,
+/// and never within one of `atoms`, which are sorted ranges of the translation.
 pub(crate) fn breaks(
     block: &Block,
     alignment: &Alignment,

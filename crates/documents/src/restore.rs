@@ -1,11 +1,14 @@
-//! Sentences without their atoms, and how these come back into the translation.
+//! Sentences without their atoms, and the return of these into the translation.
 
 use std::ops::Range;
 
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done};
-use crate::words::{Mark, mark};
+use crate::words::{Mark, mark, moved};
 use crate::{Link, Translated};
+
+/// Marks that follow a word without a space.
+const CLOSING: [Mark; 3] = [Mark::Terminal, Mark::Separator, Mark::Close];
 
 /// A sentence without its atoms.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ struct Removed {
     atom: usize,
     /// Bytes of the block's text.
     range: Range<usize>,
-    /// Where it was in the reduced text.
+    /// Its place in the reduced text.
     at: usize,
     spaces: (bool, bool),
 }
@@ -53,11 +56,7 @@ impl Reduced {
 
     fn keep(&mut self, source: &str, range: Range<usize>) {
         let slice = &source[range.clone()];
-        let closes = matches!(
-            slice.chars().next().map(mark),
-            Some(Mark::Terminal | Mark::Separator | Mark::Close)
-        );
-        if closes {
+        if slice.chars().next().is_some_and(|c| CLOSING.contains(&mark(c))) {
             let end = self.text.trim_end().len();
             self.text.truncate(end);
             self.removed.iter_mut().rev().for_each(|removed| removed.at = removed.at.min(end));
@@ -79,38 +78,21 @@ impl Reduced {
         translated: &Translated,
     ) -> Done {
         let alignment = self.align(translated);
-        let places = self.places(&alignment);
-        let mut text = String::new();
-        let mut atoms = Vec::new();
-        let mut shifts = Vec::new();
-        let mut at = 0;
-        for (removed, place) in self.in_order(&places) {
+        let (mut text, mut at) = (String::new(), 0);
+        let (mut atoms, mut shifts) = (Vec::new(), Vec::new());
+        for (removed, place) in self.in_order(&alignment) {
             text.push_str(&translated.text[at..place]);
             at = place;
             let inserted = &block.text[removed.range.clone()];
-            let rest = &translated.text[at..];
-            if needs_space(
-                text.chars().next_back(),
-                removed.spaces.0,
-                inserted.chars().next(),
-                &[Mark::Open],
-            ) {
+            let (first, last) = (inserted.chars().next(), inserted.chars().next_back());
+            if needs_space(text.chars().next_back(), removed.spaces.0, first, &[Mark::Open]) {
                 text.push(' ');
             }
-            let offset = text.len();
             let atom = &block.atoms[removed.atom].range;
-            atoms.push((
-                removed.atom,
-                offset + atom.start - removed.range.start..offset + atom.end - removed.range.start,
-            ));
+            atoms.push((removed.atom, moved(atom, removed.range.start, text.len())));
             text.push_str(inserted);
-            let closing = [Mark::Terminal, Mark::Separator, Mark::Close];
-            if needs_space(
-                rest.chars().next(),
-                removed.spaces.1,
-                inserted.chars().next_back(),
-                &closing,
-            ) {
+            let next = translated.text[at..].chars().next();
+            if needs_space(next, removed.spaces.1, last, &CLOSING) {
                 text.push(' ');
             }
             shifts.push((place, text.len() - place));
@@ -122,11 +104,8 @@ impl Reduced {
             false => self.shifted(&translated.links, range, &shifts),
         };
         links.extend(atoms.iter().map(|(atom, target)| {
-            let source = &block.atoms[*atom].range;
-            Link {
-                source: source.start - range.start..source.end - range.start,
-                target: target.clone(),
-            }
+            let source = moved(&block.atoms[*atom].range, range.start, 0);
+            Link { source, target: target.clone() }
         }));
         Done { translated: Translated { text, links }, atoms }
     }
@@ -146,14 +125,11 @@ impl Reduced {
         alignment
     }
 
-    /// Where each atom belongs in the translation.
-    fn places(&self, alignment: &Alignment) -> Vec<usize> {
+    /// The atoms with their places in the translation, in the order of these.
+    fn in_order(&self, alignment: &Alignment) -> Vec<(&Removed, usize)> {
         let place = |removed: &Removed| alignment.position(&self.text, removed.at, removed.spaces);
-        self.removed.iter().map(place).collect()
-    }
-
-    fn in_order(&self, places: &[usize]) -> Vec<(&Removed, usize)> {
-        let mut all: Vec<_> = self.removed.iter().zip(places.iter().copied()).collect();
+        let mut all: Vec<(&Removed, usize)> =
+            self.removed.iter().map(|removed| (removed, place(removed))).collect();
         all.sort_by_key(|&(_, place)| place);
         all
     }

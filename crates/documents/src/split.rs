@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::block::{Block, Segment, State};
-use crate::words::{has_letters, is_unspaced, trim};
+use crate::words::{Mark, floor, has_letters, is_unspaced, mark, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -70,7 +70,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut start = 0;
     while text.len() - start > PART_BYTES {
-        let limit = crate::words::floor(text, start + PART_BYTES);
+        let limit = floor(text, start + PART_BYTES);
         let end = match text[start..limit].rfind(". ").or_else(|| text[start..limit].rfind(' ')) {
             Some(space) if space > PART_BYTES / 4 => start + space + 1,
             _ => limit,
@@ -110,14 +110,11 @@ fn is_border(
         return false;
     }
     // Without white space, a sentence ends only in scripts that write none.
-    let touching = !text[..at].ends_with(char::is_whitespace);
-    if touching
-        && !text[..at]
-            .ends_with(|c| is_unspaced(c) || crate::words::mark(c) == crate::words::Mark::Quote)
-    {
+    let ends = |c: char| c.is_whitespace() || is_unspaced(c) || mark(c) == Mark::Quote;
+    if !text[..at].ends_with(ends) {
         return false;
     }
-    let tail = &text[crate::words::floor(text, at.saturating_sub(16)).max(start)..at];
+    let tail = &text[floor(text, at.saturating_sub(16)).max(start)..at];
     let ordinal = ORDINAL_LANGUAGES.contains(&code(language).as_str()) && ORDINAL.is_match(tail);
     !INITIAL.is_match(tail) && !ordinal
 }
@@ -156,7 +153,7 @@ fn clauses(
     done
 }
 
-/// Where `range` is cut: at the best kind of place in its middle half, else anywhere, else within a word.
+/// The place at which `range` is cut: the best kind of place in its middle half, else anywhere, else within a word.
 fn middle(text: &str, range: &Range<usize>, atoms: &[Range<usize>]) -> Option<usize> {
     let slice = &text[range.clone()];
     let half = slice.len() / 2;

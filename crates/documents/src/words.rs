@@ -1,4 +1,4 @@
-//! Words and characters: what all other modules must agree on.
+//! Words and characters, as all other modules see them.
 
 use std::ops::Range;
 
@@ -43,6 +43,22 @@ fn plain_tokens(text: &str, range: Range<usize>, all: &mut Vec<Token>) {
     }
 }
 
+/// The items of `all`, which are sorted, whose ranges are within `range`, by their indices.
+pub(crate) fn within<T>(
+    all: &[T],
+    range_of: impl Fn(&T) -> &Range<usize>,
+    range: &Range<usize>,
+) -> Range<usize> {
+    let start = all.partition_point(|item| range_of(item).start < range.start);
+    let end = all.partition_point(|item| range_of(item).end <= range.end);
+    start..end.max(start)
+}
+
+/// `range`, counted from `to` instead of `from`.
+pub(crate) fn moved(range: &Range<usize>, from: usize, to: usize) -> Range<usize> {
+    range.start - from + to..range.end - from + to
+}
+
 /// The part of `range` without white space at its ends; empty at its start if there is nothing else.
 pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
@@ -54,12 +70,10 @@ pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + trimmed.len()
 }
 
-/// Whether words of this character's script are written without spaces between them.
+/// Whether no space stands beside this character: a script without spaces, or punctuation of Chinese and Japanese.
 pub(crate) fn is_unspaced(c: char) -> bool {
-    matches!(u32::from(c),
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF // Thai, Lao, Burmese, Khmer
-        | 0x3000..=0x30FF | 0x3100..=0x312F | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF
-        | 0xF900..=0xFAFF | 0xFF00..=0xFF9F | 0x20000..=0x3FFFF)
+    burnformer_glossary::is_unspaced(c)
+        || matches!(c, '\u{3000}'..='\u{312F}' | '\u{FF00}'..='\u{FF65}')
 }
 
 /// Kinds of punctuation. A mark at the edge of an element is kept in it if its translation has a mark of the same kind there.

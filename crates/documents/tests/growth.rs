@@ -14,7 +14,7 @@
 #[path = "it/common/mod.rs"]
 mod common;
 
-use burnformer_documents::{Document, Format, Sentence, Translated};
+use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use common::{Model, reverse};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -68,7 +68,7 @@ fn steps() -> u64 {
 /// Translates `text`, word by word and into nothing. Sentences of 200 letters fit.
 fn translate(text: &str, format: Format) {
     let fits = |part: &str| part.chars().filter(|c| c.is_alphanumeric()).count() <= 200;
-    let models: [Model<'_>; 2] = [&reverse, &|_: &Sentence| Translated::default()];
+    let models: [Model<'_>; 2] = [&reverse, &|_: &PendingSentence| Translated::default()];
     for model in models.into_iter().take(1 + usize::from(are_counted())) {
         let mut document = Document::parse(text, format, Some("en"), &fits);
         loop {

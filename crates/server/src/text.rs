@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burnformer_documents::{Document, Format, Sentence, Translated};
+use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Wanted, longest, wanted};
 
 use crate::api::Shared;
@@ -114,7 +114,7 @@ fn round(
     most: usize,
 ) -> Result<Round, ApiError> {
     let mut left = most;
-    let mut work = |Sentence { text, links }: Sentence| {
+    let mut work = |PendingSentence { text, links }: PendingSentence| {
         with_terms(Work { text, links, ..Work::default() }, glossaries, &mut left)
     };
     let pending = documents.iter().map(Document::pending);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Alignment, Pair, Piece, Unit};
+use super::{Alignment, Pair, Unit, WordPart};
 use crate::Link;
-use crate::words::{Mark, Token, mark, tokens};
+use crate::words::{Mark, Token, mark, moved, tokens};
 
 impl Alignment {
     /// Appends text that stands between sentences.
@@ -45,10 +45,10 @@ impl Alignment {
                 if border >= token.range.end {
                     break;
                 }
-                self.pieces.push(Piece { range: start..border, word: number, units: None });
+                self.pieces.push(WordPart { range: start..border, word: number, units: None });
                 start = border;
             }
-            self.pieces.push(Piece { range: start..token.range.end, word: number, units: None });
+            self.pieces.push(WordPart { range: start..token.range.end, word: number, units: None });
             number += 1;
         }
     }
@@ -98,7 +98,7 @@ impl Alignment {
     }
 
     fn add_unit(&mut self, pair: &Pair<'_>, offset: usize, unit: Token, votes: &[(usize, usize)]) {
-        let shifted = |range: Range<usize>| range.start + offset..range.end + offset;
+        let shifted = |range: Range<usize>| moved(&range, 0, offset);
         let Token { range, is_word } = unit;
         let Some(best) = self.best(votes).filter(|_| is_word) else {
             return self.units.push(Unit { range: shifted(range), is_word, piece: None });
@@ -108,8 +108,7 @@ impl Alignment {
         if parts.len() > 1 && pair.source[word.clone()] == pair.target[range.clone()] {
             // The same word is cut where the source cuts it.
             for part in parts {
-                let Range { start, end } = self.pieces[part].range;
-                let range = start - word.start + range.start..end - word.start + range.start;
+                let range = moved(&self.pieces[part].range, word.start, range.start);
                 self.push_unit(shifted(range), part);
             }
             return;

@@ -1,4 +1,4 @@
-//! Which words of a translation belong to which words of the source.
+//! The alignment of a translation: each of its words with the word of the source that it translates.
 
 mod build;
 
@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::Link;
-use crate::words::{Mark, Token, mark, tokens};
+use crate::words::{Mark, Token, mark, tokens, within};
 
 /// The alignment of a text with its translation, sentence by sentence.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Alignment {
     /// The translation.
     pub(crate) target: String,
     /// Words of the source, cut at borders of markup; sorted.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<WordPart>,
     /// Marks of the source with their kinds; sorted.
     marks: Vec<(Range<usize>, Mark)>,
     /// Words and marks of the translation; sorted.
@@ -36,7 +36,7 @@ struct Run {
 
 /// A word of the source, or a part of one.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct WordPart {
     pub(crate) range: Range<usize>,
     /// Parts of a word have the number of the word.
     pub(crate) word: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) links: &'a [Link],
     /// Parts of `source` and of `target` that are one word each.
     pub(crate) whole: (&'a [Range<usize>], &'a [Range<usize>]),
-    /// Where markup cuts words of `source`; sorted.
+    /// The places at which markup cuts words of `source`; sorted.
     pub(crate) borders: &'a [usize],
 }
 
@@ -75,7 +75,7 @@ impl Alignment {
         start..self.pieces.partition_point(|piece| piece.word <= word)
     }
 
-    /// What belongs together, as links between the two texts.
+    /// Links between the words of the two texts that belong together.
     pub(crate) fn links(&self) -> Vec<Link> {
         let link = |unit: &Unit| {
             let source = self.pieces[unit.piece?].range.clone();
@@ -86,9 +86,7 @@ impl Alignment {
 
     /// Pieces within `range` of the source.
     pub(crate) fn pieces_in(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.pieces.partition_point(|piece| piece.range.start < range.start);
-        let end = self.pieces.partition_point(|piece| piece.range.end <= range.end);
-        start..end.max(start)
+        within(&self.pieces, |piece| &piece.range, range)
     }
 
     /// The first piece of each word from piece `first` on.
@@ -101,9 +99,7 @@ impl Alignment {
 
     /// Units within `range` of the translation.
     pub(crate) fn units_in(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.units.partition_point(|unit| unit.range.start < range.start);
-        let end = self.units.partition_point(|unit| unit.range.end <= range.end);
-        start..end.max(start)
+        within(&self.units, |unit| &unit.range, range)
     }
 
     /// The place in the translation that corresponds to `at` in `source`. `spaces` says whether white space is before and

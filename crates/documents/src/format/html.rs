@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use self::lexer::{Lexed, Token, TokenKind, lex};
 use self::tags::{Role, role};
-use super::Piece;
-use crate::builder::{Builder, Space};
+use super::pieces::{Piece, Pieces};
+use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
 use crate::words::has_letters;
 
@@ -21,22 +21,14 @@ const LONGEST_NOTE: usize = 12;
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let lexed = lex(text);
     let entities = Arc::new(lexer::entities(text, &lexed.tokens));
-    let mut parser = Parser {
-        text,
-        lexed: &lexed,
-        entities,
-        pieces: Vec::new(),
-        written: 0,
-        block: None,
-        regions: Vec::new(),
-    };
+    let mut parser =
+        Parser { text, lexed: &lexed, entities, pieces: Pieces::default(), regions: Vec::new() };
     let mut index = 0;
     while index < lexed.tokens.len() {
         index = parser.token(index);
     }
     parser.finish_block(text.len());
-    parser.pieces.push(Piece::Verbatim(parser.written..text.len()));
-    parser.pieces
+    parser.pieces.finish(text.len())
 }
 
 /// Tags as text, for inline HTML in other formats: its role in a block.
@@ -69,11 +61,7 @@ struct Parser<'a> {
     text: &'a str,
     lexed: &'a Lexed,
     entities: Arc<Entities>,
-    pieces: Vec<Piece>,
-    /// Bytes of the text that are in `pieces`.
-    written: usize,
-    /// The block that is being read, with its start.
-    block: Option<(usize, Builder)>,
+    pieces: Pieces,
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
     regions: Vec<(usize, bool)>,
 }
@@ -224,18 +212,11 @@ impl Parser<'_> {
     }
 
     fn builder(&mut self, start: usize) -> &mut Builder {
-        &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
+        self.pieces.builder(start)
     }
 
     fn finish_block(&mut self, end: usize) {
-        let Some((start, builder)) = self.block.take() else {
-            return;
-        };
-        let block = builder.finish(Escape::Html(Arc::clone(&self.entities)));
-        if has_letters(&block.text) {
-            self.pieces.push(Piece::Verbatim(self.written..start));
-            self.pieces.push(Piece::Block(Box::new(block)));
-            self.written = end;
-        }
+        let escape = Escape::Html(Arc::clone(&self.entities));
+        self.pieces.finish_block(end, |builder| builder.finish(escape));
     }
 }

@@ -8,11 +8,11 @@ use pulldown_cmark::{Event, LinkType, Options, Parser as Events, Tag, TagEnd};
 
 pub(super) use self::write::finish;
 
-use super::{Piece, html};
+use super::html;
+use super::pieces::{Piece, Pieces};
 use crate::block::{Block, Lines};
-use crate::builder::{Builder, Space};
-use crate::escape::{Escape, Level, Markdown, Place};
-use crate::words::has_letters;
+use crate::builder::Builder;
+use crate::escape::{Escape, Level, Markdown, Position};
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -29,11 +29,9 @@ fn options() -> Options {
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let mut parser = Parser {
         text,
-        pieces: Vec::new(),
-        written: 0,
-        block: None,
+        pieces: Pieces::default(),
         end: 0,
-        place: Place::Paragraph,
+        place: Position::Paragraph,
         skipped: 0,
         lines: Lines::default(),
     };
@@ -41,20 +39,15 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         parser.event(&event, range);
     }
     parser.finish_block();
-    parser.pieces.push(Piece::Verbatim(parser.written..text.len()));
-    parser.pieces
+    parser.pieces.finish(text.len())
 }
 
 struct Parser<'a> {
     text: &'a str,
-    pieces: Vec<Piece>,
-    /// Bytes of the text that are in `pieces`.
-    written: usize,
-    /// The block that is being read, with its start.
-    block: Option<(usize, Builder)>,
+    pieces: Pieces,
     /// The end of the part that was read.
     end: usize,
-    place: Place,
+    place: Position,
     /// How many elements are open whose content is not read.
     skipped: usize,
     lines: Lines,
@@ -113,13 +106,15 @@ impl Parser<'_> {
             Tag::HtmlBlock => {
                 self.finish_block();
                 self.skipped = 1;
-                self.html(range);
+                // Blocks of HTML are read as HTML.
+                let pieces = html::parse(&self.text[range.clone()]);
+                self.pieces.insert(range, pieces);
             }
             _ => self.finish_block(),
         }
         match tag {
-            Tag::TableCell => self.place = Place::TableCell,
-            Tag::Heading { .. } => self.place = Place::Heading,
+            Tag::TableCell => self.place = Position::TableCell,
+            Tag::Heading { .. } => self.place = Position::Heading,
             _ => {}
         }
     }
@@ -133,7 +128,7 @@ impl Parser<'_> {
             _ => self.finish_block(),
         }
         if matches!(tag, TagEnd::TableCell | TagEnd::Heading(_)) {
-            self.place = Place::Paragraph;
+            self.place = Position::Paragraph;
         }
     }
 
@@ -166,7 +161,7 @@ impl Parser<'_> {
             let marks = rest[first..].find(|c: char| !c.is_whitespace() && c != '>');
             self.lines.newline = rest[..first + marks.unwrap_or(0)].into();
         }
-        if let Some((_, builder)) = &mut self.block {
+        if let Some((_, builder)) = &mut self.pieces.block {
             self.lines.breaks.push(builder.line_break());
             self.end = range.end;
         }
@@ -175,11 +170,11 @@ impl Parser<'_> {
     /// Adds `range` of the text to the block by `add`.
     fn inline(&mut self, range: Range<usize>, add: impl FnOnce(&mut Builder, &str)) {
         let raw = &self.text[range.clone()];
-        let unread = &self.text[self.end.max(self.written).min(range.start)..range.start];
+        let unread = &self.text[self.end.max(self.pieces.written).min(range.start)..range.start];
         let escaped = unread.len() - unread.trim_end_matches('\\').len();
         let start = range.start - escaped % 2;
-        let is_first = self.block.is_none();
-        let (_, builder) = self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse)));
+        let is_first = self.pieces.block.is_none();
+        let builder = self.pieces.builder(start);
         // Between two events stand only backslashes and the marks of quotations. Anything else is kept.
         let marks = |c: char| c.is_whitespace() || matches!(c, '\\' | '>');
         let unread = unread.trim_matches(marks);
@@ -192,28 +187,7 @@ impl Parser<'_> {
 
     fn finish_block(&mut self) {
         let lines = std::mem::take(&mut self.lines);
-        let Some((start, builder)) = self.block.take() else {
-            return;
-        };
-        let escape = Markdown { level: Level::Light, place: self.place };
-        let block = Block { lines, ..builder.finish(Escape::Markdown(escape)) };
-        if has_letters(&block.text) {
-            self.pieces.push(Piece::Verbatim(self.written..start));
-            self.pieces.push(Piece::Block(Box::new(block)));
-            self.written = self.end;
-        }
-    }
-
-    /// Blocks of HTML are read as HTML.
-    fn html(&mut self, range: Range<usize>) {
-        self.pieces.push(Piece::Verbatim(self.written..range.start));
-        let shifted = |piece| match piece {
-            Piece::Verbatim(part) => {
-                Piece::Verbatim(part.start + range.start..part.end + range.start)
-            }
-            block @ Piece::Block(_) => block,
-        };
-        self.pieces.extend(html::parse(&self.text[range.clone()]).into_iter().map(shifted));
-        self.written = range.end;
+        let escape = Escape::Markdown(Markdown { level: Level::Light, place: self.place });
+        self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });
     }
 }

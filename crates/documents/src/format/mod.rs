@@ -2,16 +2,18 @@
 
 mod html;
 mod markdown;
+mod pieces;
 mod srt;
 mod text;
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
+
+pub(crate) use self::pieces::Piece;
 
 use crate::block::Block;
 use crate::escape::Escape;
-use crate::render::{Layout, render};
+use crate::render::{Layout, breaks, render};
 
 /// Formats of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,15 +34,21 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Text, Self::Html, Self::Markdown, Self::Srt];
 
-    /// The format of files with this extension (`htm`, `md`, …), without its dot, in any case.
+    /// The extensions of files, and their formats.
+    pub const EXTENSIONS: [(&str, Self); 6] = [
+        ("txt", Self::Text),
+        ("html", Self::Html),
+        ("htm", Self::Html),
+        ("md", Self::Markdown),
+        ("markdown", Self::Markdown),
+        ("srt", Self::Srt),
+    ];
+
+    /// The format of files with this extension, without its dot, in any case.
     pub fn from_extension(extension: &str) -> Option<Self> {
-        Some(match extension.to_ascii_lowercase().as_str() {
-            "txt" | "text" => Self::Text,
-            "html" | "htm" | "xhtml" => Self::Html,
-            "md" | "markdown" => Self::Markdown,
-            "srt" => Self::Srt,
-            _ => return None,
-        })
+        let known =
+            Self::EXTENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
+        known.map(|&(_, format)| format)
     }
 
     /// Its name: `text`, `html`, `markdown` or `srt`.
@@ -91,20 +99,12 @@ impl fmt::Display for UnknownFormat {
 
 impl std::error::Error for UnknownFormat {}
 
-/// A part of a document.
-#[derive(Clone, Debug)]
-pub(crate) enum Piece {
-    /// Bytes of the document that stay as they are.
-    Verbatim(Range<usize>),
-    Block(Box<Block>),
-}
-
-/// The translated block as it stands in the document.
+/// The translated block as it stands in the document, in the number of lines of the source.
 pub(crate) fn finish_block(block: &Block, layout: &Layout) -> String {
+    let breaks = breaks(block, &layout.alignment, &layout.atoms);
     match block.escape {
-        Escape::Markdown(_) => markdown::finish(block, layout),
-        Escape::Srt => srt::finish(block, layout),
-        Escape::Plain | Escape::Html(_) => render(block, layout, &block.escape, &[]),
+        Escape::Markdown(light) => markdown::finish(block, layout, light, &breaks),
+        _ => render(block, layout, &block.escape, &breaks),
     }
 }
 

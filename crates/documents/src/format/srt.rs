@@ -9,7 +9,6 @@ use super::Piece;
 use crate::block::{Block, Lines};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
-use crate::render::{Layout, breaks, render};
 use crate::words::has_letters;
 
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
@@ -24,13 +23,12 @@ static SPEAKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*").expect("a valid pattern"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let mut starts: Vec<usize> = vec![0];
-    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
-    let lines: Vec<Range<usize>> = starts
-        .iter()
-        .zip(starts.iter().skip(1).chain([&text.len()]))
-        .map(|(&start, &end)| start..end)
-        .collect();
+    let mut end = 0;
+    let range = |line: &str| {
+        end += line.len();
+        end - line.len()..end
+    };
+    let lines: Vec<Range<usize>> = text.split_inclusive('\n').map(range).collect();
     let is_time =
         |line: usize| lines.get(line).is_some_and(|line| TIMES.is_match(&text[line.clone()]));
     let mut pieces = Vec::new();
@@ -118,10 +116,4 @@ fn tagged(line: &str, builder: &mut Builder, other: impl Fn(&mut Builder, &str))
         }
     }
     rest(builder, &line[at..]);
-}
-
-/// The translated subtitle, in the same number of lines as before.
-pub(super) fn finish(block: &Block, layout: &Layout) -> String {
-    let breaks = breaks(block, &layout.alignment, &layout.atoms);
-    render(block, layout, &block.escape, &breaks)
 }

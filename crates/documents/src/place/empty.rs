@@ -16,7 +16,7 @@ impl Family<'_> {
         position.clamp(self.window.start, self.window.end)
     }
 
-    /// Where a point stands, or an element without text: not within what others have.
+    /// The place of a point, or of an element without text. It is not within the part of another element.
     pub(super) fn empty_place(&self, child: usize, taken: &Taken) -> usize {
         let node = &self.block.nodes[child];
         let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });

@@ -1,4 +1,4 @@
-//! Where markup stands in a translation.
+//! The places of markup in a translation.
 //!
 //! The children of an element (or of the whole block) share its part of the translation, its *window*: each gets the longest run of
 //! words that are aligned to its own. A run may hold words that are aligned to nothing, and punctuation, but no word of others. So
@@ -14,7 +14,7 @@ use std::ops::Range;
 use self::taken::Taken;
 use crate::align::{Alignment, marks_between};
 use crate::block::{Block, Kind, Node};
-use crate::words::trim;
+use crate::words::{trim, within};
 
 /// Elements deeper than this are not aligned: the first child gets everything. Browsers stop at 512.
 const DEEPEST: usize = 100;
@@ -130,13 +130,11 @@ impl Family<'_> {
         let sentences = &self.alignment.sentences;
         for &child in self.children.iter().filter(|&&child| !self.is_atom(child)) {
             let range = trim(&self.block.text, self.block.nodes[child].range.clone());
-            let first = sentences.partition_point(|(source, _)| source.start < range.start);
-            let end = sentences.partition_point(|(source, _)| source.end <= range.end);
-            let Some(inside) = sentences.get(first..end).filter(|inside| !inside.is_empty()) else {
-                continue;
-            };
-            let (first, last) = (&inside[0], &inside[inside.len() - 1]);
-            if first.0.start == range.start && last.0.end == range.end {
+            let inside = &sentences[within(sentences, |(source, _)| source, &range)];
+            if let (Some(first), Some(last)) = (inside.first(), inside.last())
+                && first.0.start == range.start
+                && last.0.end == range.end
+            {
                 self.take(first.1.start..last.1.end, child, taken);
             }
         }

@@ -1,4 +1,4 @@
-//! What has its place already.
+//! The markup that has its place already.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

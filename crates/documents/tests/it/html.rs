@@ -1,7 +1,7 @@
 //! HTML documents, with translators that do what models do.
 
 use crate::common::{Model, identity, reverse, translate, translate_rounds, unlinked, upper};
-use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 
 fn html(page: &str, model: Model<'_>) -> String {
     translate(page, Format::Html, model)
@@ -12,7 +12,7 @@ type Row<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 
 /// Translates `page` sentence by sentence by a table.
 fn by_table(page: &str, table: &[Row<'_>]) -> String {
-    let model = |sentence: &Sentence| {
+    let model = |sentence: &PendingSentence| {
         let found = table.iter().find(|(source, _, _)| *source == sentence.text);
         let (source, target, pairs) =
             found.unwrap_or_else(|| panic!("asked for {:?}", sentence.text));
@@ -95,7 +95,7 @@ fn an_element_whose_words_are_not_translated_stays_empty_and_stays() {
 
 #[test]
 fn without_links_places_are_estimated_from_the_order_of_words() {
-    let model = |sentence: &Sentence| unlinked(upper(sentence));
+    let model = |sentence: &PendingSentence| unlinked(upper(sentence));
     assert_eq!(html("a <b>b</b> c <i>d e</i>.", &model), "A <b>B</b> C <i>D E</i>.");
 }
 
@@ -131,7 +131,7 @@ fn images_in_a_row_keep_the_spaces_between_them() {
 fn marks_of_notes_are_kept_from_the_model() {
     let page = "<p>A word.<sup id=a><a href=#b>[1]</a></sup> Next word.</p>";
     let expected = "<p>A WORD.<sup id=a><a href=#b>[1]</a></sup> NEXT WORD.</p>";
-    let model = |sentence: &Sentence| {
+    let model = |sentence: &PendingSentence| {
         assert!(!sentence.text.contains('1'));
         upper(sentence)
     };
@@ -158,21 +158,23 @@ fn code_stays_in_the_element_that_it_was_in() {
 
 #[test]
 fn a_translation_cannot_bring_markup_in() {
-    let model = |_: &Sentence| Translated { text: "<b>&amp;</b> & <".into(), links: Vec::new() };
+    let model =
+        |_: &PendingSentence| Translated { text: "<b>&amp;</b> & <".into(), links: Vec::new() };
     assert_eq!(html("<p>x</p>", &model), "<p>&lt;b&gt;&amp;amp;&lt;/b&gt; &amp; &lt;</p>");
 }
 
 #[test]
 fn characters_are_written_as_the_document_writes_them() {
-    let model = |_: &Sentence| Translated { text: "é < ü & \u{a0}".into(), links: Vec::new() };
+    let model =
+        |_: &PendingSentence| Translated { text: "é < ü & \u{a0}".into(), links: Vec::new() };
     assert_eq!(html("<p>Caf&eacute; a < b & c&nbsp;d</p>", &model), "<p>&eacute; < ü &amp;</p>");
 }
 
 #[test]
 fn sentences_get_a_space_where_the_target_has_spaces_and_lose_it_where_it_has_none() {
-    let model = |_: &Sentence| Translated { text: "Word.".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated { text: "Word.".into(), links: Vec::new() };
     assert_eq!(html("<p>你好。世界。</p>", &model), "<p>Word. Word.</p>");
-    let model = |_: &Sentence| Translated { text: "词。".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated { text: "词。".into(), links: Vec::new() };
     assert_eq!(html("<p>Hello. World.</p>", &model), "<p>词。词。</p>");
 }
 
@@ -224,7 +226,7 @@ fn soft_hyphens_are_kept_from_the_model() {
 
 #[test]
 fn without_links_a_second_round_still_knows_the_order_of_words() {
-    let model = |sentence: &Sentence| unlinked(upper(sentence));
+    let model = |sentence: &PendingSentence| unlinked(upper(sentence));
     assert_eq!(
         html("Dear <b>{name}</b>, see <a href='/x'>this page</a>.", &model),
         "DEAR <b>{name}</b>, SEE <a href='/x'>THIS PAGE</a>."

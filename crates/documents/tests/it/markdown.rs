@@ -1,13 +1,13 @@
 //! Markdown documents.
 
 use crate::common::{Model, identity, reverse, translate, unlinked, upper};
-use burnformer_documents::{Format, Link, Sentence, Translated};
+use burnformer_documents::{Format, Link, PendingSentence, Translated};
 
 fn markdown(text: &str, model: Model<'_>) -> String {
     translate(text, Format::Markdown, model)
 }
 
-fn says(text: &'static str) -> impl Fn(&Sentence) -> Translated {
+fn says(text: &'static str) -> impl Fn(&PendingSentence) -> Translated {
     move |_| Translated { text: text.into(), links: Vec::new() }
 }
 
@@ -15,7 +15,7 @@ fn says(text: &'static str) -> impl Fn(&Sentence) -> Translated {
 fn a_chapter_comes_back_byte_for_byte_if_nothing_changes() {
     let chapter = include_str!("../fixtures/chapter.md");
     assert_eq!(markdown(chapter, &identity), chapter);
-    let blind = |sentence: &Sentence| unlinked(identity(sentence));
+    let blind = |sentence: &PendingSentence| unlinked(identity(sentence));
     assert_eq!(markdown(chapter, &blind), chapter);
 }
 
@@ -67,7 +67,7 @@ fn emphasis_where_its_marks_are_none_becomes_html() {
         Link { source: 0..9, target: 0..first },
         Link { source: 10..12, target: first..text.len() },
     ];
-    let model = |_: &Sentence| Translated { text: text.into(), links: links.clone() };
+    let model = |_: &PendingSentence| Translated { text: text.into(), links: links.clone() };
     assert_eq!(markdown("_important_ is", &model), "<em>重要</em>です");
 }
 
@@ -95,7 +95,7 @@ fn tags_of_templates_stay() {
 
 #[test]
 fn a_line_break_in_a_cell_is_a_space_for_the_model() {
-    let model = |sentence: &Sentence| {
+    let model = |sentence: &PendingSentence| {
         assert_eq!(sentence.text, "One two");
         upper(sentence)
     };

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{identity, reverse, translate, unlinked, upper};
-use burnformer_documents::{Format, Sentence, Translated};
+use burnformer_documents::{Format, PendingSentence, Translated};
 use html5ever::tendril::TendrilSink;
 use html5ever::{Attribute, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
@@ -210,8 +210,8 @@ fn two_hundred_pages_keep_their_trees_and_their_text_is_translated() {
     let mut numbers = Numbers(1);
     for _ in 0..200 {
         let page = page(&mut numbers);
-        let drop = |_: &Sentence| Translated::default();
-        let blind = |sentence: &Sentence| unlinked(reverse(sentence));
+        let drop = |_: &PendingSentence| Translated::default();
+        let blind = |sentence: &PendingSentence| unlinked(reverse(sentence));
         let models: [common::Model<'_>; 4] = [&upper, &reverse, &blind, &drop];
         for model in models {
             let translated = translate(&page, Format::Html, model);

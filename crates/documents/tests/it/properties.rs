@@ -1,7 +1,7 @@
 //! What holds for every document and every translator.
 
 use crate::common::{identity, markup, reverse, translate, unlinked, upper};
-use burnformer_documents::{Format, Link, Sentence, Translated};
+use burnformer_documents::{Format, Link, PendingSentence, Translated};
 use proptest::prelude::*;
 
 /// Pieces of documents, hostile ones among them.
@@ -128,13 +128,13 @@ proptest! {
     ) {
         let before = markup(&page);
         let turn = std::cell::Cell::new(0);
-        let noise = |_: &Sentence| {
+        let noise = |_: &PendingSentence| {
             turn.set(turn.get() + 1);
             noise[turn.get() % noise.len()].clone()
         };
-        let nothing = |_: &Sentence| Translated::default();
-        let blind = |sentence: &Sentence| unlinked(reverse(sentence));
-        let models: [&dyn Fn(&Sentence) -> Translated; 6] = [&identity, &upper, &reverse, &blind, &nothing, &noise];
+        let nothing = |_: &PendingSentence| Translated::default();
+        let blind = |sentence: &PendingSentence| unlinked(reverse(sentence));
+        let models: [&dyn Fn(&PendingSentence) -> Translated; 6] = [&identity, &upper, &reverse, &blind, &nothing, &noise];
         for model in models {
             let after = translate(&page, Format::Html, model);
             prop_assert_eq!(&before, &markup(&after), "{}", after);
@@ -144,8 +144,8 @@ proptest! {
     #[test]
     fn well_nested_pages_stay_well_nested(page in tree(), noise in garbage()) {
         prop_assert!(is_well_nested(&page));
-        let noise = |_: &Sentence| noise.clone();
-        let models: [&dyn Fn(&Sentence) -> Translated; 3] = [&reverse, &upper, &noise];
+        let noise = |_: &PendingSentence| noise.clone();
+        let models: [&dyn Fn(&PendingSentence) -> Translated; 3] = [&reverse, &upper, &noise];
         for model in models {
             let after = translate(&page, Format::Html, model);
             prop_assert!(is_well_nested(&after), "{}", after);
@@ -157,7 +157,7 @@ proptest! {
     fn what_is_translated_to_itself_comes_back_byte_for_byte(page in tree()) {
         let page = single_spaced(&page);
         prop_assert_eq!(translate(&page, Format::Html, &identity), page.clone());
-        let blind = |sentence: &Sentence| unlinked(identity(sentence));
+        let blind = |sentence: &PendingSentence| unlinked(identity(sentence));
         prop_assert_eq!(translate(&page, Format::Html, &blind), page);
     }
 
@@ -241,8 +241,8 @@ proptest! {
     #[test]
     fn markdown_keeps_its_structure_whatever_the_translation_is(text in markdown_document(), noise in garbage()) {
         // A paragraph without text is no paragraph.
-        let noise = |_: &Sentence| Translated { text: format!("w {}", noise.text), links: noise.links.clone() };
-        let models: [&dyn Fn(&Sentence) -> Translated; 3] = [&upper, &reverse, &noise];
+        let noise = |_: &PendingSentence| Translated { text: format!("w {}", noise.text), links: noise.links.clone() };
+        let models: [&dyn Fn(&PendingSentence) -> Translated; 3] = [&upper, &reverse, &noise];
         for model in models {
             let after = translate(&text, Format::Markdown, model);
             prop_assert_eq!(structure(&text), structure(&after), "{}", after);
@@ -256,7 +256,7 @@ proptest! {
         other in "[<>&*_`\\[\\](){}#|~\\-\n\r\t a-c0-9.:/>!$\\\\]{0,120}",
         noise in garbage(),
     ) {
-        let noise = |_: &Sentence| noise.clone();
+        let noise = |_: &PendingSentence| noise.clone();
         for format in Format::ALL {
             for text in [&text, &other] {
                 translate(text, format, &noise);

@@ -1,7 +1,7 @@
 //! Subtitles.
 
 use crate::common::{identity, reverse, translate, upper};
-use burnformer_documents::{Document, Format, Sentence, Translated};
+use burnformer_documents::{Document, Format, PendingSentence, Translated};
 
 const SUBTITLES: &str = "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>Hello there,</i>\r\nmy good friend.\r\n\r\n\
     2\r\n00:00:03,000 --> 00:00:04,000 X1:1\r\n{\\an8}- Hi!\r\n- Bye!\r\n\r\n\
@@ -49,7 +49,7 @@ fn each_speaker_of_a_dialogue_is_translated_alone() {
 #[test]
 fn a_line_never_ends_within_a_protected_part() {
     // The nearest space to the middle of the translation is the one in the part.
-    let model = |sentence: &Sentence| {
+    let model = |sentence: &PendingSentence| {
         let text = "x {{ user.name }} y z".replace(
             "{{ user.name }}",
             match sentence.text.contains("{{") {
@@ -72,7 +72,8 @@ fn a_line_never_ends_within_a_protected_part() {
 
 #[test]
 fn a_translation_cannot_bring_tags_or_lines_in() {
-    let model = |_: &Sentence| Translated { text: "<b>\n\n{\\an1} x".into(), links: Vec::new() };
+    let model =
+        |_: &PendingSentence| Translated { text: "<b>\n\n{\\an1} x".into(), links: Vec::new() };
     let text = "1\n00:00:01,000 --> 00:00:02,000\nword\n";
     assert_eq!(
         translate(text, Format::Srt, &model),

@@ -1,7 +1,7 @@
 //! Plain text, and what holds in every format.
 
 use crate::common::{identity, reverse, translate, translate_rounds, upper};
-use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 
 #[test]
 fn lines_indentation_and_marks_of_lists_stay() {
@@ -43,13 +43,13 @@ fn protected_parts_that_the_model_keeps_cost_no_second_round() {
 
 #[test]
 fn a_number_may_change_its_separators() {
-    let model = |_: &Sentence| Translated { text: "1.234,5 Euro".into(), links: Vec::new() };
+    let model = |_: &PendingSentence| Translated { text: "1.234,5 Euro".into(), links: Vec::new() };
     assert_eq!(translate_rounds("1,234.5 euros", Format::Text, &model), ("1.234,5 Euro".into(), 1));
 }
 
 #[test]
 fn protected_parts_follow_the_words_beside_them() {
-    let lower = |sentence: &Sentence| {
+    let lower = |sentence: &PendingSentence| {
         let Translated { text, links } = reverse(sentence);
         // The first round loses the placeholder.
         Translated { text: text.replace("NAME", "XXXX"), links }
@@ -62,7 +62,7 @@ fn protected_parts_follow_the_words_beside_them() {
 
 #[test]
 fn symbols_survive_a_model_that_drops_them() {
-    let model = |sentence: &Sentence| {
+    let model = |sentence: &PendingSentence| {
         let keep = |c: char| c.is_ascii();
         Translated { text: sentence.text.chars().filter(|&c| keep(c)).collect(), links: Vec::new() }
     };
@@ -75,7 +75,7 @@ fn symbols_survive_a_model_that_drops_them() {
 #[test]
 fn what_does_not_end_with_a_full_stop_gains_none() {
     let model = |text: &'static str| {
-        move |_: &Sentence| Translated { text: text.into(), links: Vec::new() }
+        move |_: &PendingSentence| Translated { text: text.into(), links: Vec::new() }
     };
     let translated = |source, target| translate(source, Format::Text, &model(target));
     assert_eq!(translated("Haus", "house."), "house");
@@ -114,7 +114,7 @@ fn a_wrong_number_of_translations_is_refused() {
 
 #[test]
 fn links_of_a_padded_translation_are_shifted_with_it() {
-    let model = |_: &Sentence| Translated {
+    let model = |_: &PendingSentence| Translated {
         text: " \n b a".into(),
         links: vec![Link { source: 0..1, target: 5..6 }, Link { source: 2..3, target: 3..4 }],
     };

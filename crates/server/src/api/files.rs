@@ -24,15 +24,10 @@ use crate::connections::Connection;
 use crate::engine::Choice;
 use crate::queue::locked;
 
-/// Which files are taken, by the end of their name.
-pub(crate) const EXTENSIONS: [(&str, Format); 6] = [
-    ("txt", Format::Text),
-    ("html", Format::Html),
-    ("htm", Format::Html),
-    ("md", Format::Markdown),
-    ("markdown", Format::Markdown),
-    ("srt", Format::Srt),
-];
+/// The ends of the names of files that are taken.
+pub(crate) fn extensions() -> [String; Format::EXTENSIONS.len()] {
+    Format::EXTENSIONS.map(|(extension, _)| format!(".{extension}"))
+}
 
 /// How many bytes of translated files are kept.
 pub(crate) const MOST_KEPT: usize = 64 << 20;
@@ -243,11 +238,9 @@ fn unreadable(error: MultipartError) -> ApiError {
 }
 
 fn format_of(name: &str) -> Result<Format, ApiError> {
-    let extension =
-        name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
-    let known = EXTENSIONS.iter().find(|(known, _)| *known == extension);
-    known.map(|&(_, format)| format).ok_or_else(|| {
-        let names = EXTENSIONS.map(|(extension, _)| format!(".{extension}")).join(", ");
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    Format::from_extension(extension).ok_or_else(|| {
+        let names = extensions().join(", ");
         ApiError::bad(
             "file",
             format!("{name:?} is of no known format"),

@@ -255,7 +255,7 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
         "keyRequired": key,
         "language": {"source": language(&first.source), "target": language(&first.target)},
         "suggestions": false,
-        "supportedFilesFormat": super::files::EXTENSIONS.map(|(extension, _)| format!(".{extension}")),
+        "supportedFilesFormat": super::files::extensions(),
     }))
 }
 

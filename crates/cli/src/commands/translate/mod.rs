@@ -246,13 +246,8 @@ fn check_text(args: &Args) -> Result<()> {
         }));
     }
     let extension = args.input.extension().and_then(|name| name.to_str()).unwrap_or_default();
-    let format = match extension.to_ascii_lowercase().as_str() {
-        "md" | "markdown" => "markdown",
-        "html" | "htm" => "html",
-        "srt" => "srt",
-        _ => return Ok(()),
-    };
-    if args.format.is_none() {
+    let marked = Format::from_extension(extension).filter(|&format| format != Format::Text);
+    if let (Some(format), None) = (marked, args.format) {
         say(format_args!(
             "warning: {}: is translated line by line, markup included; --format {format} keeps the markup",
             args.input.display()

@@ -221,7 +221,7 @@ fn decode_reference(raw: &str) -> String {
     tokens.collect()
 }
 
-/// How the document writes characters: with a reference if it never writes them themselves.
+/// The way in which the document writes characters: as a reference if it never writes the character itself.
 pub(super) fn entities(text: &str, tokens: &[Token]) -> Entities {
     let mut names: BTreeMap<char, String> = BTreeMap::new();
     let mut bare = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What an element is to the text around it.
+//! The part that an element plays for the text around it.
 
 /// The part that an element plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,22 +4,23 @@ use pulldown_cmark::{Event, Parser as Events, Tag};
 
 use super::options;
 use crate::block::{Block, Kind};
-use crate::escape::{Escape, Level, Markdown, Place};
-use crate::render::{Layout, breaks, render};
+use crate::escape::{Escape, Level, Markdown, Position};
+use crate::render::{Layout, render};
 
 /// The translated block, escaped as little as possible: read again, it must be the same text with the same markup.
-pub(in crate::format) fn finish(block: &Block, layout: &Layout) -> String {
-    let Escape::Markdown(light) = block.escape else {
-        return render(block, layout, &block.escape, &[]);
-    };
-    let breaks = breaks(block, &layout.alignment, &layout.atoms);
+pub(in crate::format) fn finish(
+    block: &Block,
+    layout: &Layout,
+    light: Markdown,
+    breaks: &[usize],
+) -> String {
     let full = Markdown { level: Level::Full, ..light };
     let tags = with_html_tags(block);
     let ways = [(block, light), (block, full), (&tags, full)];
     let fits =
-        |(block, escape): &&(&Block, Markdown)| reads_as_meant(block, layout, *escape, &breaks);
+        |(block, escape): &&(&Block, Markdown)| reads_as_meant(block, layout, *escape, breaks);
     let (block, escape) = ways.iter().find(fits).unwrap_or(&ways[2]);
-    render(block, layout, &Escape::Markdown(*escape), &breaks)
+    render(block, layout, &Escape::Markdown(*escape), breaks)
 }
 
 /// Emphasis as HTML, for places where asterisks are none: beside letters, between punctuation.
@@ -56,9 +57,9 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: Markdown, breaks: &[us
     }
     let written = render(&plain, layout, &Escape::Markdown(escape), breaks);
     let (line, headings) = match escape.place {
-        Place::Paragraph => (written, 0),
+        Position::Paragraph => (written, 0),
         // Only at the beginning of a paragraph, a number is that of a list.
-        Place::Heading | Place::TableCell => (format!("# {written}"), 1),
+        Position::Heading | Position::TableCell => (format!("# {written}"), 1),
     };
     let (text, elements) = read(&line);
     let links = |kind: &Kind| matches!(kind, Kind::Element { open, .. } if !open.starts_with('<'));

@@ -1,10 +1,10 @@
 //! Translators for tests.
 #![allow(dead_code, reason = "each test program uses some")]
 
-use burnformer_documents::{Document, Format, Link, Sentence, Translated};
+use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
 
 /// What translates a sentence.
-pub type Model<'a> = &'a dyn Fn(&Sentence) -> Translated;
+pub type Model<'a> = &'a dyn Fn(&PendingSentence) -> Translated;
 
 /// The document in English, translated by `model`; sentences of up to 400 bytes fit.
 pub fn translate(text: &str, format: Format, model: Model<'_>) -> String {
@@ -30,19 +30,19 @@ pub fn translate_rounds(text: &str, format: Format, model: Model<'_>) -> (String
 }
 
 /// Every sentence stays, each word linked to itself.
-pub fn identity(sentence: &Sentence) -> Translated {
+pub fn identity(sentence: &PendingSentence) -> Translated {
     let text = sentence.text.clone();
     let links = words(&text).map(|(at, word)| link(at, word.len(), at, word.len())).collect();
     Translated { text, links }
 }
 
 /// Every letter in upper case; as long as the source.
-pub fn upper(sentence: &Sentence) -> Translated {
+pub fn upper(sentence: &PendingSentence) -> Translated {
     Translated { text: sentence.text.to_ascii_uppercase(), ..identity(sentence) }
 }
 
 /// The words in reverse order; punctuation stays at the place where it was.
-pub fn reverse(sentence: &Sentence) -> Translated {
+pub fn reverse(sentence: &PendingSentence) -> Translated {
     let source = &sentence.text;
     let ranges: Vec<(usize, &str)> = words(source).collect();
     let mut text = String::new();

@@ -1,0 +1,61 @@
+//! The pieces of a document, in the order in which they are read.
+
+use std::ops::Range;
+
+use crate::block::Block;
+use crate::builder::{Builder, Space};
+use crate::words::{has_letters, moved};
+
+/// A part of a document.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// Bytes of the document that stay as they are.
+    Verbatim(Range<usize>),
+    Block(Box<Block>),
+}
+
+/// The pieces of a document that was read so far.
+#[derive(Default)]
+pub(super) struct Pieces {
+    all: Vec<Piece>,
+    /// The bytes of the document that are in `all`.
+    pub(super) written: usize,
+    /// The block that is being read, with its start.
+    pub(super) block: Option<(usize, Builder)>,
+}
+
+impl Pieces {
+    /// The block that is being read; a new one begins at `start`.
+    pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
+        &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
+    }
+
+    /// Ends the block at `end`. A block without letters stays as it is.
+    pub(super) fn finish_block(&mut self, end: usize, finish: impl FnOnce(Builder) -> Block) {
+        let Some((start, builder)) = self.block.take() else {
+            return;
+        };
+        let block = finish(builder);
+        if has_letters(&block.text) {
+            self.all.push(Piece::Verbatim(self.written..start));
+            self.all.push(Piece::Block(Box::new(block)));
+            self.written = end;
+        }
+    }
+
+    /// Adds `pieces`, which are those of `range` of the document.
+    pub(super) fn insert(&mut self, range: Range<usize>, pieces: Vec<Piece>) {
+        self.all.push(Piece::Verbatim(self.written..range.start));
+        self.all.extend(pieces.into_iter().map(|piece| match piece {
+            Piece::Verbatim(part) => Piece::Verbatim(moved(&part, 0, range.start)),
+            block @ Piece::Block(_) => block,
+        }));
+        self.written = range.end;
+    }
+
+    /// All pieces of a document of `size` bytes.
+    pub(super) fn finish(mut self, size: usize) -> Vec<Piece> {
+        self.all.push(Piece::Verbatim(self.written..size));
+        self.all
+    }
+}
