@@ -55,40 +55,24 @@ impl Batch {
         multiple: usize,
         special: SpecialIds,
     ) -> Self {
-        let SpecialIds { bos, eos, .. } = special;
+        let SpecialIds { pad, bos, eos } = special;
         assert_eq!(pairs.len(), rows.len(), "a batch needs one index per pair");
-        let source_lengths: Vec<u32> =
-            rows.iter().map(|row| row.0.as_ref().len() as u32 + 1).collect();
-        let target_lengths: Vec<u32> =
-            rows.iter().map(|row| row.1.as_ref().len() as u32 + 1).collect();
-        let longest = |lengths: &[u32]| {
+        let source: Vec<&[u32]> = rows.iter().map(|row| row.0.as_ref()).collect();
+        let target: Vec<&[u32]> = rows.iter().map(|row| row.1.as_ref()).collect();
+        let [source_lengths, target_lengths] = [&source, &target]
+            .map(|side| side.iter().map(|ids| ids.len() as u32 + 1).collect::<Vec<_>>());
+        let [source_len, target_len] = [&source_lengths, &target_lengths].map(|lengths| {
             let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
             longest.next_multiple_of(multiple)
-        };
-        let (source_len, target_len) = (longest(&source_lengths), longest(&target_lengths));
+        });
         Self {
             batch: rows.len(),
             source_len,
             target_len,
             special,
-            source: padded(
-                rows.iter().map(|row| (None, row.0.as_ref(), Some(eos))),
-                rows.len(),
-                source_len,
-                special.pad,
-            ),
-            target_input: padded(
-                rows.iter().map(|row| (Some(bos), row.1.as_ref(), None)),
-                rows.len(),
-                target_len,
-                special.pad,
-            ),
-            target_output: padded(
-                rows.iter().map(|row| (None, row.1.as_ref(), Some(eos))),
-                rows.len(),
-                target_len,
-                special.pad,
-            ),
+            source: padded(&source, None, Some(eos), source_len, pad),
+            target_input: padded(&target, Some(bos), None, target_len, pad),
+            target_output: padded(&target, None, Some(eos), target_len, pad),
             source_tokens: total(&source_lengths),
             target_tokens: total(&target_lengths),
             source_lengths,
@@ -123,17 +107,18 @@ fn total(lengths: &[u32]) -> usize {
     lengths.iter().map(|&length| length as usize).sum()
 }
 
-/// Rows that consist of an optional first token, ids and an optional last token, each padded to `columns`.
-fn padded<'a>(
-    rows: impl Iterator<Item = (Option<u32>, &'a [u32], Option<u32>)>,
-    count: usize,
+/// `rows`, each after the token `first` and before the token `last`, padded to `columns`.
+fn padded(
+    rows: &[&[u32]],
+    first: Option<u32>,
+    last: Option<u32>,
     columns: usize,
     pad: u32,
 ) -> Vec<u32> {
-    let mut out = Vec::with_capacity(count * columns);
-    for (row, (first, ids, last)) in rows.enumerate() {
+    let mut out = Vec::with_capacity(rows.len() * columns);
+    for (row, ids) in (1..).zip(rows) {
         out.extend(first.into_iter().chain(ids.iter().copied()).chain(last));
-        out.resize((row + 1) * columns, pad);
+        out.resize(row * columns, pad);
     }
     out
 }

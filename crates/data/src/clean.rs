@@ -21,7 +21,7 @@ pub struct CleaningSettings {
     pub max_length_ratio: Option<f64>,
     /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
     pub drop_duplicates: bool,
-    /// What to do with a line that is not UTF-8.
+    /// The treatment of a line that is not UTF-8.
     pub utf8: Utf8Policy,
     /// The token budget of the batches that will be made. A pair that does not fit into a batch by itself is dropped.
     pub budget: Option<usize>,
@@ -53,10 +53,9 @@ impl CleaningSettings {
             max_source_len: longest,
             max_target_len: longest,
             max_length_ratio: None,
-            drop_duplicates: false,
             utf8,
-            budget: None,
             keep_empty: true,
+            ..Self::default()
         }
     }
 
@@ -65,28 +64,16 @@ impl CleaningSettings {
     /// # Errors
     /// [`DataError::InvalidSetting`].
     pub fn validate(&self) -> Result<()> {
-        let invalid = |name, value: String, remedy: &str| DataError::InvalidSetting {
-            name,
-            value,
-            remedy: remedy.into(),
-        };
-        for (name, value) in
-            [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)]
-        {
-            if value == 0 {
-                return Err(invalid(
-                    name,
-                    value.to_string(),
-                    "choose at least 1; the default is 256",
-                ));
-            }
+        let lengths =
+            [("max_source_len", self.max_source_len), ("max_target_len", self.max_target_len)];
+        if let Some((name, _)) = lengths.into_iter().find(|(_, length)| *length == 0) {
+            return Err(DataError::setting(name, 0, "choose at least 1; the default is 256"));
         }
         match self.max_length_ratio {
-            Some(ratio) if ratio.is_nan() || ratio < 1.0 => Err(invalid(
-                "max_length_ratio",
-                ratio.to_string(),
-                "choose at least 1, or leave it out to keep all",
-            )),
+            Some(ratio) if ratio.is_nan() || ratio < 1.0 => {
+                let remedy = "choose at least 1, or leave it out to keep all";
+                Err(DataError::setting("max_length_ratio", ratio, remedy))
+            }
             _ => Ok(()),
         }
     }
@@ -144,20 +131,6 @@ impl CleaningReport {
             duplicate: self.duplicate + other.duplicate,
         }
     }
-
-    fn count(&mut self, fate: Fate) {
-        self.read += 1;
-        *match fate {
-            Fate::Kept => &mut self.kept,
-            Fate::InvalidUtf8 => &mut self.invalid_utf8,
-            Fate::Empty => &mut self.empty,
-            Fate::SourceTooLong => &mut self.source_too_long,
-            Fate::TargetTooLong => &mut self.target_too_long,
-            Fate::OverBudget => &mut self.over_budget,
-            Fate::LengthRatio => &mut self.length_ratio,
-            Fate::Duplicate => &mut self.duplicate,
-        } += 1;
-    }
 }
 
 impl fmt::Display for CleaningReport {
@@ -181,19 +154,6 @@ impl fmt::Display for CleaningReport {
     }
 }
 
-/// The decision on a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Kept,
-    InvalidUtf8,
-    Empty,
-    SourceTooLong,
-    TargetTooLong,
-    OverBudget,
-    LengthRatio,
-    Duplicate,
-}
-
 /// Decides on pairs one after another, and counts.
 pub(crate) struct Cleaner {
     settings: CleaningSettings,
@@ -208,33 +168,40 @@ impl Cleaner {
 
     /// Whether the pair, with `source` and `target` tokens, is kept.
     pub fn keeps(&mut self, pair: &LinePair, source: usize, target: usize) -> bool {
-        let fate = self.fate(pair, source, target);
-        self.report.count(fate);
-        fate == Fate::Kept
+        let reason = self.reason(pair, source, target);
+        self.report.read += 1;
+        *reason.unwrap_or(|report| &mut report.kept)(&mut self.report) += 1;
+        reason.is_none()
     }
 
     pub fn report(&self) -> &CleaningReport {
         &self.report
     }
 
-    fn fate(&mut self, pair: &LinePair, source: usize, target: usize) -> Fate {
+    /// The count of the reason for which the pair is dropped; `None` if it is kept.
+    fn reason(
+        &mut self,
+        pair: &LinePair,
+        source: usize,
+        target: usize,
+    ) -> Option<fn(&mut CleaningReport) -> &mut u64> {
         let limits = &self.settings;
         if !pair.valid {
-            Fate::InvalidUtf8
+            Some(|report| &mut report.invalid_utf8)
         } else if (source == 0 || target == 0) && !limits.keep_empty {
-            Fate::Empty
+            Some(|report| &mut report.empty)
         } else if source > limits.max_source_len {
-            Fate::SourceTooLong
+            Some(|report| &mut report.source_too_long)
         } else if target > limits.max_target_len {
-            Fate::TargetTooLong
+            Some(|report| &mut report.target_too_long)
         } else if limits.budget.is_some_and(|budget| source.max(target) + 1 > budget) {
-            Fate::OverBudget
+            Some(|report| &mut report.over_budget)
         } else if limits.max_length_ratio.is_some_and(|most| length_ratio(source, target) > most) {
-            Fate::LengthRatio
+            Some(|report| &mut report.length_ratio)
         } else if limits.drop_duplicates && !self.seen.insert(fingerprint(pair)) {
-            Fate::Duplicate
+            Some(|report| &mut report.duplicate)
         } else {
-            Fate::Kept
+            None
         }
     }
 }

@@ -12,13 +12,13 @@ pub type Result<T, E = DataError> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum DataError {
     /// The file does not exist.
-    #[error("{path}: no such file; check the path (`-` reads standard input)", path = path.display())]
+    #[error("{path}: no such file; check the path (`-` reads standard input)")]
     NotFound {
         /// The path as given.
         path: PathBuf,
     },
     /// The file exists but cannot be read: it is a directory, or permissions or the disk prevent it.
-    #[error("{path}: cannot be read: {cause}; check that it is a file you may read", path = path.display())]
+    #[error("{path}: cannot be read: {cause}; check that it is a file you may read")]
     Unreadable {
         /// The path as given.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum DataError {
         cause: io::Error,
     },
     /// The file has no line.
-    #[error("{path}: the file is empty; give a file with one sentence per line", path = path.display())]
+    #[error("{path}: the file is empty; give a file with one sentence per line")]
     Empty {
         /// The path as given.
         path: PathBuf,
@@ -34,8 +34,7 @@ pub enum DataError {
     /// The two sides of a corpus do not have the same number of lines.
     #[error(
         "{shorter} ends after line {shorter_lines}, but {longer} has {longer_lines} lines; line {at} has no partner: \
-         the sides of a corpus must be translations line by line, so find where they lost step",
-        shorter = shorter.display(), longer = longer.display(), at = shorter_lines + 1
+         the sides of a corpus must be translations line by line, so find where they lost step", at = shorter_lines + 1
     )]
     LineCountMismatch {
         /// The side that ended first.
@@ -50,7 +49,7 @@ pub enum DataError {
     /// A line is not UTF-8 and the policy is [`Utf8Policy::Error`](crate::Utf8Policy::Error).
     #[error(
         "{path}:{line}: byte 0x{byte:02x} at byte {column} is not valid UTF-8; convert the file \
-         (`iconv -f latin1 -t utf-8`), or choose to replace or skip such lines", path = path.display()
+         (`iconv -f latin1 -t utf-8`), or choose to replace or skip such lines"
     )]
     InvalidUtf8 {
         /// The file.
@@ -65,7 +64,6 @@ pub enum DataError {
     /// A line of a TSV corpus does not have exactly one tab.
     #[error(
         "{path}:{line}: {columns} column(s) where source<TAB>target were expected, in {excerpt:?}; {remedy}",
-        path = path.display(),
         remedy = match columns {
             1 => "if the target sentences are in a file of their own, name both files",
             _ => "keep the first two columns (`cut -f1,2`) and make sure that no sentence holds a tab",
@@ -84,7 +82,7 @@ pub enum DataError {
     /// Two TSV files, each of which has both sides, were given as the two sides of a corpus.
     #[error(
         "{first} and {second} are TSV files, each of which has both sides; give one of them alone, or join them first \
-         (`cat {first} {second} > corpus.tsv`)", first = first.display(), second = second.display()
+         (`cat {first} {second} > corpus.tsv`)"
     )]
     TwoTables {
         /// The file given as the source side.
@@ -93,9 +91,7 @@ pub enum DataError {
         second: PathBuf,
     },
     /// The text is UTF-16.
-    #[error(
-        "{path}: the text is UTF-16; convert it to UTF-8 (`iconv -f utf-16 -t utf-8`)", path = path.display()
-    )]
+    #[error("{path}: the text is UTF-16; convert it to UTF-8 (`iconv -f utf-16 -t utf-8`)")]
     Utf16 {
         /// The file.
         path: PathBuf,
@@ -103,7 +99,7 @@ pub enum DataError {
     /// A line is longer than any sentence. Most likely the file is not text, or has no line ends.
     #[error(
         "{path}:{line}: the line is longer than {limit} bytes; one sentence per line is expected, \
-         is this a text file with line ends?", path = path.display()
+         is this a text file with line ends?"
     )]
     LineTooLong {
         /// The file.
@@ -116,7 +112,7 @@ pub enum DataError {
     /// A gzip or zstd stream ends early or is corrupt.
     #[error(
         "{path}: the compressed data is truncated or damaged after line {line}: {cause}; \
-         test it (`gzip -t`, `zstd -t`) and fetch it again", path = path.display()
+         test it (`gzip -t`, `zstd -t`) and fetch it again"
     )]
     DamagedCompression {
         /// The file.
@@ -127,7 +123,9 @@ pub enum DataError {
         cause: io::Error,
     },
     /// The name of a file ends in `.gz` or `.zst`, but its content is something else.
-    #[error("{path}: the name says {expected}, the content does not; rename the file or compress it", path = path.display())]
+    #[error(
+        "{path}: the name says {expected}, the content does not; rename the file or compress it"
+    )]
     NotCompressed {
         /// The file.
         path: PathBuf,
@@ -137,7 +135,7 @@ pub enum DataError {
     /// Standard input or another pipe was given for more than one text.
     #[error(
         "`{path}` was given twice, but standard input and pipes can be read only once; give one TSV, or write the text \
-         to a file first (`cat > corpus.tsv`)", path = path.display()
+         to a file first (`cat > corpus.tsv`)"
     )]
     PipeTwice {
         /// The path as given.
@@ -146,7 +144,7 @@ pub enum DataError {
     /// Standard input or another pipe was given where the text has to be read more than once.
     #[error(
         "`{path}` cannot be used here, because the text is read more than once and a pipe can be read only once; write \
-         it to a file first (`cat > corpus.tsv`)", path = path.display()
+         it to a file first (`cat > corpus.tsv`)"
     )]
     NotRepeatable {
         /// The path as given.
@@ -196,7 +194,9 @@ pub enum DataError {
         message: String,
     },
     /// A `tokenizer.json` cannot be parsed.
-    #[error("{path}: not a usable tokenizer.json: {message}; save it with Hugging Face tokenizers or train a new one", path = path.display())]
+    #[error(
+        "{path}: not a usable tokenizer.json: {message}; save it with Hugging Face tokenizers or train a new one"
+    )]
     TokenizerInvalid {
         /// The file.
         path: PathBuf,
@@ -206,8 +206,7 @@ pub enum DataError {
     /// A `tokenizer.json` lacks a special token, or has it at another id.
     #[error(
         "{path}: the token {token} must have id {expected}, found {found}; \
-         train the tokeniser with <pad> <s> </s> <unk> as its first four tokens",
-        path = path.display(), found = found.map_or("none".to_owned(), |id| id.to_string())
+         train the tokeniser with <pad> <s> </s> <unk> as its first four tokens", found = found.map_or("none".to_owned(), |id| id.to_string())
     )]
     TokenizerSpecialToken {
         /// The file.
@@ -228,7 +227,7 @@ pub enum DataError {
     NoBpeDropout {
         /// The side, `source` or `target`.
         side: &'static str,
-        /// What the tokeniser is.
+        /// The kind of the tokeniser.
         kind: &'static str,
     },
     /// The tokenisers of both sides give a special token different ids.
@@ -246,10 +245,7 @@ pub enum DataError {
     },
     /// A part of a `tokenizer.json` asks for something that the `tokenizers` library cannot do: it would panic, never
     /// end or fill the memory.
-    #[error(
-        "{path}: the {part} of this tokenizer.json cannot be used: {message}",
-        path = path.display()
-    )]
+    #[error("{path}: the {part} of this tokenizer.json cannot be used: {message}")]
     TokenizerPart {
         /// The file.
         path: PathBuf,
@@ -263,8 +259,7 @@ pub enum DataError {
     SentencePiece(#[from] burnformer_sentencepiece::SentencePieceError),
     /// The vocabulary of a SentencePiece model cannot be used.
     #[error(
-        "{path}: not a usable vocab.json: {message}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>",
-        path = path.display()
+        "{path}: not a usable vocab.json: {message}; it is a JSON object of pieces and ids, with </s>, <unk> and <pad>"
     )]
     VocabularyFile {
         /// The file.
@@ -304,7 +299,9 @@ pub enum DataError {
         batches: u64,
     },
     /// A file cannot be written.
-    #[error("{path}: cannot be written: {cause}; check the folder, its permissions and the free space", path = path.display())]
+    #[error(
+        "{path}: cannot be written: {cause}; check the folder, its permissions and the free space"
+    )]
     Unwritable {
         /// The file.
         path: PathBuf,
@@ -312,11 +309,11 @@ pub enum DataError {
         cause: io::Error,
     },
     /// A cache file is damaged. `prepare` does not report this error: it builds the file again.
-    #[error("{path}: the cache is damaged: {message}; delete it and it is built again", path = path.display())]
+    #[error("{path}: the cache is damaged: {message}; delete it and it is built again")]
     DamagedCache {
         /// The file.
         path: PathBuf,
-        /// What does not match.
+        /// The part that does not match.
         message: String,
     },
     /// The thread that prepares batches panicked.
@@ -327,6 +324,18 @@ pub enum DataError {
         /// The message of the panic.
         message: String,
     },
+}
+
+impl DataError {
+    /// The error for the setting `name`, whose `value` is not allowed.
+    pub(crate) fn setting(name: &'static str, value: impl ToString, remedy: &str) -> Self {
+        Self::InvalidSetting { name, value: value.to_string(), remedy: remedy.to_owned() }
+    }
+
+    /// The error for a failure of the trainer of tokenisers.
+    pub(crate) fn training(error: impl ToString) -> Self {
+        Self::TokenizerTraining { message: error.to_string() }
+    }
 }
 
 /// The message: a program whose `main` returns the error prints its `Debug` form.

@@ -1,7 +1,7 @@
 //! Keys for the cache, made from content: SHA-256 over labelled parts.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ use crate::error::{DataError, Result};
 /// A SHA-256 digest.
 pub(crate) type Key = [u8; 32];
 
-/// SHA-256 of `parts`. Each part is preceded by its length, so that different lists never give the same input.
+/// SHA-256 of `parts`. Each part is preceded by its length. Different lists therefore never give the same input.
 pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -25,19 +25,10 @@ pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
 /// SHA-256 of a file's raw bytes, streamed.
 pub(crate) fn file_key(path: &Path) -> Result<Key> {
     let file = File::open(path).map_err(|cause| open_error(path, cause))?;
-    let mut reader = BufReader::with_capacity(1 << 18, file);
     let mut hasher = Sha256::new();
-    loop {
-        let chunk = reader
-            .fill_buf()
-            .map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
-        if chunk.is_empty() {
-            return Ok(hasher.finalize().into());
-        }
-        hasher.update(chunk);
-        let read = chunk.len();
-        reader.consume(read);
-    }
+    io::copy(&mut BufReader::with_capacity(1 << 18, file), &mut hasher)
+        .map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
+    Ok(hasher.finalize().into())
 }
 
 /// Lower-case hexadecimal digits of `bytes`.

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::error::{DataError, Result};
+use crate::tokenizer::panic_text;
 
 /// Runs an iterator on a thread of its own, at most `depth` items ahead, and gives its items in order.
 ///
@@ -68,18 +69,15 @@ fn produce<T>(mut items: impl Iterator<Item = Result<T>>, sender: &SyncSender<Re
         let (item, last) = match item {
             Ok(Some(item)) => (item, false),
             Ok(None) => return,
-            Err(panic) => (Err(DataError::PrefetchPanicked { message: message(&*panic) }), true),
+            Err(panic) => {
+                let message = panic_text(&*panic).unwrap_or("no message").to_owned();
+                (Err(DataError::PrefetchPanicked { message }), true)
+            }
         };
         if sender.send(item).is_err() || last {
             return;
         }
     }
-}
-
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }
 
 #[cfg(test)]

@@ -11,12 +11,12 @@ use crate::error::{DataError, Result};
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 
-/// Version of training and tokenising. It is raised whenever their result changes, so that old caches are not reused.
+/// Version of training and tokenising. It is raised whenever their result changes. Old caches are then not reused.
 ///
 /// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only from the source side.
 const RECIPE: &[u8] = b"burnformer-data recipe 2";
 
-/// Where the tokenisers come from.
+/// The origin of the tokenisers.
 #[derive(Clone, Debug)]
 pub enum TokenizerSource {
     /// Train on the corpus, or reuse a tokeniser that was trained on the same text with the same settings.

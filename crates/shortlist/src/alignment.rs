@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::bags::{Bags, Occurrence, Occurrences};
 
-/// The number of iterations, which is that of fast_align and GIZA++.
+/// The number of iterations, as in fast_align and GIZA++.
 const ITERATIONS: usize = 5;
 /// The most target tokens that are considered as translations of a source token. It bounds the memory of the tables: those
 /// of 32,000 source tokens take at most 260 MB.
@@ -66,7 +66,7 @@ struct Pairs<'a> {
     source: &'a Bags,
     target: &'a Bags,
     occurrences: Occurrences,
-    /// Where the empty word occurs, from which target tokens come that translate none: once in each sentence. Its row is
+    /// The occurrences of the empty word, which target tokens translate that translate no other: one in each sentence. Its row is
     /// the last one.
     nowhere: Vec<Occurrence>,
     target_vocab: usize,
@@ -127,13 +127,10 @@ impl Pairs<'_> {
         let row = |sums: &mut Sums, row: usize| {
             for occurrence in self.occurrences(row, rows.len()) {
                 let range = self.target.range(occurrence.sentence as usize);
-                for (token, &share) in
-                    self.target.tokens()[range.clone()].iter().zip(&shares[range])
-                {
-                    sums.add(
-                        token.id,
-                        f64::from(occurrence.count * token.count) * f64::from(share),
-                    );
+                let tokens = self.target.tokens()[range.clone()].iter();
+                for (token, &share) in tokens.zip(&shares[range]) {
+                    let count = f64::from(occurrence.count * token.count);
+                    sums.add(token.id, count * f64::from(share));
                 }
             }
             let expected = |(id, sum): (u32, f64)| (id, sum * f64::from(rows[row].probability(id)));

@@ -10,7 +10,7 @@ pub(crate) struct Counted {
 /// Sentences without the order of their tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Bags {
-    /// Where each sentence starts in `tokens`, and where the last one ends.
+    /// The start of each sentence in `tokens`, and the end of the last one.
     starts: Vec<usize>,
     tokens: Vec<Counted>,
 }
@@ -49,7 +49,7 @@ impl Bags {
         &self.tokens[self.range(sentence)]
     }
 
-    /// Where the tokens of a sentence are among all tokens.
+    /// The range of a sentence's tokens among all tokens.
     pub fn range(&self, sentence: usize) -> std::ops::Range<usize> {
         self.starts[sentence]..self.starts[sentence + 1]
     }
@@ -60,9 +60,9 @@ impl Bags {
     }
 }
 
-/// In which sentences each token occurs.
+/// The sentences in which each token occurs.
 pub(crate) struct Occurrences {
-    /// Where those of each token start in `all`, and where those of the last one end.
+    /// The start of each token's occurrences in `all`, and the end of the last token's.
     starts: Vec<usize>,
     all: Vec<Occurrence>,
 }

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
-/// What is wrong with a shortlist.
+/// The reason why a shortlist cannot be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShortlistError {
     /// The file cannot be read.
-    #[error("{}: {cause}", path.display())]
+    #[error("{path}: {cause}")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -12,7 +12,7 @@ pub enum ShortlistError {
         cause: std::io::Error,
     },
     /// The file cannot be written.
-    #[error("{}: {cause}; check the folder, its permissions and the free space", path.display())]
+    #[error("{path}: {cause}; check the folder, its permissions and the free space")]
     Unwritable {
         /// The file.
         path: PathBuf,
@@ -21,18 +21,17 @@ pub enum ShortlistError {
     },
     /// The file is not a shortlist, or not what was written.
     #[error(
-        "{}: {what}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`", path.display()
+        "{path}: {what}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`"
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// The file has another version of the format.
     #[error(
-        "{}: a shortlist of format version {found}, this program reads version 1; make it anew with `burnformer shortlist`",
-        path.display()
+        "{path}: a shortlist of format version {found}, this program reads version 1; make it anew with `burnformer shortlist`"
     )]
     Version {
         /// The file.

@@ -7,7 +7,7 @@
 //! | `tokens` | the translations of one source token after the other |
 //!
 //! The entry `burnformer_shortlist` is JSON: the version, the vocabularies, and the SHA-256 of the rest. It is one entry
-//! because the order of several is left to a hash map, and the same shortlist shall give the same bytes.
+//! because a hash map would order several, and the same shortlist must give the same bytes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,17 +27,11 @@ const VERSION: u64 = 1;
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: u64,
-    #[serde(flatten)]
-    content: Content,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Content {
     vocabularies: Vocabularies,
     sha256: String,
 }
 
-/// The version alone, which stands whatever else another version has.
+/// The version alone, which every version of the format has.
 #[derive(Deserialize)]
 struct Version {
     version: u64,
@@ -69,16 +63,16 @@ impl Shortlist {
         if version != VERSION {
             return Err(ShortlistError::Version { path: path.into(), found: version });
         }
-        let Header { content, .. } = serde_json::from_str(entry).map_err(json)?;
+        let Header { vocabularies, sha256, .. } = serde_json::from_str(entry).map_err(json)?;
         let file = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
         let tensor = |name: &str| numbers(&file, name).map_err(damaged);
         let shortlist = Self {
-            vocabularies: content.vocabularies,
+            vocabularies,
             frequent: tensor("frequent")?,
             offsets: tensor("offsets")?,
             tokens: tensor("tokens")?,
         };
-        if shortlist.hash() != content.sha256 {
+        if shortlist.hash() != sha256 {
             return Err(damaged("the content has another hash than the file says".into()));
         }
         shortlist.check().map_err(|what| damaged(what.into()))?;
@@ -96,9 +90,10 @@ impl Shortlist {
 
     /// The content of the file. It is a function of the shortlist alone.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let content = Content { vocabularies: self.vocabularies.clone(), sha256: self.hash() };
-        let entry = serde_json::to_string(&Header { version: VERSION, content });
-        let metadata = HashMap::from([(ENTRY.to_string(), entry.expect("a header is plain data"))]);
+        let vocabularies = self.vocabularies.clone();
+        let header = Header { version: VERSION, vocabularies, sha256: self.hash() };
+        let entry = serde_json::to_string(&header).expect("a header is plain data");
+        let metadata = HashMap::from([(ENTRY.to_string(), entry)]);
         let tensors = self.tensors().map(|(name, values)| (name, bytes_of(values)));
         let views = tensors.iter().map(|(name, bytes)| {
             let view = TensorView::new(Dtype::U32, vec![bytes.len() / 4], bytes);
@@ -119,10 +114,10 @@ impl Shortlist {
             hash.update(format!("{name} {}", values.len()));
             hash.update(bytes_of(values));
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        format!("{:x}", hash.finalize())
     }
 
-    /// Checks what a file with the right hash may still have wrong.
+    /// Checks the faults that a file with the right hash can still have.
     fn check(&self) -> Result<(), &'static str> {
         let [source_vocab, target_vocab] = self.vocabularies.sizes;
         let ends =
@@ -155,8 +150,7 @@ fn numbers(file: &SafeTensors, name: &str) -> Result<Vec<u32>, String> {
     let view = file.tensor(name).map_err(|_| format!("no tensor {name}"))?;
     match (view.dtype(), view.shape()) {
         (Dtype::U32, [_]) => {
-            let numbers = view.data().chunks_exact(4);
-            Ok(numbers.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+            Ok(view.data().as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
         }
         (dtype, shape) => Err(format!("tensor {name} is {dtype:?} {shape:?}, expected U32 [n]")),
     }

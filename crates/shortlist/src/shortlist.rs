@@ -8,7 +8,7 @@ use crate::error::ShortlistError;
 pub struct Vocabularies {
     /// The numbers of tokens of source and target.
     pub sizes: [usize; 2],
-    /// What identifies the tokenisers of source and target, such as their hashes; equal if both sides share one. `None` if
+    /// Names that identify the tokenisers of source and target, such as their hashes; equal if both sides share one. `None` if
     /// they are not known.
     pub tokenizers: Option<[String; 2]>,
 }
@@ -19,7 +19,7 @@ impl Vocabularies {
         Self { sizes, tokenizers: None }
     }
 
-    /// Whether source and target share one tokeniser, so that a token can be its own translation.
+    /// Whether source and target share one tokeniser. A token can then be its own translation.
     pub fn are_shared(&self) -> bool {
         self.tokenizers.as_ref().is_some_and(|[source, target]| source == target)
     }
@@ -49,7 +49,7 @@ pub struct Shortlist {
     pub(crate) vocabularies: Vocabularies,
     /// In ascending order.
     pub(crate) frequent: Vec<u32>,
-    /// Where the translations of each source token start in `tokens`, and where those of the last one end.
+    /// The start of each source token's translations in `tokens`, and the end of the last token's.
     pub(crate) offsets: Vec<u32>,
     /// The translations of one source token after the other, those of each in ascending order.
     pub(crate) tokens: Vec<u32>,

@@ -6,8 +6,8 @@ use crate::shortlist::{Shortlist, Vocabularies};
 /// The most tokens on a side of a pair; longer pairs are left out, because they are seldom translations of each other
 /// sentence by sentence.
 pub const LONGEST: usize = 256;
-/// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken, so that memory stays
-/// bounded: pairs of 25 tokens take about 1 GB.
+/// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken, which bounds
+/// the memory: pairs of 25 tokens take about 1 GB.
 pub const MOST_PAIRS: usize = 1_000_000;
 /// The most translations of a source token, and the most frequent tokens.
 const MOST_TOKENS: usize = 100_000;
@@ -115,7 +115,7 @@ impl Trainer {
     }
 
     /// Learns the translations and lists the best of each token. Where both sides share a tokeniser, each token is also a
-    /// translation of itself, so that names can be copied.
+    /// translation of itself, because names are copied.
     ///
     /// # Errors
     /// [`ShortlistError::Setting`], [`ShortlistError::UnknownId`], [`ShortlistError::NoPairs`].

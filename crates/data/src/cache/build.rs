@@ -1,7 +1,6 @@
-//! Builds a cache file in bounded memory.
+//! Builds a cache file. Memory holds a chunk of the text and the lengths of all sentences, 8 bytes per pair.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use burnformer_files::Temporary;
@@ -9,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::file::{temporary, unwritable};
 use super::header::{HEADER_BYTES, Header, Width};
+use super::places::Places;
 use crate::clean::{Cleaner, CleaningReport, CleaningSettings};
 use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
@@ -83,32 +83,21 @@ fn append(
     Ok(())
 }
 
-/// A cache file that is being written. Tokens go into it; offsets go into a second file until all tokens are written.
+/// A cache file that is being written.
 struct Writer {
     file: BufWriter<Temporary>,
-    offsets: BufWriter<File>,
     body: Sha256,
     width: Width,
-    sentences: u64,
-    tokens: u64,
+    places: Places,
     scratch: Vec<u8>,
 }
 
 impl Writer {
     fn create(file: Temporary, width: Width) -> io::Result<Self> {
-        let folder = file.path().parent().unwrap_or(Path::new(".")).to_path_buf();
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&[0; HEADER_BYTES])?;
-        let offsets = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder)?);
-        Ok(Self {
-            file,
-            offsets,
-            body: Sha256::new(),
-            width,
-            sentences: 0,
-            tokens: 0,
-            scratch: Vec::new(),
-        })
+        let (body, places, scratch) = (Sha256::new(), Places::default(), Vec::new());
+        Ok(Self { file, body, width, places, scratch })
     }
 
     /// Appends one sentence.
@@ -116,11 +105,8 @@ impl Writer {
         self.scratch.clear();
         self.width.write(ids, &mut self.scratch);
         self.body.update(&self.scratch);
-        self.file.write_all(&self.scratch)?;
-        self.offsets.write_all(&self.tokens.to_le_bytes())?;
-        self.tokens += ids.len() as u64;
-        self.sentences += 1;
-        Ok(())
+        self.places.push(ids.len() as u32);
+        self.file.write_all(&self.scratch)
     }
 
     fn write_body(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -133,33 +119,24 @@ impl Writer {
         let report = serde_json::to_vec(report)?;
         let mut header = Header {
             width: self.width,
-            pairs: self.sentences / 2,
-            tokens: self.tokens,
+            pairs: self.places.sentences() as u64 / 2,
+            tokens: self.places.total(),
             report_bytes: report.len() as u64,
             key: *key,
             body_hash: [0; 32],
         };
         self.write_body(&[0; 8][..header.padding() as usize])?;
-        self.append_offsets()?;
+        let mut offset = 0;
+        let places = std::mem::take(&mut self.places);
+        for &length in [0].iter().chain(places.lengths()) {
+            offset += u64::from(length);
+            self.write_body(&offset.to_le_bytes())?;
+        }
         self.write_body(&report)?;
         header.body_hash = self.body.finalize().into();
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&header.to_bytes())?;
         Ok(file)
-    }
-
-    fn append_offsets(&mut self) -> io::Result<()> {
-        self.offsets.write_all(&self.tokens.to_le_bytes())?;
-        self.offsets.flush()?;
-        self.offsets.get_mut().seek(SeekFrom::Start(0))?;
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let read = self.offsets.get_mut().read(&mut buffer)?;
-            if read == 0 {
-                return Ok(());
-            }
-            self.write_body(&buffer[..read])?;
-        }
     }
 }

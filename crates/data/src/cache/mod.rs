@@ -2,7 +2,7 @@
 //!
 //! The key of a cache file is made from the content of the corpus files, the hashes of the tokenisers and the
 //! cleaning settings, never from names or dates. The file is written to a temporary file, flushed to the disk and
-//! renamed, so that a reader never sees a half-written file. Its checksum is verified when it is opened, and a
+//! renamed. A reader therefore never sees a half-written file. Its checksum is verified when it is opened, and a
 //! damaged file is built again.
 //!
 //! | bytes | content |
@@ -10,7 +10,7 @@
 //! | 144 | header: magic, byte order, version, counts, key, checksum of the rest, checksum of the header |
 //! | 2 or 4 per token | the source ids of every pair, followed by its target ids; 2 bytes if the vocabularies have at most 65,536 tokens |
 //! | 0 to 7 | zeros up to a multiple of 8 |
-//! | 16 per pair, and 8 | the offset of each source and each target, in tokens, and that of the end |
+//! | 16 per pair, and 8 | the offset of each source and each target, and of the end, in tokens |
 //! | the rest | the cleaning report as JSON |
 //!
 //! Numbers are little-endian. Opening a file reads all of it once. After that only the lengths of the sentences are

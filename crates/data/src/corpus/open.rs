@@ -1,7 +1,7 @@
 //! Opens a file with or without compression. Compression is recognised by the first bytes, not by the name.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -27,10 +27,8 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     }
     let file = File::open(path).map_err(|cause| open_error(path, cause))?;
     if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-        return Err(open_error(
-            path,
-            io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"),
-        ));
+        let cause = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
+        return Err(open_error(path, cause));
     }
     decompress(path, Box::new(file))
 }
@@ -57,24 +55,18 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
         read_head(&mut raw).map_err(|cause| DataError::Unreadable { path: path.into(), cause })?;
     let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
     check_name(path, &head, gzip, zstd)?;
-    let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(raw);
+    let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let reader: Box<dyn BufRead + Send> = if gzip {
-        Box::new(BufReader::with_capacity(
-            BUFFER,
-            MultiGzDecoder::new(BufReader::with_capacity(BUFFER, whole)),
-        ))
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
     } else if zstd {
-        Box::new(BufReader::with_capacity(
-            BUFFER,
-            ZstdReader::new(BufReader::with_capacity(BUFFER, whole)),
-        ))
+        Box::new(BufReader::with_capacity(BUFFER, ZstdReader::new(whole)))
     } else {
-        Box::new(BufReader::with_capacity(BUFFER, whole))
+        Box::new(whole)
     };
     Ok(Opened { reader, compressed: gzip || zstd })
 }
 
-/// Reads only as many first bytes of `raw` as are needed to tell plain text from compressed text. A program that
+/// Reads the first bytes of `raw` until plain text can be told from compressed text, and no more. A program that
 /// writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let is_undecided = |head: &[u8]| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CorpusPaths, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
+use super::{CorpusPaths, Line, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
 use crate::error::{DataError, Result};
 
 /// A sentence and its translation.
@@ -132,21 +132,12 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
     let Some(line) = tsv.next_line()? else {
         return Ok(None);
     };
-    if !line.valid {
-        return Ok(Some(LinePair {
-            line: line.number,
-            source: String::new(),
-            target: String::new(),
-            valid: false,
-        }));
-    }
-    let (source, target) = columns(tsv.path(), line.number, &line.text)?;
-    Ok(Some(LinePair {
-        line: line.number,
-        source: source.into(),
-        target: target.into(),
-        valid: true,
-    }))
+    let Line { number, text, valid, .. } = line;
+    let (source, target) = match valid {
+        true => columns(tsv.path(), number, &text)?,
+        false => ("", ""),
+    };
+    Ok(Some(LinePair { line: number, source: source.into(), target: target.into(), valid }))
 }
 
 /// The two columns of line `number` of the TSV file `path`.

@@ -10,7 +10,7 @@
 //! the text stays on the disk.
 //!
 //! With [BPE-dropout](BpeDropout) every epoch has another segmentation of the pairs. Its batches are planned by the lengths
-//! of that segmentation, so that they keep the budget. The segmentation is drawn for the plan and again for each batch,
+//! of that segmentation, and therefore keep the budget. The segmentation is drawn for the plan and again for each batch,
 //! which is cheaper than keeping it; only its lengths are kept, 8 bytes per pair.
 
 mod variation;
@@ -29,7 +29,7 @@ use crate::random::generator;
 use crate::tokenizer::{BpeDropout, SpecialIds};
 use variation::{Lengths, Pair, Variation, ordinary};
 
-/// How large a batch may be.
+/// The limits on the size of a batch, and the order of batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SamplerSettings {
@@ -109,17 +109,13 @@ impl BatchSampler {
     /// # Errors
     /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of 0 rows.
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
-        let zero = [
-            (
-                "max_sentences",
-                settings.max_sentences == Some(0),
-                "choose at least 1, or leave it out",
-            ),
-            ("multiple", settings.multiple == 0, "choose at least 1, which pads no further"),
-        ];
-        if let Some(&(name, _, remedy)) = zero.iter().find(|(_, is_zero, _)| *is_zero) {
-            let value = "0".to_owned();
-            return Err(DataError::InvalidSetting { name, value, remedy: remedy.to_owned() });
+        if settings.max_sentences == Some(0) {
+            let remedy = "choose at least 1, or leave it out";
+            return Err(DataError::setting("max_sentences", 0, remedy));
+        }
+        if settings.multiple == 0 {
+            let remedy = "choose at least 1, which pads no further";
+            return Err(DataError::setting("multiple", 0, remedy));
         }
         let all = 0..corpus.len() as u32;
         let multiple = settings.multiple;
@@ -302,8 +298,8 @@ impl BatchSampler {
     }
 }
 
-/// The `count` pairs of an epoch from the endless row of `pairs` shuffled, shuffled anew, and so on, of which each epoch
-/// takes as many. `place` names the row.
+/// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each epoch takes the next `count`.
+/// `place` names the row.
 fn draw(pairs: &[u32], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<u32> {
     let all = pairs.len() as u64;
     if all == 0 {

@@ -1,4 +1,4 @@
-//! How the pairs of an epoch differ from those of the corpus: by the dropout of merges.
+//! The difference between the pairs of an epoch and the pairs of the corpus: the dropout of merges.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

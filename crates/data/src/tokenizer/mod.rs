@@ -28,6 +28,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tokenizers::models::ModelWrapper;
 
+pub(crate) use caught::panic_text;
 pub use dropout::{BpeDropout, BpeDropoutSettings};
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};
@@ -219,47 +220,40 @@ impl Tokenizer {
         }
     }
 
+    /// The tokeniser, if it is made of a SentencePiece model.
+    fn sentencepiece(&self) -> Option<&SentencePieceTokenizer> {
+        match &self.kind {
+            Kind::HuggingFace(_) => None,
+            Kind::SentencePiece(inner) => Some(inner),
+        }
+    }
+
     /// The ids of padding, of a sentence's ends and of unknown text.
     pub fn special_ids(&self) -> TokenizerSpecialIds {
-        match &self.kind {
-            Kind::HuggingFace(_) => TokenizerSpecialIds::OURS,
-            Kind::SentencePiece(inner) => inner.special_ids(),
-        }
+        self.sentencepiece().map_or(TokenizerSpecialIds::OURS, |inner| inner.special_ids())
     }
 
     /// The id of the token `>>code<<`, which names the target language `code` at the start of a source; `None` if the
     /// vocabulary has none.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
-        match &self.kind {
-            Kind::HuggingFace(_) => None,
-            Kind::SentencePiece(inner) => inner.target_tag(code),
-        }
+        self.sentencepiece()?.target_tag(code)
     }
 
     /// The id of the token that names the language `code` as the first token of its side, as in M2M100 (`fr`) and NLLB
     /// (`fra_Latn`); `None` if the vocabulary has none.
     pub fn language_token(&self, code: &str) -> Option<u32> {
-        match &self.kind {
-            Kind::HuggingFace(_) => None,
-            Kind::SentencePiece(inner) => inner.language_token(code),
-        }
+        self.sentencepiece()?.language_token(code)
     }
 
     /// The codes that [`target_tag`](Self::target_tag) knows.
     pub fn target_tags(&self) -> Vec<String> {
-        match &self.kind {
-            Kind::HuggingFace(_) => Vec::new(),
-            Kind::SentencePiece(inner) => inner.target_tags(),
-        }
+        self.sentencepiece().map(SentencePieceTokenizer::target_tags).unwrap_or_default()
     }
 
     /// The codes that [`language_token`](Self::language_token) knows; if there are any, texts of each side begin with a token
     /// that names their language.
     pub fn language_codes(&self) -> Vec<String> {
-        match &self.kind {
-            Kind::HuggingFace(_) => Vec::new(),
-            Kind::SentencePiece(inner) => inner.language_codes(),
-        }
+        self.sentencepiece().map(SentencePieceTokenizer::language_codes).unwrap_or_default()
     }
 
     /// Number of rows that an embedding matrix needs: the highest id plus one.
@@ -302,11 +296,8 @@ impl Tokenizers {
             (special::EOS_TOKEN, source.eos, target.eos),
         ];
         if let Some((token, source, target)) = pairs.into_iter().find(|(_, a, b)| a != b) {
-            return Err(DataError::SpecialIdsDiffer {
-                token,
-                source_id: source,
-                target_id: target,
-            });
+            let (source_id, target_id) = (source, target);
+            return Err(DataError::SpecialIdsDiffer { token, source_id, target_id });
         }
         let bos = target.bos.or_else(|| self.target.id(special::BOS_TOKEN)).unwrap_or(target.pad);
         Ok(SpecialIds { pad: target.pad, bos, eos: target.eos })

@@ -1,6 +1,6 @@
 //! A sample of bounded size from a text of unknown length, taken in one pass. The same text gives the same sample.
 
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use chacha20::ChaCha8Rng;
 use rand::Rng;
@@ -14,46 +14,22 @@ use crate::random::generator;
 /// answers, blocks of documents), and a sample of every n-th row could then contain only one kind. Only rank and row
 /// number decide, so the same text gives the same sample.
 pub(super) struct Sample {
-    rows: BinaryHeap<Row>,
+    /// The rows by their ranks. No two rows have the same rank, because it ends in the number of the row.
+    rows: BTreeMap<Rank, Vec<String>>,
     chars: usize,
     limit: usize,
     ranks: ChaCha8Rng,
     seen: u64,
     /// The lowest rank that was dropped so far. No row with this rank or a higher one is accepted any more, however
     /// short it is.
-    dropped: (u64, u64),
+    dropped: Rank,
 }
 
-/// A row of the sample, ordered by its rank. No two rows have the same rank, because it ends in the number of the row.
-struct Row {
-    rank: (u64, u64),
-    lines: Vec<String>,
-}
+/// A pseudo-random number, and the number of the row.
+type Rank = (u64, u64);
 
-impl Row {
-    fn chars(&self) -> usize {
-        self.lines.iter().map(|line| line.chars().count()).sum()
-    }
-}
-
-impl PartialEq for Row {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank == other.rank
-    }
-}
-
-impl Eq for Row {}
-
-impl PartialOrd for Row {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Row {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank.cmp(&other.rank)
-    }
+fn chars(lines: &[String]) -> usize {
+    lines.iter().map(|line| line.chars().count()).sum()
 }
 
 impl Sample {
@@ -61,7 +37,7 @@ impl Sample {
     pub fn new(limit: usize) -> Self {
         let ranks = generator("tokenizer sample", 0, 0);
         let dropped = (u64::MAX, u64::MAX);
-        Self { rows: BinaryHeap::new(), chars: 0, limit, ranks, seen: 0, dropped }
+        Self { rows: BTreeMap::new(), chars: 0, limit, ranks, seen: 0, dropped }
     }
 
     /// Offers the next row.
@@ -71,26 +47,23 @@ impl Sample {
         if rank >= self.dropped {
             return;
         }
-        let row = Row { rank, lines: lines.iter().map(ToString::to_string).collect() };
-        self.chars += row.chars();
-        self.rows.push(row);
-        while self.chars > self.limit && self.rows.len() > 1 {
-            self.drop_highest();
-        }
-    }
-
-    fn drop_highest(&mut self) {
-        if let Some(row) = self.rows.pop() {
-            self.chars -= row.chars();
-            self.dropped = row.rank;
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        self.chars += chars(&lines);
+        self.rows.insert(rank, lines);
+        while self.chars > self.limit
+            && self.rows.len() > 1
+            && let Some((highest, lines)) = self.rows.pop_last()
+        {
+            self.chars -= chars(&lines);
+            self.dropped = highest;
         }
     }
 
     /// The lines of the rows kept, in the order of the text.
     pub fn into_lines(self) -> Vec<String> {
-        let mut rows = self.rows.into_vec();
-        rows.sort_unstable_by_key(|row| row.rank.1);
-        rows.into_iter().flat_map(|row| row.lines).collect()
+        let mut rows: Vec<_> = self.rows.into_iter().collect();
+        rows.sort_unstable_by_key(|((_, number), _)| *number);
+        rows.into_iter().flat_map(|(_, lines)| lines).collect()
     }
 }
 

@@ -9,12 +9,12 @@ use super::{TokenizerFiles, TokenizerSpecialIds};
 use crate::error::{DataError, Result};
 use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, UNK_TOKEN};
 
-/// What other systems call padding.
+/// The padding token of other systems.
 const BLANK_TOKEN: &str = "<blank>";
-/// What stands for a space in pieces.
+/// The character that stands for a space in pieces.
 const SPACE: &str = "\u{2581}";
 
-/// A model, and what its pieces are numbered.
+/// A model, and the numbers of its pieces.
 #[derive(Clone)]
 pub(super) struct SentencePieceTokenizer {
     model: SentencePiece,

@@ -17,7 +17,7 @@ pub enum TokenizerKind {
     Unigram,
 }
 
-/// How to train a tokeniser. [`Default`] is a joint 8,000-token BPE.
+/// The settings for training a tokeniser. [`Default`] is a joint 8,000-token BPE.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenizerSettings {
@@ -84,24 +84,17 @@ impl TokenizerSettings {
             return Err(DataError::VocabularyTooSmall { asked: self.vocab_size, needed });
         }
         if !(self.character_coverage > 0.0 && self.character_coverage <= 1.0) {
-            return Err(invalid(
-                "character_coverage",
-                self.character_coverage,
-                "choose a share above 0 and at most 1",
-            ));
+            let remedy = "choose a share above 0 and at most 1";
+            return Err(DataError::setting("character_coverage", self.character_coverage, remedy));
         }
         if !(1..=MAX_PIECE_CHARS).contains(&self.max_piece_chars) {
             let remedy = "choose from 1 to 256; the default is 16";
-            return Err(invalid("max_piece_chars", self.max_piece_chars, remedy));
+            return Err(DataError::setting("max_piece_chars", self.max_piece_chars, remedy));
         }
         if !(1..=MAX_TRAINING_CHARS).contains(&self.max_training_chars) {
             let remedy = "choose from 1 to 1000000000; the default is 20000000";
-            return Err(invalid("max_training_chars", self.max_training_chars, remedy));
+            return Err(DataError::setting("max_training_chars", self.max_training_chars, remedy));
         }
         Ok(())
     }
-}
-
-fn invalid(name: &'static str, value: impl ToString, remedy: &str) -> DataError {
-    DataError::InvalidSetting { name, value: value.to_string(), remedy: remedy.to_owned() }
 }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::special;
 
-/// The ids that structure a sentence: what a model and its tokenisers agree on.
+/// The ids that structure a sentence, on which a model and its tokenisers agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SpecialIds {
     /// Fills the short rows of a batch; never read as a source token and never predicted.
@@ -14,7 +14,7 @@ pub struct SpecialIds {
 }
 
 impl SpecialIds {
-    /// Those of [`special`], which every tokeniser that is trained here has.
+    /// The ids of [`special`], which every tokeniser that is trained here has.
     pub const OURS: Self = Self { pad: special::PAD, bos: special::BOS, eos: special::EOS };
 }
 
@@ -38,7 +38,7 @@ pub struct TokenizerSpecialIds {
 }
 
 impl TokenizerSpecialIds {
-    /// Those of [`special`], which every `tokenizer.json` has.
+    /// The ids of [`special`], which every `tokenizer.json` has.
     pub const OURS: Self =
         Self { pad: special::PAD, bos: Some(special::BOS), eos: special::EOS, unk: special::UNK };
 }

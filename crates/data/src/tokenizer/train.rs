@@ -54,10 +54,8 @@ impl TokenizerTrainer {
             TokenizerKind::Unigram => unigram::model(words, settings)?,
         };
         if size < settings.vocab_size && !settings.allow_smaller {
-            return Err(DataError::VocabularyTooLarge {
-                asked: settings.vocab_size,
-                possible: size,
-            });
+            let asked = settings.vocab_size;
+            return Err(DataError::VocabularyTooLarge { asked, possible: size });
         }
         Ok(Tokenizer::wrap(parse(&document(model, settings))?))
     }
@@ -69,9 +67,8 @@ pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenize
 }
 
 fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {
-    let failed = |message: String| DataError::TokenizerTraining { message };
-    let bytes = serde_json::to_vec(document).map_err(|error| failed(error.to_string()))?;
-    tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| failed(error.to_string()))
+    let bytes = serde_json::to_vec(document).map_err(DataError::training)?;
+    tokenizers::Tokenizer::from_bytes(bytes).map_err(DataError::training)
 }
 
 fn bpe_model(words: &Words, settings: &TokenizerSettings) -> (Value, usize) {

@@ -28,30 +28,22 @@ pub(super) fn model(words: Words, settings: &TokenizerSettings) -> Result<(Value
 /// Trains on one thread, because the library adds floating-point numbers in the order in which its threads finish.
 /// Catches its panics, which occur with some unusual texts.
 fn trained(words: Words, settings: &TokenizerSettings) -> Result<Vec<(String, f64)>> {
-    let failed = |message: String| DataError::TokenizerTraining { message };
-    let sentences = words
-        .counts
-        .into_iter()
-        .map(|(word, count)| (word, count.min(1 << 24) as u32))
-        .collect::<Vec<_>>();
+    let counts = words.counts.into_iter();
+    let sentences = counts.map(|(word, count)| (word, count.min(1 << 24) as u32)).collect();
     let trainer = UnigramTrainer::builder()
         .show_progress(false)
         .vocab_size((settings.vocab_size - FIXED_TOKENS) as u32)
         .max_piece_length(settings.max_piece_chars)
         .build()
-        .map_err(|error| failed(error.to_string()))?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .build()
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(DataError::training)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let run = || {
         let mut model = Unigram::default();
         trainer.do_train(sentences, &mut model).map(|_| model)
     };
-    let model = pool
-        .install(|| quietly(run))
-        .map_err(|panic| failed(format!("the unigram trainer fails: {panic}")))?
-        .map_err(|error| failed(error.to_string()))?;
+    let trained = pool.map_err(DataError::training)?.install(|| quietly(run));
+    let fails = |panic| DataError::training(format!("the unigram trainer fails: {panic}"));
+    let model = trained.map_err(fails)?.map_err(DataError::training)?;
     Ok(ordered(model.iter().cloned().collect()))
 }
 

@@ -38,15 +38,11 @@ pub(super) fn count(
 fn count_chunk(pipeline: &tokenizers::Tokenizer, lines: &[String]) -> Result<HashMap<String, u64>> {
     let mut counts = HashMap::new();
     for line in lines {
-        for word in split(pipeline, line).map_err(|error| failed(&error))? {
+        for word in split(pipeline, line).map_err(DataError::training)? {
             *counts.entry(word).or_default() += 1;
         }
     }
     Ok(counts)
-}
-
-fn failed(error: &tokenizers::Error) -> DataError {
-    DataError::TokenizerTraining { message: error.to_string() }
 }
 
 fn split(tokenizer: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
