@@ -7,8 +7,8 @@
 //!
 //! Every crate of the workspace that replaces a file uses this crate, in one of three ways:
 //!
-//! - [`write()`] and [`write_with`] are for folders that only one process writes, such as that of a run. They use the
-//!   name `NAME.partial`, so that the next attempt overwrites what a killed process left.
+//! - [`write()`] and [`write_with`] are for folders that only one process writes, such as the folder of a run. They use the
+//!   name `NAME.partial`. The next attempt therefore overwrites the file that a killed process left.
 //! - [`Temporary::beside`] is for one path that several processes may write, on several machines too.
 //! - [`write_shared`] and [`Temporary`] are for folders that several processes may write, such as a cache. They give
 //!   each file a name of its own. What a killed process left is [removed](remove_leftovers) by the next process that

@@ -176,7 +176,7 @@ fn make(
 /// Removes the temporary files of one path, all of which begin with `prefix`, whose processes live no more.
 fn remove_abandoned(folder: &Path, prefix: &OsStr) {
     for path in files_named(folder, prefix, PARTIAL).unwrap_or_default() {
-        // NFS locks only what is open for writing.
+        // NFS locks only files that are open for writing.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         // The lock is held until the name is gone, or another process could take the file as its own in between.
         if file.try_lock().is_ok() {

@@ -11,7 +11,7 @@ use crate::{Metric, MetricError, ReferenceCount, References, Signature, as_strs,
 /// BLEU with its options. [`Default`] has sacreBLEU's defaults, which papers report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bleu {
-    /// How texts are split into words.
+    /// The tokeniser, which splits texts into words.
     pub tokenizer: BleuTokenizer,
     /// Whether texts are lower-cased before they are compared.
     pub lowercase: bool,

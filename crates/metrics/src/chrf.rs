@@ -11,7 +11,7 @@ pub struct Chrf {
     pub char_order: usize,
     /// The longest word n-grams that are counted: 0 for chrF, 2 for chrF++.
     pub word_order: usize,
-    /// β of the F-score: how many times as much recall weighs as precision.
+    /// β of the F-score: the weight of recall, relative to precision.
     pub beta: u32,
     /// Whether texts are lower-cased before they are compared.
     pub lowercase: bool,
@@ -53,46 +53,32 @@ impl Chrf {
         }
     }
 
-    /// The counts of every order, characters before words, compared with one reference.
-    fn compare(&self, hypothesis: &Grams<'_>, reference: &Grams<'_>) -> Vec<f64> {
-        let chars = orders(&hypothesis.chars, &reference.chars, self.char_order);
-        let words = orders(&hypothesis.words, &reference.words, self.word_order);
-        chars.chain(words).flatten().map(|count| count as f64).collect()
+    /// The counted n-grams of characters and of words.
+    fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [Counted<'a>; 2] {
+        let counted = |tokens: &'a [u32], order| (tokens.len(), order, ngram::count(tokens, order));
+        [counted(chars, self.char_order), counted(words, self.word_order)]
     }
 }
 
-/// A sequence and its counted n-grams.
-struct Counted<'a> {
-    len: usize,
-    counts: Counts<'a>,
-}
+/// The length of a sequence, the highest order, and the counted n-grams.
+type Counted<'a> = (usize, usize, Counts<'a>);
 
-struct Grams<'a> {
-    chars: Counted<'a>,
-    words: Counted<'a>,
-}
-
-impl<'a> Grams<'a> {
-    fn new(chrf: &Chrf, (chars, words): &'a (Vec<u32>, Vec<u32>)) -> Self {
-        let counted = |tokens: &'a [u32], order| Counted {
-            len: tokens.len(),
-            counts: ngram::count(tokens, order),
-        };
-        Self { chars: counted(chars, chrf.char_order), words: counted(words, chrf.word_order) }
-    }
+/// The counts of every order, characters before words, compared with one reference.
+fn compare(hypothesis: &[Counted<'_>; 2], reference: &[Counted<'_>; 2]) -> Vec<f64> {
+    let pairs = hypothesis.iter().zip(reference);
+    pairs.flat_map(|(one, other)| orders(one, other)).flatten().map(|count| count as f64).collect()
 }
 
 /// Hypothesis, reference and matching n-grams of each order.
 fn orders(
-    hypothesis: &Counted<'_>,
-    reference: &Counted<'_>,
-    max_order: usize,
+    (len, max_order, counts): &Counted<'_>,
+    (reference_len, _, reference): &Counted<'_>,
 ) -> impl Iterator<Item = [u64; 3]> {
-    let matches = ngram::matches(&hypothesis.counts, &reference.counts, max_order);
-    (1..).zip(matches).map(|(order, matches)| {
-        let total = ngram::total(reference.len, order);
+    let matches = ngram::matches(counts, reference, *max_order);
+    (1..).zip(matches).map(move |(order, matches)| {
+        let total = ngram::total(*reference_len, order);
         // If the reference is too short for an order, that order does not count against the hypothesis.
-        let own = if total > 0 { ngram::total(hypothesis.len, order) } else { 0 };
+        let own = if total > 0 { ngram::total(*len, order) } else { 0 };
         [own, total, matches]
     })
 }
@@ -167,11 +153,11 @@ impl Metric for Chrf {
             std::iter::once(hypothesis).chain(references.iter().copied()).map(cased).collect();
         let mut interner = Interner::default();
         let tokens: Vec<_> =
-            lines.iter().map(|line| (self.chars(line), self.words(line, &mut interner))).collect();
-        let hypothesis = Grams::new(self, &tokens[0]);
+            lines.iter().map(|line| [self.chars(line), self.words(line, &mut interner)]).collect();
+        let hypothesis = self.count(&tokens[0]);
         let (mut best, mut best_score) = (Vec::new(), -1.0);
         for reference in &tokens[1..] {
-            let statistics = self.compare(&hypothesis, &Grams::new(self, reference));
+            let statistics = compare(&hypothesis, &self.count(reference));
             let score = self.value(&statistics);
             if score > best_score {
                 (best, best_score) = (statistics, score);

@@ -9,11 +9,6 @@ pub trait Metric: Send + Sync {
     /// The name that is printed before a score.
     fn name(&self) -> String;
 
-    /// Whether a higher score is better. This is not so for TER.
-    fn higher_is_better(&self) -> bool {
-        true
-    }
-
     /// The signature of a score with this number of references.
     fn signature(&self, references: ReferenceCount) -> Signature;
 

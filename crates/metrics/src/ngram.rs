@@ -1,48 +1,14 @@
 //! Counts n-grams of whole numbers. A number stands for a word, or is the code point of a character.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Multiplicative hashing as in rustc. Texts to be scored are not hostile, and hashing takes most of the time of
-/// counting.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct FastHasher(u64);
-
-impl FastHasher {
-    fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
-impl Hasher for FastHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let mut chunks = bytes.chunks_exact(8);
-        for chunk in &mut chunks {
-            self.mix(u64::from_le_bytes(chunk.try_into().expect("chunks of eight bytes")));
-        }
-        let mut rest = [0; 8];
-        rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-        self.mix(u64::from_le_bytes(rest));
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.mix(value as u64);
-    }
-
-    // The table chooses its buckets by the low bits, but the product is mixed best in the high bits.
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(26)
-    }
-}
-
-pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+// Texts to be scored are not hostile, and hashing takes most of the time of counting.
+use rustc_hash::FxHashMap;
 
 /// The number of occurrences of each n-gram, with all orders in one table.
-pub(crate) type Counts<'a> = FastMap<&'a [u32], u64>;
+pub(crate) type Counts<'a> = FxHashMap<&'a [u32], u64>;
 
 /// Assigns a number to every distinct word of a segment and its references.
 #[derive(Debug, Default)]
-pub(crate) struct Interner<'a>(FastMap<&'a str, u32>);
+pub(crate) struct Interner<'a>(FxHashMap<&'a str, u32>);
 
 impl<'a> Interner<'a> {
     /// The number of a word.

@@ -1,4 +1,4 @@
-//! NumPy's default random number generator, so that resamples are those of sacreBLEU.
+//! NumPy's default random number generator, with which sacreBLEU resamples.
 //!
 //! `numpy.random.default_rng(seed)` is PCG64 (O'Neill, 2014; XSL-RR on 128 bits) seeded through `SeedSequence`.
 //! `choice` and `integers` use the halves of its 64-bit outputs. NumPy keeps these streams stable across releases.

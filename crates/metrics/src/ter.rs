@@ -1,7 +1,7 @@
 //! TER (Snover et al., 2006): the number of edits divided by the number of reference words, where moving a phrase is
 //! one edit.
 //!
-//! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over, so that scores agree
+//! Phrases to move are found by Tercom's heuristic, with the limits that sacreBLEU has taken over. Scores therefore agree
 //! with both.
 
 mod alignment;
@@ -47,10 +47,6 @@ impl Ter {
 impl Metric for Ter {
     fn name(&self) -> String {
         "TER".into()
-    }
-
-    fn higher_is_better(&self) -> bool {
-        false
     }
 
     fn signature(&self, references: ReferenceCount) -> Signature {

@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use crate::MetricError;
 
-/// How BLEU divides texts into words, with sacreBLEU's names.
+/// The tokenisers of BLEU, which divide texts into words, with sacreBLEU's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum BleuTokenizer {
     /// `13a`, the default: the tokeniser of mteval-v13a.pl, which WMT uses.

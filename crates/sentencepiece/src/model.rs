@@ -152,20 +152,15 @@ impl SentencePiece {
     /// ```
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let text = self.normalize(text);
-        let segments = self.segment(&text);
+        let segments = self.joined(&text);
         let mut ids = Vec::with_capacity(segments.len());
-        let mut after_unknown = false;
-        for segment in segments {
-            let is_unknown = segment.id == self.vocabulary.unknown;
-            match (&self.vocabulary.bytes, segment.id) {
-                (Some(bytes), _) if is_unknown => {
-                    let spelt = text.as_bytes()[segment.start..segment.end].iter();
-                    ids.extend(spelt.map(|&byte| bytes[byte as usize]));
+        for Segment { start, end, id } in segments {
+            match &self.vocabulary.bytes {
+                Some(bytes) if id == self.vocabulary.unknown => {
+                    ids.extend(text[start..end].bytes().map(|byte| bytes[byte as usize]));
                 }
-                (_, Some(id)) if !(is_unknown && after_unknown) => ids.push(id),
-                _ => {}
+                _ => ids.extend(id),
             }
-            after_unknown = is_unknown;
         }
         ids
     }
@@ -175,21 +170,14 @@ impl SentencePiece {
     pub fn encode_pieces(&self, text: &str) -> Vec<String> {
         let text = self.normalize(text);
         let mut pieces: Vec<String> = Vec::new();
-        let mut after_unknown = false;
-        for segment in self.segment(&text) {
-            let piece = &text[segment.start..segment.end];
-            let is_unknown = segment.id == self.vocabulary.unknown;
-            if is_unknown && self.vocabulary.bytes.is_some() {
-                pieces.extend(piece.bytes().map(byte_piece));
-            } else if is_unknown
-                && after_unknown
-                && let Some(last) = pieces.last_mut()
-            {
-                last.push_str(piece);
-            } else {
-                pieces.push(piece.to_owned());
+        for Segment { start, end, id } in self.joined(&text) {
+            let piece = &text[start..end];
+            match self.vocabulary.bytes {
+                Some(_) if id == self.vocabulary.unknown => {
+                    pieces.extend(piece.bytes().map(byte_piece));
+                }
+                _ => pieces.push(piece.to_owned()),
             }
-            after_unknown = is_unknown;
         }
         pieces
     }
@@ -243,6 +231,20 @@ impl SentencePiece {
     /// The id of padding (`<pad>`).
     pub fn pad_id(&self) -> Option<u32> {
         self.special.pad
+    }
+
+    /// The segments of `text`, which is normalised. Unknown neighbours are one segment.
+    fn joined(&self, text: &str) -> Vec<Segment> {
+        let unknown = self.vocabulary.unknown;
+        let mut segments = self.segment(text);
+        segments.dedup_by(|next, last| {
+            let joins = next.id == unknown && last.id == unknown;
+            if joins {
+                last.end = next.end;
+            }
+            joins
+        });
+        segments
     }
 
     fn segment(&self, text: &str) -> Vec<Segment> {

@@ -86,7 +86,7 @@ impl<'a> EditDistance<'a> {
 
     /// The distance of another hypothesis of the same length, which differs only within `changed`.
     ///
-    /// Rows before that range are those of the matrix. Once a row after the range equals that of the matrix, all
+    /// Rows before that range are the same as in the matrix. Once a row after the range equals its row of the matrix, all
     /// following rows do too.
     pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: std::ops::Range<usize>) -> u32 {
         let width = self.reference.len() + 1;
