@@ -21,7 +21,7 @@ pub use open::read_text;
 pub use parallel::{LinePair, ParallelReader};
 pub use pipes::{is_pipe, repeated_pipe};
 
-/// The treatment of a line that is not valid UTF-8.
+/// What to do with a line that is not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Utf8Policy {
