@@ -62,7 +62,7 @@ pub struct BleuScore {
     pub counts: Vec<u64>,
     /// N-grams of the hypotheses per order, before smoothing.
     pub totals: Vec<u64>,
-    /// The brevity penalty, see [`brevity_penalty`].
+    /// The brevity penalty: 1 if the hypotheses are at least as long as the references, else exp(1 − r/c) for lengths r and c.
     pub bp: f64,
     /// Length of the hypotheses divided by the length of the references; 0 if the references are empty.
     pub ratio: f64,
@@ -125,7 +125,7 @@ impl fmt::Display for BleuScore {
 
 /// The brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references, else exp(1 − r/c) with the
 /// reference length r and the hypothesis length c. It is 0 if there are no words.
-pub fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
+fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     match (sys_len, ref_len) {
         (sys, reference) if sys >= reference => 1.0,
         (0, _) => 0.0,
