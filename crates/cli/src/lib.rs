@@ -34,6 +34,8 @@ mod line_warnings;
 #[cfg(feature = "program")]
 pub mod memory;
 #[cfg(feature = "program")]
+mod mpi;
+#[cfg(feature = "program")]
 pub mod named;
 #[cfg(feature = "program")]
 pub mod output;

@@ -239,6 +239,15 @@ pub enum TrainError {
         /// The number of batches per update.
         batches: usize,
     },
+    /// A process of several that train together has other texts or tokenisers than process 0.
+    #[error(
+        "process {rank}: its texts or tokenisers are not those of process 0; give all processes the same command and the \
+         same files"
+    )]
+    OtherTexts {
+        /// The number of the process.
+        rank: usize,
+    },
     /// Models cannot be averaged: there are none, or their shapes differ.
     #[error("averaging: {0}")]
     Average(String),

@@ -13,6 +13,7 @@
 //! of that segmentation, and therefore keep the budget. The segmentation is drawn for the plan and again for each batch,
 //! which is cheaper than keeping it; only its lengths are kept, 8 bytes per pair.
 
+mod update;
 mod variation;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::random::generator;
 use crate::tokenizer::{BpeDropout, SpecialIds};
+pub use update::{PlannedUpdate, Rank, UpdateStream};
 use variation::{Lengths, Pair, Variation, ordinary};
 
 /// The limits on the size of a batch, and the order of batches.
@@ -379,19 +381,26 @@ impl BatchStream {
         self.queue = self.sampler.plan(self.state.seed, self.state.epoch).batches.into();
         self.batches = self.queue.len() as u64;
     }
+
+    /// The pairs of the next batch, whose position is passed.
+    fn pass(&mut self) -> Option<Vec<u32>> {
+        if self.queue.is_empty() {
+            self.turn_epoch();
+        }
+        let pairs = self.queue.pop_front()?;
+        self.state.next_batch += 1;
+        Some(pairs)
+    }
 }
 
 impl Iterator for BatchStream {
     type Item = Result<PlannedBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.queue.is_empty() {
-            self.turn_epoch();
-        }
-        let pairs = self.queue.pop_front()?;
-        let SamplerState { seed, epoch, next_batch: index } = self.state;
-        self.state.next_batch += 1;
+        let pairs = self.pass()?;
         let (batches, next) = (self.batches, self.state);
+        let SamplerState { seed, epoch, next_batch } = next;
+        let index = next_batch - 1;
         let planned = |batch| PlannedBatch { batch, epoch, index, batches, next };
         Some(self.sampler.batch_in(&pairs, seed, epoch).map(planned))
     }

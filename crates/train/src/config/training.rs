@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::precision::PrecisionSetting;
+use crate::update::ranks::ExchangePrecision;
 
 /// Length of the run, size and randomness of an update.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -44,6 +45,10 @@ pub struct TrainingSettings {
     /// tokens; at least 1. Raise it to learn from more text per update than memory holds at once. Several
     /// devices share these batches: a new run takes at least one for each, and as many for all.
     pub accumulate: usize,
+    /// The number type in which [several processes](https://www.mpi-forum.org) that train together exchange gradients:
+    /// `float32`, or `bfloat16`, which halves the bytes on the network and rounds each gradient. It has no effect on one
+    /// process.
+    pub exchange: ExchangePrecision,
     /// The number type in which matrices are multiplied during training. Weights, sums, normalisation and losses
     /// stay in float32, and so do validation and translation. A type of 16 bits saves time on GPUs that have
     /// units for it. On a CPU, `bfloat16` saves time where the processor has the instructions AVX-512 BF16 (a run
@@ -87,6 +92,7 @@ impl Default for TrainingSettings {
             budget: 4096,
             multiple: 1,
             accumulate: 1,
+            exchange: ExchangePrecision::Float32,
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
             r_drop: 0.0,

@@ -24,10 +24,11 @@ use crate::run::folder::write_file;
 use crate::run::start_model::special_ids;
 use crate::run::state::RunState;
 use crate::update::Updater;
+use crate::update::ranks::Workers;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on `devices`, of
-    /// which each takes its share of an update's batches; the first holds the weights, and validates. A
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on devices (and by
+    /// processes, which [`follow`](crate::follow) it), of which each takes its share of an update's batches; the first holds the weights, and validates. A
     /// new run has its `training.accumulate` rounded up so that all take as many; a resumed one keeps
     /// its, for its result depends on it (but not on the devices). The batch that needs the most memory
     /// is tried before anything is written.
@@ -40,19 +41,21 @@ impl Learner {
     ///
     /// # Panics
     /// Without a device.
-    pub fn new(
+    pub fn new<'a>(
         mut config: TrainConfig,
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
         verbosity: Verbosity,
-        devices: &[Device],
+        workers: impl Into<Workers<'a>>,
     ) -> Result<Self, TrainError> {
-        let precision = config.training.precision.on(&devices[0]);
+        let workers = workers.into();
+        let device = &workers.devices[0];
+        let precision = config.training.precision.on(device);
         config.training.precision = precision.into();
-        devices.iter().try_for_each(|device| check_precision(precision, device))?;
-        let shared_out = share_out(&mut config.training.accumulate, devices.len(), mode)?;
-        let mut setup = Setup::new(config, corpora, folder, mode, devices)?;
+        workers.devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        let shared_out = share_out(&mut config.training.accumulate, workers.count(), mode)?;
+        let mut setup = Setup::new(config, corpora, folder, mode, workers.clone())?;
         let mut start = setup.start(mode)?;
         setup.try_worst_batch(&start.model)?;
         corpora.texts.keep(setup.run.path(), mode)?;
@@ -64,7 +67,7 @@ impl Learner {
         let reporter = reporter(&setup.config, &setup.run, verbosity, resumed)?;
         let mut notes = std::mem::take(&mut start.notes);
         notes.extend(shared_out);
-        notes.extend(faster_precision(precision, &devices[0]));
+        notes.extend(faster_precision(precision, device));
         notes.extend(kept_for_the_average(&setup.config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
         if mode == RunMode::New {
@@ -73,6 +76,7 @@ impl Learner {
         let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
         notes.extend(from_random_weights.then(|| comparison(&corpora.train)));
         let mut learner = Self::assembled(setup, start, reporter);
+        learner.begin_everywhere();
         learner.announce(notes)?;
         Ok(learner)
     }
@@ -162,7 +166,7 @@ fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Vec<String>
     found
 }
 
-fn updater(
+pub(super) fn updater(
     config: &TrainConfig,
     optimizer: Optimizer,
     state: &RunState,
@@ -188,7 +192,7 @@ fn best_on_disk(config: &TrainConfig, run: &RunDir, state: &RunState) -> Option<
     goes_on.then(|| BestModel::read(&run.model("best"), config.validation.metric)).flatten()
 }
 
-fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
+pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {
     match precision.is_supported_on(device) {
         true => Ok(()),
         false => {

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use burnformer_data::{PlannedBatch, Prefetch};
+use burnformer_data::{PlannedUpdate, Prefetch};
 
 /// The time of a run.
 pub(super) struct Clock {
@@ -34,7 +34,7 @@ impl Clock {
     }
 
     /// The seconds spent waiting for `batches` since the last call.
-    pub fn waited(&mut self, batches: &Prefetch<PlannedBatch>) -> f64 {
+    pub fn waited(&mut self, batches: &Prefetch<PlannedUpdate>) -> f64 {
         let before = std::mem::replace(&mut self.waited, batches.waited());
         (self.waited - before).as_secs_f64()
     }

@@ -31,6 +31,7 @@ impl Learner {
         self.updater.optimizer = start.optimizer;
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
+        self.send_state();
         Ok(self.reporter.go_back(self.state.reported())?)
     }
 

@@ -3,6 +3,7 @@
 mod begin;
 mod clock;
 mod first_look;
+mod follower;
 mod go_back;
 mod limits;
 mod outcome;
@@ -20,9 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
 use burnformer_core::Model;
-use burnformer_data::{PlannedBatch, Prefetch, SamplerState};
+use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
 use self::clock::Clock;
+pub use self::follower::follow;
+use self::follower::Order;
 use self::limits::{limit_reached, progress};
 pub use self::outcome::{Outcome, Rehearsal, StopReason};
 use self::setup::Setup;
@@ -105,6 +108,7 @@ impl Learner {
         mut killable: impl FnMut(bool),
     ) -> Result<Outcome, TrainError> {
         self.clock.start();
+        self.send_state();
         let reason = loop {
             let reason = match self.limit_reached() {
                 // Killed after the last update, before the end was written.
@@ -132,6 +136,7 @@ impl Learner {
             killable(false);
             self.go_back(f64::NAN, f64::NAN)?;
         };
+        self.give(&Order::End);
         self.reporter.finish()?;
         Ok(Outcome { state: self.state, reason })
     }
@@ -165,14 +170,13 @@ impl Learner {
     }
 
     /// The batches from the position of the state on, which a thread prepares.
-    fn batches(&self) -> Result<Prefetch<PlannedBatch>, TrainError> {
-        let stream = self.setup.sampler.stream(self.state.sampler)?;
-        Ok(Prefetch::new(stream, self.setup.config.training.prefetch))
+    fn batches(&self) -> Result<Prefetch<PlannedUpdate>, TrainError> {
+        self.setup.updates(self.state.sampler)
     }
 
     fn follow(
         &mut self,
-        batches: &mut Prefetch<PlannedBatch>,
+        batches: &mut Prefetch<PlannedUpdate>,
         interrupted: &AtomicBool,
     ) -> Result<Left, TrainError> {
         loop {
@@ -213,7 +217,7 @@ impl Learner {
         }
     }
 
-    fn log(&mut self, batches: &Prefetch<PlannedBatch>) -> Result<(), TrainError> {
+    fn log(&mut self, batches: &Prefetch<PlannedUpdate>) -> Result<(), TrainError> {
         let waited = self.clock.waited(batches);
         Ok(self.reporter.train(&self.state.log_point(self.unread.last_rate, waited))?)
     }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use burn::tensor::Device;
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, SamplerSettings, SpecialIds, Tokenizers,
+    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, PlannedUpdate, Prefetch, SamplerSettings,
+    SamplerState, SpecialIds, Tokenizers,
 };
 use burnformer_kernels::is_fused_on;
 
@@ -18,6 +18,7 @@ use crate::run::origin::Origin;
 use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::CheckpointKind;
 use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
+use crate::update::ranks::Workers;
 use crate::update::replicas::Replicas;
 use crate::update::train_step::Objective;
 use crate::validation::Validator;
@@ -47,14 +48,15 @@ impl Setup {
         corpora: &Corpora,
         folder: &Path,
         mode: RunMode,
-        devices: &[Device],
+        workers: Workers,
     ) -> Result<Self, TrainError> {
         let first = FirstModel::new(&config, &corpora.tokenizers, corpora.start.clone())?;
         let special = special_ids(first.shape.as_ref());
         let sampler = sampler(&config, corpora, special)?;
         let worst = worst_of(&config, &first.shape, &sampler)?;
         let validator = Validator::new(&config, corpora, special)?;
-        let (replicas, origin) = (Replicas::new(devices), Origin::of(corpora));
+        let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
+        let replicas = replicas.among(workers.ranks, config.training.exchange);
         let run = RunDir::open(folder, mode)?;
         let mut memory = MemoryLimit::new(&config);
         // What a GPU has free is not known; there the trial batch decides.
@@ -87,7 +89,7 @@ impl Setup {
         let &TrainingSettings { seed, label_smoothing, r_drop, .. } = &self.config.training;
         let objective =
             Objective { seed, step: 0, label_smoothing, r_drop, tokens, loss_scale: 1.0 };
-        let sums = self.replicas.sums(model, &batches, objective);
+        let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();
         self.check_memory()
@@ -96,6 +98,13 @@ impl Setup {
     /// Checks what the process holds now against the limit.
     pub fn check_memory(&mut self) -> Result<(), TrainError> {
         self.memory.check_process(&self.first.shape, &self.config, self.worst.1)
+    }
+
+    /// The updates from `state` on, whose batches a thread prepares.
+    pub fn updates(&self, state: SamplerState) -> Result<Prefetch<PlannedUpdate>, TrainError> {
+        let TrainingSettings { accumulate, prefetch, .. } = self.config.training;
+        let stream = self.sampler.stream(state)?.updates(accumulate, self.replicas.rank());
+        Ok(Prefetch::new(stream, prefetch))
     }
 
     /// Whether the configuration asks for a checkpoint after update `step`.

@@ -55,7 +55,7 @@ impl Setup {
     }
 
     /// The start of a run.
-    fn fresh(&self) -> Result<Start, TrainError> {
+    pub fn fresh(&self) -> Result<Start, TrainError> {
         let Self { config, first, sampler, replicas, .. } = self;
         let model = first.init(config.training.seed, replicas.first())?;
         let model = freeze(model, &config.training.freeze)?;

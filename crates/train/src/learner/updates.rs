@@ -7,14 +7,14 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burnformer_data::{Batch, PlannedBatch, Prefetch, SamplerState};
+use burnformer_data::{PlannedUpdate, Prefetch};
 
+use super::follower::Order;
 use super::limits::limit_reached;
 use super::unread::Made;
 use super::{Learner, Left};
 use crate::error::TrainError;
 use crate::report::Answer;
-use crate::run::log_interval::Extent;
 use crate::run::state::RunState;
 use crate::update::loss_scale::LossScale;
 use crate::update::statistics::UpdateStatistics;
@@ -23,17 +23,19 @@ impl Learner {
     /// Makes the next update.
     pub(super) fn update(
         &mut self,
-        batches: &mut Prefetch<PlannedBatch>,
+        batches: &mut Prefetch<PlannedUpdate>,
     ) -> Result<(), TrainError> {
-        let (parts, sampler) = next_batches(batches, self.setup.config.training.accumulate)?;
+        let PlannedUpdate { batches, from, next } =
+            batches.next().expect("the stream of updates has no end")?;
         let step = self.ahead().step + 1;
         let rate = self.rate(step);
         self.unread.last_rate = rate;
+        self.give(&Order::Update { step, from, rate: rate.to_bits() });
         let model = self.model.take().expect("the model is away only during an update");
-        let (model, statistics) =
-            self.updater.update(model, &parts, step, rate, &self.setup.replicas);
+        let (model, statistics, extent) =
+            self.updater.update(model, &batches, step, rate, &self.setup.replicas);
         self.model = Some(model);
-        self.unread.made.push(Made { statistics, extent: Extent::of(&parts), sampler });
+        self.unread.made.push(Made { statistics, extent, sampler: next });
         Ok(())
     }
 
@@ -108,23 +110,4 @@ impl Learner {
         );
         Ok(self.reporter.note(&note)?)
     }
-}
-
-/// The next `count` batches, and the position of the stream after them.
-fn next_batches(
-    batches: &mut Prefetch<PlannedBatch>,
-    count: usize,
-) -> Result<(Vec<Batch>, SamplerState), TrainError> {
-    let mut planned = Vec::with_capacity(count);
-    for _ in 0..count {
-        planned.push(batches.next().expect("the stream of batches has no end")?);
-    }
-    let last = planned.last().expect("at least one batch per update");
-    let mut sampler = last.next;
-    if last.ends_epoch() {
-        // Named by what comes next, so that whole epochs can be counted.
-        sampler.epoch += 1;
-        sampler.next_batch = 0;
-    }
-    Ok((planned.into_iter().map(|p| p.batch).collect(), sampler))
 }

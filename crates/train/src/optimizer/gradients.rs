@@ -6,6 +6,13 @@ use burnformer_kernels::{global_norm, sum_of_squares};
 #[derive(Clone, Debug)]
 pub struct FlatGradients(Vec<Tensor<1>>);
 
+impl From<Vec<Tensor<1>>> for FlatGradients {
+    /// Gradients in the order in which the module visits its parameters.
+    fn from(gradients: Vec<Tensor<1>>) -> Self {
+        Self(gradients)
+    }
+}
+
 impl FlatGradients {
     /// Takes every trained parameter's gradient out of `gradients`; zeros for one that took no part.
     pub fn take<M: Module>(module: &M, gradients: &mut Gradients) -> Self {

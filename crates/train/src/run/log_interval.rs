@@ -7,13 +7,15 @@ use crate::update::statistics::UpdateStatistics;
 
 /// The amount of text from which an update learns.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extent {
+pub struct Extent {
     /// The number of sentence pairs.
-    pub(crate) pairs: u64,
+    pub pairs: u64,
     /// The number of tokens of both sides, padding included.
-    pub(crate) positions: u64,
+    pub positions: u64,
     /// The number of real tokens of both sides.
-    pub(crate) real: u64,
+    pub real: u64,
+    /// The number of real tokens of the target, over which the loss is averaged.
+    pub target: u64,
 }
 
 impl Extent {
@@ -24,6 +26,7 @@ impl Extent {
             pairs: sum(|batch| batch.batch),
             positions: sum(Batch::positions),
             real: sum(|batch| batch.source_tokens + batch.target_tokens),
+            target: sum(|batch| batch.target_tokens),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod loss_scale;
 pub(crate) mod memory;
+pub(crate) mod ranks;
 pub(crate) mod replicas;
 pub(crate) mod statistics;
 pub(crate) mod train_step;
@@ -13,6 +14,7 @@ use burnformer_data::Batch;
 
 use crate::optimizer::Optimizer;
 use crate::optimizer::gradients::{clip_factor, clip_factor_on_device};
+use crate::run::log_interval::Extent;
 use crate::update::loss_scale::LossScale;
 use crate::update::replicas::Replicas;
 use crate::update::statistics::{PendingStatistics, UpdateStatistics};
@@ -45,7 +47,8 @@ pub struct Updater {
 impl Updater {
     /// Makes update number `step` (from 1) over `batches`: the gradient of the loss, averaged over the real target
     /// tokens of all of them, as if they were one batch. If loss or gradient is not finite, model and optimiser stay
-    /// unchanged.
+    /// unchanged. Also returns the amount of text in the update. Where [several processes](crate::Ranks) train together,
+    /// `batches` are those of this one, and all make the same update over the batches of all.
     ///
     /// # Panics
     /// If there is no batch, or if there is a loss scale and the host does not decide.
@@ -56,17 +59,19 @@ impl Updater {
         step: u64,
         rate: f64,
         replicas: &Replicas,
-    ) -> (Model, PendingStatistics) {
-        let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
+    ) -> (Model, PendingStatistics, Extent) {
+        let extent = replicas.total(Extent::of(batches));
+        let tokens = extent.target as usize;
         let &mut Self { seed, label_smoothing, .. } = self;
         let r_drop = if step > self.r_drop_after { self.r_drop } else { 0.0 };
         let loss_scale = self.loss_factor();
         let objective = Objective { seed, step, label_smoothing, r_drop, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
-        match self.synchronous {
+        let (model, pending) = match self.synchronous {
             true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
             false => self.step_on_device(model, sums, tokens, rate),
-        }
+        };
+        (model, pending, extent)
     }
 
     /// The statistics of the updates `pending`, in their order: all since the last call.
@@ -187,7 +192,7 @@ mod tests {
             step: u64,
             rate: f64,
         ) -> (Model, UpdateStatistics) {
-            let (model, pending) = self.update(model, batches, step, rate, &replicas());
+            let (model, pending, _) = self.update(model, batches, step, rate, &replicas());
             (model, self.read(&[pending])[0])
         }
     }
@@ -308,7 +313,7 @@ mod tests {
             [Batch::new(vec![0], &pairs()[..1]), Batch::new(vec![1, 2, 3], &pairs()[1..])];
         let (mut unread, mut read) = (Vec::new(), Vec::new());
         for step in 1..=20 {
-            let (next, pending) = updater.update(model, &batches, step, 1e-3, &replicas());
+            let (next, pending, _) = updater.update(model, &batches, step, 1e-3, &replicas());
             model = next;
             unread.push(pending);
             if unread.len() == together {

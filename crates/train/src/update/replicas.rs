@@ -5,6 +5,7 @@
 //! order in which gradients are added). `docs/decisions/devices.md` explains why Burn's own data parallelism is
 //! not used.
 
+use std::rc::Rc;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder};
@@ -12,16 +13,20 @@ use std::thread::{self, Builder};
 use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::Model;
-use burnformer_data::Batch;
+use burnformer_data::{Batch, Rank};
 
+use crate::run::log_interval::Extent;
+use crate::update::ranks::{self, ExchangePrecision, Ranks};
 use crate::update::train_step::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
-/// The devices of a run. The first one holds the weights and the moments of the optimiser. The others receive a copy of
-/// the weights at each update and compute their share of the gradient.
+/// The devices of a run. The first one of each process holds the weights and the moments of the optimiser. The others
+/// receive a copy of the weights at each update and compute their share of the gradient.
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
+    /// The processes that train together, and the number type of what they exchange.
+    ranks: Option<(Rc<dyn Ranks>, ExchangePrecision)>,
 }
 
 impl Replicas {
@@ -35,7 +40,30 @@ impl Replicas {
         Self {
             first: first.clone().autodiff(),
             others: others.map(|(i, other)| Replica::start(i + 1, other, first)).collect(),
+            ranks: None,
         }
+    }
+
+    /// The devices of one of the processes `ranks`, which exchange gradients in `precision`.
+    #[must_use]
+    pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, precision: ExchangePrecision) -> Self {
+        self.ranks = ranks.map(|ranks| (ranks, precision));
+        self
+    }
+
+    /// The processes that train together, if there are several.
+    pub(crate) fn ranks(&self) -> Option<&dyn Ranks> {
+        self.ranks.as_ref().map(|(ranks, _)| &**ranks)
+    }
+
+    /// The place of this process among them.
+    pub(crate) fn rank(&self) -> Rank {
+        self.ranks().map_or(Rank::ALONE, Ranks::rank)
+    }
+
+    /// The extent of an update over all processes, given that of this one.
+    pub(crate) fn total(&self, extent: Extent) -> Extent {
+        self.ranks().map_or(extent, |ranks| ranks::total(ranks, extent))
     }
 
     /// The device that holds the weights, with autodiff.
@@ -43,9 +71,26 @@ impl Replicas {
         &self.first
     }
 
-    /// The number of devices.
+    /// The number of devices of this process.
     pub fn count(&self) -> usize {
         1 + self.others.len()
+    }
+
+    /// The sums over `batches` of this process and those of all others, on the first device.
+    ///
+    /// # Panics
+    /// Those of [`own_sums`](Self::own_sums).
+    pub(crate) fn sums(
+        &self,
+        model: &Model,
+        batches: &[Batch],
+        objective: Objective,
+    ) -> GradientSums {
+        let own = self.own_sums(model, batches, objective);
+        match &self.ranks {
+            Some((ranks, precision)) => ranks::sum_over(&**ranks, own, *precision),
+            None => own,
+        }
     }
 
     /// The sums over `batches`, on the first device. Device i of N computes those of the batches i, i + N, …, all
@@ -54,14 +99,15 @@ impl Replicas {
     ///
     /// # Panics
     /// If there is no batch. A panic in the thread of a device is passed on.
-    pub(crate) fn sums(
+    pub(crate) fn own_sums(
         &self,
         model: &Model,
         batches: &[Batch],
         objective: Objective,
     ) -> GradientSums {
-        let count = self.count();
-        let own = |device: usize| batches.iter().enumerate().skip(device).step_by(count);
+        let (count, Rank { number, count: ranks }) = (self.count(), self.rank());
+        let placed = |(i, batch)| (number + i * ranks, batch);
+        let own = |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
             let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();

@@ -4,19 +4,20 @@ mod test;
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Error, Result};
-use burn::tensor::Device;
 use burnformer_data::{Progress, Stage};
 use burnformer_train::config::MixedText;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, cache_folder,
+    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, Workers, cache_folder, follow,
 };
 
 use super::{model, resolve};
 use crate::device::{DeviceNames, guarded};
 use crate::embedded;
+use crate::mpi;
 use crate::output::{self, note, note_terminal, say, wrong_usage};
 use crate::signals::Signals;
 use crate::texts::Unnamed;
@@ -100,8 +101,15 @@ pub fn run(args: Args) -> Result<()> {
         return dry_run::run(&args, &config, start, unnamed, &folder, file.as_deref());
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
+    let ranks = mpi::ranks()?;
+    let follows = ranks.as_ref().filter(|ranks| ranks.rank().number > 0);
     let (mode, verbosity) = (args.mode(), args.verbosity());
-    RunDir::check(&folder, mode)?;
+    if let Some(ranks) = follows {
+        // Process 0 prepares the texts first, and the others find them in the cache.
+        ranks.broadcast(&mut Vec::new());
+    } else {
+        RunDir::check(&folder, mode)?;
+    }
     let devices = args.device.open()?;
     let cache = cache_folder(&config);
     note_terminal(
@@ -110,11 +118,20 @@ pub fn run(args: Args) -> Result<()> {
     let read = unnamed.read(&cache)?;
     let beside = file.as_deref().and_then(Path::parent).unwrap_or(&folder);
     let texts = read.locate(&config.data, beside, &cache)?;
+    if let Some(ranks) = follows {
+        let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
+        return signals
+            .patiently(|_| guarded("", || Ok(follow(Rc::clone(ranks), &corpora, &devices)?)));
+    }
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts.test).map_err(|error| read.explain(error))?;
-    let trainer = Trainer { devices: &devices, verbosity, signals: &signals };
+    let workers = Workers { devices: &devices, ranks: ranks.clone() };
+    let trainer = Trainer { workers, verbosity, signals: &signals };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity));
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
+    if let Some(ranks) = &ranks {
+        ranks.broadcast(&mut Vec::new());
+    }
     // The run has its own copy of what was read once it has started.
     let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
     if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
@@ -126,7 +143,7 @@ pub fn run(args: Args) -> Result<()> {
 
 /// What all runs of a command have in common.
 struct Trainer<'a> {
-    devices: &'a [Device],
+    workers: Workers<'a>,
     verbosity: Verbosity,
     signals: &'a Signals,
 }
@@ -151,8 +168,8 @@ impl Trainer<'_> {
         let outcome = self.signals.patiently(|interrupted| {
             guarded(&advice(config, folder), || {
                 let config = config.clone();
-                let Self { verbosity, devices, .. } = *self;
-                let learner = Learner::new(config, corpora, folder, mode, verbosity, devices)?;
+                let (workers, verbosity) = (self.workers.clone(), self.verbosity);
+                let learner = Learner::new(config, corpora, folder, mode, verbosity, workers)?;
                 started();
                 Ok(learner.train_killable(interrupted, |killable| match killable {
                     true => self

@@ -1,0 +1,143 @@
+//! Processes of MPI, which train one model together.
+
+use std::rc::Rc;
+
+use anyhow::Result;
+#[cfg(not(feature = "mpi"))]
+use anyhow::bail;
+use burnformer_train::Ranks;
+
+/// Variables with which launchers of MPI tell a process how many there are.
+const SIZES: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
+
+/// The number of processes that a launcher of MPI started together with this one.
+fn launched() -> usize {
+    let size = |name: &&str| std::env::var(name).ok()?.parse().ok();
+    SIZES.iter().find_map(size).unwrap_or(1)
+}
+
+/// The processes that a launcher such as `mpirun` started; `None` if this one is alone.
+///
+/// # Errors
+/// If there are several and this program was built without MPI.
+pub fn ranks() -> Result<Option<Rc<dyn Ranks>>> {
+    match launched() {
+        1 => Ok(None),
+        #[cfg(feature = "mpi")]
+        _ => Ok(Some(Rc::new(world::World::join()?))),
+        #[cfg(not(feature = "mpi"))]
+        count => bail!(
+            "{count} processes were started together, and this program was built without MPI: each would train alone. \
+             Build it with `cargo build --release -p burnformer --features mpi`, or start one process"
+        ),
+    }
+}
+
+#[cfg(feature = "mpi")]
+mod world {
+    use std::cell::RefCell;
+    use std::mem::ManuallyDrop;
+
+    use anyhow::bail;
+    use burnformer_data::Rank;
+    use half::bf16;
+    use burnformer_train::{ExchangePrecision, Ranks};
+    use mpi::Threading;
+    use mpi::datatype::Equivalence;
+    use mpi::environment::Universe;
+    use mpi::topology::SimpleCommunicator;
+    use mpi::traits::*;
+
+    use super::*;
+
+    /// All processes of the launcher.
+    pub struct World {
+        world: SimpleCommunicator,
+        /// Ends MPI when it is dropped, which waits for all processes. A process that ends before the run does must not
+        /// wait: the launcher sees that it has not ended MPI, and ends the others.
+        universe: RefCell<ManuallyDrop<Option<Universe>>>,
+    }
+
+    impl World {
+        /// Starts MPI in this process.
+        ///
+        /// # Errors
+        /// If MPI was started before, or does not allow other threads beside the one that calls it.
+        pub fn join() -> Result<Self> {
+            match mpi::initialize_with_threading(Threading::Funneled) {
+                Some((universe, threading)) if threading >= Threading::Funneled => {
+                    Ok(Self { world: universe.world(), universe: RefCell::new(ManuallyDrop::new(Some(universe))) })
+                }
+                _ => bail!("MPI cannot be started in a process with several threads"),
+            }
+        }
+
+        /// Exchanges one chunk of `values` with each process, lets `add` sum the chunks, and gathers the sums.
+        fn reduce<T: Equivalence + Copy + Default>(&self, values: &mut [T], add: impl Fn(&[T], usize) -> Vec<T>) {
+            let ranks = self.world.size() as usize;
+            let chunk = values.len().div_ceil(ranks);
+            let mut padded = values.to_vec();
+            padded.resize(chunk * ranks, T::default());
+            let mut received = padded.clone();
+            self.world.all_to_all_into(&padded[..], &mut received[..]);
+            let sums = add(&received, chunk);
+            self.world.all_gather_into(&sums[..], &mut padded[..]);
+            values.copy_from_slice(&padded[..values.len()]);
+        }
+    }
+
+    impl Ranks for World {
+        fn rank(&self) -> Rank {
+            Rank { number: self.world.rank() as usize, count: self.world.size() as usize }
+        }
+
+        fn broadcast(&self, bytes: &mut Vec<u8>) {
+            let root = self.world.process_at_rank(0);
+            let mut length = bytes.len() as u64;
+            root.broadcast_into(&mut length);
+            bytes.resize(length as usize, 0);
+            for part in bytes.chunks_mut(1 << 30) {
+                root.broadcast_into(part);
+            }
+        }
+
+        fn sum(&self, values: &mut [f32], precision: ExchangePrecision) {
+            match precision {
+                ExchangePrecision::Float32 => self.reduce(values, add),
+                ExchangePrecision::BFloat16 => {
+                    let mut rounded: Vec<u16> = values.iter().map(|&value| narrow(value)).collect();
+                    self.reduce(&mut rounded, |parts, chunk| {
+                        let parts: Vec<f32> = parts.iter().map(|&bits| wide(bits)).collect();
+                        add(&parts, chunk).into_iter().map(narrow).collect()
+                    });
+                    for (value, bits) in values.iter_mut().zip(rounded) {
+                        *value = wide(bits);
+                    }
+                }
+            }
+        }
+
+        fn end(&self) {
+            self.universe.borrow_mut().take();
+        }
+    }
+
+    /// The sums of the chunks of `parts`, added in their order.
+    fn add(parts: &[f32], chunk: usize) -> Vec<f32> {
+        let (first, others) = parts.split_at(chunk);
+        let mut sums = first.to_vec();
+        for part in others.chunks_exact(chunk.max(1)) {
+            sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
+        }
+        sums
+    }
+
+    /// The bits of the bfloat16 nearest to `value`, ties to even.
+    fn narrow(value: f32) -> u16 {
+        bf16::from_f32(value).to_bits()
+    }
+
+    fn wide(bits: u16) -> f32 {
+        bf16::from_bits(bits).to_f32()
+    }
+}

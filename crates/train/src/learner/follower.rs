@@ -1,0 +1,184 @@
+//! A process that makes the updates of a run together with others, and leaves everything else to process 0.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use burn::tensor::{Device, TensorData};
+use burnformer_core::{named_parameters, with_parameters};
+use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
+use burnformer_core::Model;
+use serde::{Deserialize, Serialize};
+
+use super::Learner;
+use super::begin::{check_precision, updater};
+use super::setup::Setup;
+use super::start::Start;
+use crate::config::TrainConfig;
+use crate::error::TrainError;
+use crate::run::corpora::Corpora;
+use crate::run::dir::RunMode;
+use crate::run::origin::Origin;
+use crate::update::Updater;
+use crate::update::loss_scale::LossScale;
+use crate::update::ranks::{Ranks, Workers};
+
+/// What process 0 tells the others to do, before it does the same.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Prepare for the run with this configuration, which learns from texts of these hashes.
+    Begin { config: String, origin: Origin },
+    /// Take the weights and moments that follow.
+    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
+    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
+    Update { step: u64, from: SamplerState, rate: u64 },
+    /// The run has ended.
+    End,
+}
+
+impl Order {
+    /// Waits for the next order of process 0.
+    fn receive(ranks: &dyn Ranks) -> Self {
+        let mut bytes = Vec::new();
+        ranks.broadcast(&mut bytes);
+        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
+    }
+}
+
+impl Learner {
+    /// Tells all other processes what to do, if there are any.
+    pub(super) fn give(&self, order: &Order) {
+        let Some(ranks) = self.setup.replicas.ranks() else { return };
+        ranks.broadcast(&mut serde_json::to_vec(order).expect("an order is plain data"));
+        if let Order::End = order {
+            ranks.end();
+        }
+    }
+
+    /// Tells all other processes that the run begins.
+    pub(super) fn begin_everywhere(&self) {
+        let Setup { config, origin, .. } = &self.setup;
+        self.give(&Order::Begin { config: config.to_toml(), origin: origin.clone() });
+    }
+
+    /// Gives all other processes the weights and moments.
+    pub(super) fn send_state(&self) {
+        let Some(ranks) = self.setup.replicas.ranks() else { return };
+        let Updater { optimizer, loss_scale, .. } = &self.updater;
+        self.give(&Order::Load { optimizer_steps: optimizer.steps(), loss_scale: *loss_scale });
+        for values in [named_parameters(self.model()), optimizer.named_moments()] {
+            let bytes = values.values().flat_map(|value| value.bytes().iter());
+            ranks.broadcast(&mut bytes.copied().collect());
+        }
+    }
+}
+
+/// `values` with the numbers of process 0 in their place.
+fn received(ranks: &dyn Ranks, values: BTreeMap<String, TensorData>) -> BTreeMap<String, TensorData> {
+    let mut bytes = Vec::new();
+    ranks.broadcast(&mut bytes);
+    let mut rest = &bytes[..];
+    let refilled = |(name, value): (String, TensorData)| {
+        let (own, others) = rest.split_at(value.bytes().len());
+        rest = others;
+        (name, TensorData::from_bytes_vec(own.to_vec(), value.shape().clone(), value.dtype()))
+    };
+    values.into_iter().map(refilled).collect()
+}
+
+/// Makes the updates of the run of process 0 until it ends. `corpora` are those of the same texts; the configuration is
+/// that of process 0.
+///
+/// # Errors
+/// [`TrainError::OtherTexts`] if the texts are not those of process 0; those with which [`Learner::new`] refuses
+/// devices or a configuration.
+///
+/// # Panics
+/// If process 0 gives orders that do not follow each other.
+pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<(), TrainError> {
+    let Order::Begin { config, origin } = Order::receive(&*ranks) else {
+        panic!("the first order begins the run")
+    };
+    if Origin::of(corpora) != origin {
+        return Err(TrainError::OtherTexts { rank: ranks.rank().number });
+    }
+    let config = toml::from_str(&config).expect("process 0 runs the same program");
+    let mut follower = Follower::new(config, Rc::clone(&ranks), corpora, devices)?;
+    loop {
+        match Order::receive(&*ranks) {
+            Order::Begin { .. } => panic!("a run begins once"),
+            Order::Load { optimizer_steps, loss_scale } => {
+                follower.load(&*ranks, optimizer_steps, loss_scale);
+            }
+            Order::Update { step, from, rate } => follower.update(step, from, f64::from_bits(rate))?,
+            Order::End => break,
+        }
+    }
+    ranks.end();
+    Ok(())
+}
+
+/// A process that follows process 0.
+struct Follower {
+    setup: Setup,
+    updater: Updater,
+    /// The model; `None` only during an update, which changes it in place.
+    model: Option<Model>,
+    /// The coming batches, and the position of the next of them.
+    batches: Option<(Prefetch<PlannedUpdate>, SamplerState)>,
+}
+
+impl Follower {
+    /// Prepares a run in a folder that is removed again, in which nothing is written.
+    fn new(
+        config: TrainConfig,
+        ranks: Rc<dyn Ranks>,
+        corpora: &Corpora,
+        devices: &[Device],
+    ) -> Result<Self, TrainError> {
+        let precision = config.training.precision.number_type();
+        devices.iter().try_for_each(|device| check_precision(precision, device))?;
+        let folder = std::env::temp_dir().join(format!("burnformer-rank-{}", std::process::id()));
+        let workers = Workers { devices, ranks: Some(ranks) };
+        let mut setup = Setup::new(config, corpora, &folder, RunMode::New, workers)?;
+        // The folder was made only because every run has one.
+        let _ = std::fs::remove_dir_all(&folder);
+        let Start { model, optimizer, state, .. } = setup.fresh()?;
+        setup.try_worst_batch(&model)?;
+        let updater = updater(&setup.config, optimizer, &state, setup.replicas.first());
+        Ok(Self { setup, updater, model: Some(model), batches: None })
+    }
+
+    fn load(&mut self, ranks: &dyn Ranks, optimizer_steps: u64, loss_scale: Option<LossScale>) {
+        let model = self.model.take().expect("the model is away only during an update");
+        let weights = received(ranks, named_parameters(&model));
+        let model = with_parameters(model, weights).expect("all processes have the same model");
+        let (optimizer, device) = (&self.updater.optimizer, self.setup.replicas.first());
+        let moments = received(ranks, optimizer.named_moments());
+        let restored = optimizer.clone().restore(optimizer_steps, moments, device);
+        self.updater.optimizer = restored.expect("all processes have the same optimiser");
+        self.updater.loss_scale = loss_scale;
+        self.model = Some(model);
+    }
+
+    fn update(&mut self, step: u64, from: SamplerState, rate: f64) -> Result<(), TrainError> {
+        let planned = self.planned(from)?;
+        let model = self.model.take().expect("the model is away only during an update");
+        let (model, pending, _) =
+            self.updater.update(model, &planned.batches, step, rate, &self.setup.replicas);
+        self.model = Some(model);
+        self.updater.read(&[pending]);
+        Ok(())
+    }
+
+    /// The batches of the update after `from`.
+    fn planned(&mut self, from: SamplerState) -> Result<PlannedUpdate, TrainError> {
+        let coming = self.batches.take().filter(|(_, next)| *next == from);
+        let mut batches = match coming {
+            Some((batches, _)) => batches,
+            None => self.setup.updates(from)?,
+        };
+        let planned = batches.next().expect("the stream of updates has no end")?;
+        self.batches = Some((batches, planned.next));
+        Ok(planned)
+    }
+}
