@@ -35,6 +35,12 @@ fn has_graphics_driver() -> bool {
     !cfg!(target_os = "linux") || folders.into_iter().any(has_one)
 }
 
+/// Whether the program `name` is on the path.
+fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).exists())
+}
+
 /// What `test` and `check` build in and run.
 pub struct Plan {
     /// Devices beside the CPU.
@@ -59,9 +65,11 @@ impl Plan {
         Self { devices: if is_named { named } else { found }, named: is_named, rest }
     }
 
-    /// `--features …` for the whole workspace; nothing if the default build has all.
+    /// `--features …` for the whole workspace; nothing if the default build has all. Training over MPI is built where its
+    /// compiler is installed.
     pub fn features(&self) -> Vec<String> {
-        let features = self.devices.iter().map(|device| format!("burnformer/{device}"));
+        let mpi = has_program("mpicc").then(|| "mpi".to_owned());
+        let features = self.devices.iter().chain(&mpi).map(|device| format!("burnformer/{device}"));
         let features = features.collect::<Vec<_>>().join(",");
         if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
     }

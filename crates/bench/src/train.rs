@@ -136,7 +136,7 @@ impl Timed {
             let parts = [batches.next()?];
             let start = Instant::now();
             let rate = noam(step, args.shape.d, WARMUP);
-            let (next, statistics) = updater.update(model, &parts, step, rate, &replicas);
+            let (next, statistics, _) = updater.update(model, &parts, step, rate, &replicas);
             model = next;
             unread.push(statistics);
             // A device that works on its own has done what it was given only when it is asked for the outcome.

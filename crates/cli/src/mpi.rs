@@ -8,7 +8,8 @@ use anyhow::bail;
 use burnformer_train::Ranks;
 
 /// Variables with which launchers of MPI tell a process how many there are.
-const SIZES: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
+const SIZES: [&str; 4] =
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
 
 /// The number of processes that a launcher of MPI started together with this one.
 fn launched() -> usize {
@@ -40,8 +41,8 @@ mod world {
 
     use anyhow::bail;
     use burnformer_data::Rank;
-    use half::bf16;
     use burnformer_train::{ExchangePrecision, Ranks};
+    use half::bf16;
     use mpi::Threading;
     use mpi::datatype::Equivalence;
     use mpi::environment::Universe;
@@ -65,15 +66,20 @@ mod world {
         /// If MPI was started before, or does not allow other threads beside the one that calls it.
         pub fn join() -> Result<Self> {
             match mpi::initialize_with_threading(Threading::Funneled) {
-                Some((universe, threading)) if threading >= Threading::Funneled => {
-                    Ok(Self { world: universe.world(), universe: RefCell::new(ManuallyDrop::new(Some(universe))) })
-                }
+                Some((universe, threading)) if threading >= Threading::Funneled => Ok(Self {
+                    world: universe.world(),
+                    universe: RefCell::new(ManuallyDrop::new(Some(universe))),
+                }),
                 _ => bail!("MPI cannot be started in a process with several threads"),
             }
         }
 
         /// Exchanges one chunk of `values` with each process, lets `add` sum the chunks, and gathers the sums.
-        fn reduce<T: Equivalence + Copy + Default>(&self, values: &mut [T], add: impl Fn(&[T], usize) -> Vec<T>) {
+        fn reduce<T: Equivalence + Copy + Default>(
+            &self,
+            values: &mut [T],
+            add: impl Fn(&[T], usize) -> Vec<T>,
+        ) {
             let ranks = self.world.size() as usize;
             let chunk = values.len().div_ceil(ranks);
             let mut padded = values.to_vec();

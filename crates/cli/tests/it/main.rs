@@ -14,6 +14,8 @@ mod faults;
 mod glossary;
 mod hints;
 mod interop;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod named;
 mod pipeline;
 mod quantize;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use burn::tensor::{Device, TensorData};
+use burnformer_core::Model;
 use burnformer_core::{named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
-use burnformer_core::Model;
 use serde::{Deserialize, Serialize};
 
 use super::Learner;
@@ -73,7 +73,10 @@ impl Learner {
 }
 
 /// `values` with the numbers of process 0 in their place.
-fn received(ranks: &dyn Ranks, values: BTreeMap<String, TensorData>) -> BTreeMap<String, TensorData> {
+fn received(
+    ranks: &dyn Ranks,
+    values: BTreeMap<String, TensorData>,
+) -> BTreeMap<String, TensorData> {
     let mut bytes = Vec::new();
     ranks.broadcast(&mut bytes);
     let mut rest = &bytes[..];
@@ -94,7 +97,11 @@ fn received(ranks: &dyn Ranks, values: BTreeMap<String, TensorData>) -> BTreeMap
 ///
 /// # Panics
 /// If process 0 gives orders that do not follow each other.
-pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Result<(), TrainError> {
+pub fn follow(
+    ranks: Rc<dyn Ranks>,
+    corpora: &Corpora,
+    devices: &[Device],
+) -> Result<(), TrainError> {
     let Order::Begin { config, origin } = Order::receive(&*ranks) else {
         panic!("the first order begins the run")
     };
@@ -109,7 +116,9 @@ pub fn follow(ranks: Rc<dyn Ranks>, corpora: &Corpora, devices: &[Device]) -> Re
             Order::Load { optimizer_steps, loss_scale } => {
                 follower.load(&*ranks, optimizer_steps, loss_scale);
             }
-            Order::Update { step, from, rate } => follower.update(step, from, f64::from_bits(rate))?,
+            Order::Update { step, from, rate } => {
+                follower.update(step, from, f64::from_bits(rate))?
+            }
             Order::End => break,
         }
     }

@@ -24,8 +24,8 @@ use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
 use self::clock::Clock;
-pub use self::follower::follow;
 use self::follower::Order;
+pub use self::follower::follow;
 use self::limits::{limit_reached, progress};
 pub use self::outcome::{Outcome, Rehearsal, StopReason};
 use self::setup::Setup;

@@ -5,8 +5,8 @@
 //! order in which gradients are added). `docs/decisions/devices.md` explains why Burn's own data parallelism is
 //! not used.
 
-use std::rc::Rc;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder};
 
@@ -107,7 +107,8 @@ impl Replicas {
     ) -> GradientSums {
         let (count, Rank { number, count: ranks }) = (self.count(), self.rank());
         let placed = |(i, batch)| (number + i * ranks, batch);
-        let own = |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
+        let own =
+            |device: usize| batches.iter().enumerate().map(placed).skip(device).step_by(count);
         let busy = &self.others[..self.others.len().min(batches.len().saturating_sub(1))];
         for (replica, device) in busy.iter().zip(1..) {
             let batches = own(device).map(|(place, batch)| (place, batch.clone())).collect();

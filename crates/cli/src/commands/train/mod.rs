@@ -11,7 +11,8 @@ use burnformer_data::{Progress, Stage};
 use burnformer_train::config::MixedText;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
-    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, Workers, cache_folder, follow,
+    Corpora, Learner, RunDir, RunMode, StartModel, StopReason, TrainConfig, Workers, cache_folder,
+    follow,
 };
 
 use super::{model, resolve};

@@ -1,0 +1,195 @@
+//! Several processes that `mpirun` starts and that train one model.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{Corpus, run, stderr, stdout, train_arguments};
+
+struct Toy {
+    folder: tempfile::TempDir,
+    corpus: Corpus,
+}
+
+impl Toy {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(folder.path());
+        Self { folder, corpus }
+    }
+
+    fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
+        let dropout = ["--set", "model.dropout=0.1"];
+        train_arguments(self.folder.path(), &self.corpus, out, &[&dropout[..], more].concat())
+    }
+
+    /// The command that trains with `count` processes of one thread each.
+    fn mpirun(&self, count: usize, out: &str, more: &[&str]) -> Command {
+        let mut command = Command::new("mpirun");
+        command.args([
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1",
+        ]);
+        command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_burnformer")]);
+        command.args(self.arguments(out, more)).env("RAYON_NUM_THREADS", "1").stdin(Stdio::null());
+        command
+    }
+
+    fn together(&self, count: usize, out: &str, more: &[&str]) -> Output {
+        self.mpirun(count, out, more).output().expect("mpirun starts")
+    }
+
+    fn alone(&self, out: &str, more: &[&str]) -> Output {
+        run(&self.arguments(out, more))
+    }
+
+    fn weights(&self, out: &str, step: u32) -> Vec<u8> {
+        let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
+        fs::read(self.folder.path().join(path)).unwrap()
+    }
+
+    /// The losses in the run's metrics.
+    fn losses(&self, out: &str) -> Vec<f64> {
+        let metrics =
+            fs::read_to_string(self.folder.path().join(out).join("metrics.jsonl")).unwrap();
+        let records =
+            metrics.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        records
+            .filter(|record| record["type"] == "train")
+            .map(|record| record["loss"].as_f64().unwrap())
+            .collect()
+    }
+}
+
+#[test]
+fn two_processes_of_a_batch_each_make_the_updates_of_one_process_bit_for_bit() {
+    let toy = Toy::new();
+    let updates = ["--set", "training.accumulate=2", "--set", "training.max_updates=40"];
+    stdout(&toy.alone("alone", &updates));
+    let together = toy.together(2, "together", &updates);
+    stdout(&together);
+    assert!(
+        stderr(&together).contains("2 devices: an update is 2 batches"),
+        "{}",
+        stderr(&together)
+    );
+    assert!(toy.weights("alone", 40) == toy.weights("together", 40));
+}
+
+#[test]
+fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
+    let toy = Toy::new();
+    let updates = [
+        "--set",
+        "training.accumulate=2",
+        "--set",
+        "training.max_updates=40",
+        "--set",
+        "training.log_every=10",
+    ];
+    stdout(&toy.together(2, "wide", &updates));
+    stdout(&toy.together(
+        2,
+        "narrow",
+        &[&updates[..], &["--set", "training.exchange=bfloat16"]].concat(),
+    ));
+    let (wide, narrow) = (toy.losses("wide"), toy.losses("narrow"));
+    assert!(wide != narrow && wide.len() == narrow.len(), "{wide:?} {narrow:?}");
+    assert!(wide.iter().zip(&narrow).all(|(a, b)| (a - b).abs() < 0.02 * a), "{wide:?} {narrow:?}");
+}
+
+#[test]
+fn a_run_goes_on_with_another_number_of_processes() {
+    let toy = Toy::new();
+    let until = |updates: &'static str| {
+        ["--set", updates, "--set", "training.accumulate=4", "--set", "training.log_every=10"]
+    };
+    stdout(&toy.alone("alone", &until("training.max_updates=60")));
+    stdout(&toy.together(2, "parts", &until("training.max_updates=20")));
+    let resumed = |updates| [&until(updates)[..], &["--resume"]].concat();
+    stdout(&toy.together(4, "parts", &resumed("training.max_updates=40")));
+    stdout(&toy.alone("parts", &resumed("training.max_updates=60")));
+    let (alone, parts) = (toy.losses("alone"), toy.losses("parts"));
+    assert_eq!((alone.len(), parts.len()), (6, 6));
+    assert!(alone.iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-4), "{alone:?} {parts:?}");
+    let more = toy.together(8, "parts", &resumed("training.max_updates=80"));
+    assert!(!more.status.success() && stderr(&more).contains("8 devices"), "{}", stderr(&more));
+}
+
+/// The process of number `rank` of a run in `folder`.
+fn process_of_rank(rank: usize, folder: &Path) -> Option<u32> {
+    let marks = [
+        format!("OMPI_COMM_WORLD_RANK={rank}\0"),
+        format!("BURNFORMER_TEST_FOLDER={}\0", folder.display()),
+    ];
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let mut ids = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
+    ids.find(|id| {
+        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment);
+        marks.iter().all(|mark| environment.contains(mark.as_str()))
+    })
+}
+
+#[test]
+fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
+    let toy = Toy::new();
+    let long = ["--set", "training.max_updates=1000000", "--set", "checkpoints.every=20"];
+    let folder = toy.folder.path();
+    let mut command = toy.mpirun(2, "run", &long);
+    let run = command.env("BURNFORMER_TEST_FOLDER", folder).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !folder.join("run/checkpoints/step-000040").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no checkpoint");
+        sleep(Duration::from_millis(50));
+    }
+    let follower = process_of_rank(1, folder).expect("process 1 runs");
+    assert!(
+        Command::new("kill").args(["-KILL", &follower.to_string()]).status().unwrap().success()
+    );
+    let killed = Instant::now();
+    let output = run.wait_with_output().unwrap();
+    assert!(!output.status.success() && killed.elapsed() < Duration::from_secs(30));
+    assert!(stderr(&output).contains("signal 9"), "{}", stderr(&output));
+    assert_eq!(process_of_rank(0, folder), None, "process 0 has ended too");
+    let steps: Vec<_> = fs::read_dir(folder.join("run/checkpoints")).unwrap().flatten().collect();
+    let last = steps
+        .iter()
+        .filter_map(|step| step.file_name().to_str()?.strip_prefix("step-")?.parse::<u64>().ok())
+        .max();
+    let more = format!("training.max_updates={}", last.unwrap() + 20);
+    let resumed =
+        toy.together(2, "run", &["--set", &more, "--set", "checkpoints.every=20", "--resume"]);
+    stdout(&resumed);
+    assert!(
+        stderr(&resumed).contains(&format!("resumed after update {}", last.unwrap())),
+        "{}",
+        stderr(&resumed)
+    );
+}
+
+#[test]
+fn processes_with_other_texts_are_refused() {
+    let toy = Toy::new();
+    let other = toy.folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let corpus = Corpus::write(&other);
+    fs::copy(&corpus.train[0], other.join("train.de")).unwrap();
+    let shorter = fs::read_to_string(other.join("train.de")).unwrap();
+    let target = fs::read_to_string(&corpus.train[1]).unwrap();
+    let half =
+        |text: &str| text.lines().take(200).map(|line| format!("{line}\n")).collect::<String>();
+    fs::write(&corpus.train[0], half(&shorter)).unwrap();
+    fs::write(&corpus.train[1], half(&target)).unwrap();
+    let mut command = toy.mpirun(1, "run", &[]);
+    command.args([":", "-n", "1", env!("CARGO_BIN_EXE_burnformer")]);
+    command.args(train_arguments(toy.folder.path(), &corpus, "run", &[]));
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("process 1: its texts or tokenisers"), "{}", stderr(&output));
+}
