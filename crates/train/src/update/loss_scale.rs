@@ -130,7 +130,7 @@ mod tests {
             let batches = [Batch::new(vec![0, 1], &pairs)];
             self.step += 1;
             let model = self.model.clone();
-            let (model, pending) =
+            let (model, pending, _) =
                 self.updater.update(model, &batches, self.step, rate, &self.replicas);
             self.model = model;
             self.updater.read(&[pending])[0]
