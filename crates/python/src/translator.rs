@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use burn::tensor::Device;
 use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
@@ -241,11 +241,17 @@ pub fn name_of(name: &Path) -> PathBuf {
 }
 
 /// The folder of a model: that of this path, of the model with this name inside the module, or of one that is fetched.
-fn folder(name: &Path, cancel: &Cancel) -> Result<PathBuf> {
-    let name = name_of(name);
-    match name.to_str().and_then(ModelName::parse) {
-        Some(name) => named::model(&name?, &|| !cancel.is_cancelled()),
-        None => values::model_dir(&name),
+fn folder(given: &Path, cancel: &Cancel) -> Result<PathBuf> {
+    let name = name_of(given);
+    let Some(parsed) = name.to_str().and_then(ModelName::parse) else {
+        return values::model_dir(&name);
+    };
+    let found = named::model(&parsed?, &|| !cancel.is_cancelled());
+    match name == given {
+        true => found,
+        false => found.with_context(|| {
+            format!("there is no folder {}, and as a name of the hub", given.display())
+        }),
     }
 }
 
