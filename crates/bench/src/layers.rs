@@ -3,12 +3,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use burnformer_study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Picture, Series};
 
 use burnformer::output::{note, print};
 
+use crate::MEMORY;
 use crate::options::{Format, Place};
-use crate::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
 
 /// Arguments of the benchmark `layers`.
 #[derive(clap::Args)]
@@ -81,7 +82,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
         for &d in &args.d {
             let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
             note(format_args!("{}, d {d}", kind.name()));
-            let at = |&n: &usize| measure(kind, sizes, n, patience, &device);
+            let at = |&n: &usize| measure(kind, sizes, n, patience, &device, &MEMORY);
             all.extend(args.n.iter().map(at));
         }
     }

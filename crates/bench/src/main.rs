@@ -16,7 +16,6 @@ mod options;
 mod peer;
 mod record;
 mod setting;
-mod table_1;
 mod train;
 mod translate;
 
@@ -60,7 +59,7 @@ static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     burnformer_core::allocator::keep_freed_memory();
-    burnformer_rnn::register();
+    burnformer_study::register();
     device::prepare();
     let benchmark = match Cli::try_parse() {
         Ok(cli) => cli.benchmark,

@@ -12,7 +12,7 @@ use crate::{commands, device, output};
 /// calls it once, before it starts any thread.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     burnformer_core::allocator::keep_freed_memory();
-    burnformer_rnn::register();
+    burnformer_study::register();
     device::prepare();
     let command = match Cli::try_parse_from(args) {
         Ok(cli) => {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::any_module::AnyModule;
 use crate::attention_maps::AttentionMaps;
 use crate::config::ConfigError;
+use crate::cost::Cost;
 use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
@@ -68,18 +69,15 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// The error of [`validate`](Self::validate).
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError>;
 
-    /// Number of multiplications in the forward pass per source position and per target position, for sentences of
-    /// `source` and `target` tokens. Matrix products and attention are counted, the logits are not.
-    fn multiplications(&self, source: usize, target: usize) -> [usize; 2];
-
-    /// Number of float32 values that training in `precision` keeps for the backward pass, per source position and per
-    /// target position, for sentences of `source` and `target` tokens. The logits are not counted.
-    fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2];
+    /// The cost of the layers per source position and per target position, for sentences of `source` and `target` tokens in a
+    /// training in `precision`. Embeddings and logits are not counted.
+    fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2];
 
     /// Number of floating-point operations of an update over `rows` sentences of `source` and `target` tokens, padding
     /// included: two per multiplication of the forward pass, and twice as many for the backward pass.
     fn update_flops(&self, rows: usize, source: usize, target: usize) -> u64 {
-        let [of_source, of_target] = self.multiplications(source, target);
+        let cost = self.cost(source, target, Precision::Float32);
+        let [of_source, of_target] = cost.map(|cost| cost.multiplications);
         let logits = self.d_model() * self.tokens().target_vocab;
         6 * (rows * (source * of_source + target * (of_target + logits))) as u64
     }

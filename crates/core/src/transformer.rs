@@ -7,6 +7,7 @@ use burnformer_kernels::{ComputeType, RandomKey};
 use crate::attention_maps::AttentionMaps;
 use crate::config::{ConfigError, TransformerConfig};
 use crate::conventions::{DecoderStart, SourceEnd};
+use crate::cost::Cost;
 use crate::decoder::{Decoder, DecoderCache};
 use crate::dropout::Dropout;
 use crate::encoder::{EncodedSource, Encoder};
@@ -277,12 +278,8 @@ impl Seq2SeqConfig for TransformerConfig {
         Ok(self.init(seed, device)?.into())
     }
 
-    fn multiplications(&self, source: usize, target: usize) -> [usize; 2] {
-        self.cost(source, target, Precision::Float32).map(|cost| cost.multiplications)
-    }
-
-    fn kept_values(&self, source: usize, target: usize, precision: Precision) -> [usize; 2] {
-        self.cost(source, target, precision).map(|cost| cost.kept_values)
+    fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2] {
+        self.cost(source, target, precision)
     }
 }
 

@@ -56,7 +56,7 @@ fn detect<'py>(
 fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A library says nothing beside its results; the program sets this anew.
     burnformer::output::set_quiet(true);
-    burnformer_rnn::register();
+    burnformer_study::register();
     let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
     let program = [interpreter, "-m".into(), "burnformer".into()];
     burnformer::device::prepare_within(program.to_vec());

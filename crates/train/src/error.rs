@@ -78,34 +78,6 @@ pub enum TrainError {
         /// What would be overwritten.
         found: PathBuf,
     },
-    /// The file of a row of a study is damaged or belongs to other settings.
-    #[error("{}: {what}", path.display())]
-    Study {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        what: String,
-    },
-    /// A model has no attention heads that a study could switch off.
-    #[error("{}: a model of the architecture {architecture:?} has no attention heads; give a Transformer", path.display())]
-    NoHeads {
-        /// The model directory.
-        path: PathBuf,
-        /// The architecture of the model.
-        architecture: &'static str,
-    },
-    /// A row of a study has a configuration that cannot be trained.
-    #[error(
-        "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"
-    )]
-    Row {
-        /// The name of the row.
-        name: String,
-        /// The difference from the first row.
-        change: String,
-        /// What is wrong.
-        source: Box<ConfigFileError>,
-    },
     /// Another process trains in the run directory.
     #[error(
         "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),

@@ -12,7 +12,6 @@
 //! | [`config`] | [`TrainConfig`]: preset, TOML file, `key=value` settings |
 //! | [`learner`] | [`Learner`]: the loop |
 //! | [`checkpoint`] | all a run needs to go on |
-//! | [`study`] | the variations of the paper's Table 3, one run each |
 //! | [`report`] | log lines, `metrics.jsonl`, TensorBoard, the bar |
 
 // What a run says goes through its report, which a stream that fails does not stop.
@@ -26,7 +25,6 @@ pub mod learner;
 mod optimizer;
 pub mod report;
 mod run;
-pub mod study;
 mod update;
 mod validation;
 

@@ -10,23 +10,12 @@ use burnformer_core::model_dir::seal;
 use burnformer_data::{SpecialIds, Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::SearchSettings;
 use burnformer_train::checkpoint::{self, CheckpointKind, RunState, Saved, TrainerState};
-use burnformer_train::{ConfigFileError, Optimizer, Origin, TrainConfig, worst_batch_bytes};
+use burnformer_train::{Optimizer, Origin, TrainConfig, worst_batch_bytes};
 use fuzz::{damaged, within};
 use proptest::prelude::*;
-use std::path::Path;
 
 #[global_allocator]
 static ALLOCATOR: fuzz::Counting = fuzz::Counting;
-
-/// Resolves a configuration, which may be one of the recurrent baseline too.
-fn resolve(
-    preset: Option<&str>,
-    file: Option<&Path>,
-    settings: &[String],
-) -> Result<TrainConfig, ConfigFileError> {
-    burnformer_rnn::register();
-    TrainConfig::resolve(preset, file, settings)
-}
 
 /// What resolves is a model whose size is a number, and survives being written and read.
 fn check(config: &TrainConfig) {
@@ -50,7 +39,7 @@ fn resolve_file() -> impl FnMut(&[u8]) {
         // The folder lives as long as this closure.
         assert!(folder.path().is_dir());
         fs::write(&path, bytes).unwrap();
-        let resolved = within(16 << 20, || resolve(None, Some(&path), &[]));
+        let resolved = within(16 << 20, || TrainConfig::resolve(None, Some(&path), &[]));
         match resolved {
             Ok(config) => check(&config),
             Err(error) => assert!(!error.to_string().is_empty()),
@@ -74,7 +63,7 @@ crate::fuzz_test!(
 
 fn resolve_setting(bytes: &[u8]) {
     let setting = String::from_utf8_lossy(bytes).into_owned();
-    let resolved = within(16 << 20, || resolve(Some("tiny"), None, &[setting]));
+    let resolved = within(16 << 20, || TrainConfig::resolve(Some("tiny"), None, &[setting]));
     if let Ok(config) = resolved {
         check(&config);
     }

@@ -5,13 +5,17 @@ use super::*;
 use std::path::{Path, PathBuf};
 
 fn preset(name: &str, settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
-    burnformer_rnn::register();
     let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
     TrainConfig::resolve(Some(name), None, &settings)
 }
 
 fn set(settings: &[&str]) -> Result<TrainConfig, ConfigFileError> {
     preset("tiny", settings)
+}
+
+/// The presets of the architecture that is always known.
+fn of_transformers() -> impl Iterator<Item = &'static str> {
+    preset_names().into_iter().filter(|&name| name != "rnn")
 }
 
 fn model(config: &TrainConfig) -> ModelConfig {
@@ -27,19 +31,18 @@ fn file(text: &str) -> Result<TrainConfig, ConfigFileError> {
 
 #[test]
 fn every_preset_resolves_to_a_valid_model() {
-    for name in preset_names() {
+    for name in of_transformers() {
         model(&preset(name, &[]).unwrap()).validate().unwrap();
     }
 }
 
 #[test]
 fn presets_agree_with_the_cores() {
-    let cores: [(&str, ModelConfig); 5] = [
+    let cores: [(&str, ModelConfig); 4] = [
         ("base", TransformerConfig::base(900).into()),
         ("big", TransformerConfig::big(900).into()),
         ("small", TransformerConfig::small(900).into()),
         ("tiny", TransformerConfig::tiny(900).into()),
-        ("rnn", burnformer_rnn::RnnConfig::tiny(900).into()),
     ];
     for (name, own) in cores {
         assert!(*model(&preset(name, &[]).unwrap()) == *own, "{name}");
@@ -69,7 +72,7 @@ fn a_file_without_a_preset_starts_from_the_default_preset() {
 
 #[test]
 fn a_resolved_configuration_reads_back_the_same() {
-    for name in preset_names() {
+    for name in of_transformers() {
         let config = preset(name, &["training.budget=100"]).unwrap();
         assert_eq!(file(&config.to_toml()).unwrap(), config);
     }
@@ -129,8 +132,7 @@ fn a_wrong_type_in_the_model_section_names_key_and_line() {
 }
 
 #[test]
-fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documentation() {
-    use burnformer_rnn::RnnConfig;
+fn every_field_of_the_transformer_but_the_tokenisers_is_a_key_with_its_documentation() {
     let sections = reference::SettingsFile::Training.sections();
     let documented = |path: &str| {
         let mut keys = sections.iter().flat_map(|section| &section.keys);
@@ -138,15 +140,10 @@ fn every_field_of_an_architecture_but_the_tokenisers_is_a_key_with_its_documenta
     };
     let fields = |config: serde_json::Value| config.as_object().unwrap().clone();
     let transformer = fields(serde_json::to_value(TransformerConfig::base(9)).unwrap());
-    let rnn = fields(serde_json::to_value(RnnConfig::tiny(9)).unwrap());
     let of_tokenizer = ["source_vocab", "target_vocab", "pad", "bos", "eos"];
     let keys = document::known_keys();
     for field in transformer.keys().filter(|field| !of_tokenizer.contains(&field.as_str())) {
         let key = format!("model.{field}");
-        assert!(keys.contains(&key) && documented(&key), "{key}");
-    }
-    for field in rnn.keys().filter(|field| !transformer.contains_key(*field)) {
-        let key = format!("model.rnn.{field}");
         assert!(keys.contains(&key) && documented(&key), "{key}");
     }
 }
@@ -179,15 +176,9 @@ fn a_precision_is_one_of_three_names_or_auto() {
 }
 
 #[test]
-fn a_setting_of_the_other_architecture_is_refused() {
-    let rnn = |setting: &str| preset("rnn", &[setting]);
-    assert_eq!(rnn("model.rnn.d_hidden=64").unwrap().model.rnn.d_hidden, 64);
-    let message = rnn("model.heads=4").unwrap_err().to_string();
-    assert!(message.contains("model.heads is 4") && message.contains("\"rnn\""), "{message}");
-    let message = set(&["model.rnn.d_hidden=64"]).unwrap_err().to_string();
-    assert!(message.contains("model.rnn is") && message.contains("\"transformer\""), "{message}");
-    let message = set(&["model.architecture=rnn"]).unwrap_err().to_string();
-    assert!(message.contains("model.heads is 4"), "{message}");
+fn an_architecture_that_the_program_does_not_register_is_refused() {
+    let message = preset("rnn", &[]).unwrap_err().to_string();
+    assert!(message.contains("model.architecture is rnn"), "{message}");
     let unknown = set(&["model.architecture=lstm"]).unwrap_err().to_string();
     assert!(unknown.contains("lstm") && unknown.contains("rnn"), "{unknown}");
 }

@@ -34,7 +34,10 @@ fn not_negative(value: f64) -> bool {
 
 impl TrainConfig {
     /// Checks every value's range, and those that must fit each other.
-    pub(crate) fn validate(&self) -> Checked {
+    ///
+    /// # Errors
+    /// A [`ConfigFileError`] that names the key and what would be right.
+    pub fn validate(&self) -> Checked {
         self.validate_data()?;
         self.validate_tokenizer()?;
         self.validate_model()?;

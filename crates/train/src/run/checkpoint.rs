@@ -192,7 +192,7 @@ pub fn load(
 ///
 /// # Errors
 /// [`TrainError::NothingToResume`] without a checkpoint; [`TrainError::Checkpoint`] for a damaged one.
-pub(crate) fn last_state(run: &Path) -> Result<RunState, TrainError> {
+pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
     let run = RunDir::at(run);
     match run.checkpoint_steps()?.last() {
         Some(&step) => Ok(read_state(&run.checkpoint(step))?.state),

@@ -142,7 +142,6 @@ impl Updater {
 mod tests {
     use burn::tensor::{Device, TensorData};
     use burnformer_core::{ModelConfig, TransformerConfig, named_parameters};
-    use burnformer_rnn::RnnConfig;
 
     use super::*;
     use crate::optimizer::OptimizerSettings;
@@ -237,19 +236,17 @@ mod tests {
     }
 
     #[test]
-    fn updates_lower_the_loss_of_either_architecture() {
-        let rnn = RnnConfig { dropout: 0.0, ..RnnConfig::tiny(12) };
-        for mut model in [model(), build(rnn.into())] {
-            let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
-            let mut updater = updater(&model, 1.0);
-            let mut losses = Vec::new();
-            for step in 1..=30 {
-                let (next, statistics) = updater.one(model, &batch, step, 1e-3);
-                model = next;
-                losses.push(statistics.loss);
-            }
-            assert!(losses[29] < 0.5 * losses[0], "{losses:?}");
+    fn updates_lower_the_loss() {
+        let mut model = model();
+        let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
+        let mut updater = updater(&model, 1.0);
+        let mut losses = Vec::new();
+        for step in 1..=30 {
+            let (next, statistics) = updater.one(model, &batch, step, 1e-3);
+            model = next;
+            losses.push(statistics.loss);
         }
+        assert!(losses[29] < 0.5 * losses[0], "{losses:?}");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::LongSources;
+use burnformer_study::{HeadResult, HeadStudy, heads_table};
 use burnformer_train::config::corpus_paths;
-use burnformer_train::study::{HeadResult, HeadStudy, heads_table};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 use serde_json::json;
 

@@ -3,11 +3,11 @@ mod heads;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use burnformer_train::report::Verbosity;
-use burnformer_train::study::{
+use burnformer_study::{
     Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_change,
     table3_is_base, table3_table,
 };
+use burnformer_train::report::Verbosity;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
 use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 

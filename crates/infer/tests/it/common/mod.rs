@@ -7,13 +7,12 @@ use burn::tensor::Device;
 use burnformer_core::model_dir::read_tensors;
 use burnformer_core::{
     Activation, ComputeType, EmbeddingSharing, Model, ModelConfig, NormPosition, Positions,
-    TransformerConfig, with_parameters,
+    TransformerConfig, read_config, with_parameters,
 };
 use burnformer_infer::{NeuralModel, Request};
-use burnformer_rnn::RnnConfig;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "rnn"];
+pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
@@ -33,7 +32,7 @@ impl Reference {
 
     fn config(&self) -> ModelConfig {
         match self.name {
-            "rnn" => self.rnn().into(),
+            "rnn" => self.rnn(),
             _ => self.transformer().into(),
         }
     }
@@ -42,13 +41,15 @@ impl Reference {
         self.json[key].as_u64().unwrap() as usize
     }
 
-    fn rnn(&self) -> RnnConfig {
-        RnnConfig {
-            d_model: self.size("d_model"),
-            d_hidden: self.size("d_hidden"),
-            d_attention: self.size("d_attention"),
-            ..RnnConfig::tiny(self.size("vocab_size"))
-        }
+    /// The recurrent baseline, which another crate makes known.
+    fn rnn(&self) -> ModelConfig {
+        let [vocab, d_model, d_hidden, d_attention] =
+            ["vocab_size", "d_model", "d_hidden", "d_attention"].map(|key| self.size(key));
+        let fields = json!({
+            "source_vocab": vocab, "target_vocab": vocab, "d_model": d_model, "d_hidden": d_hidden,
+            "d_attention": d_attention, "dropout": 0.1, "sharing": "all", "pad": 0, "bos": 1, "eos": 2,
+        });
+        read_config("rnn", fields).expect("it is registered").unwrap()
     }
 
     fn transformer(&self) -> TransformerConfig {

@@ -1,0 +1,153 @@
+use burn::module::Module;
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burnformer_core::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
+
+use crate::baseline::attention::AdditiveAttention;
+use crate::baseline::config::RnnConfig;
+use crate::baseline::gru::Gru;
+use crate::baseline::kernels::{AttentiveGru, attentive_gru};
+use crate::baseline::network::RnnMemory;
+
+/// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the context that
+/// additive attention computes from the state before. A maxout readout combines state, context and embedding.
+#[derive(Module, Debug)]
+pub struct RnnDecoder {
+    /// Makes the first decoder state from an encoder state: tanh(W·state + b).
+    pub initial: Linear,
+    /// Attention to the source.
+    pub attention: AdditiveAttention,
+    /// The recurrent unit, with the input `[embedding, context]`.
+    pub cell: Gru,
+    /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of which the larger
+    /// is used.
+    pub readout: Linear,
+}
+
+/// The state that decoding keeps between steps: one recurrent state per row, and the encoded source once per sentence.
+///
+/// The rows of a sentence are next to each other, and every sentence has the same number of rows.
+#[derive(Clone, Debug)]
+pub struct RnnCache {
+    /// The recurrent states, `[rows, d_hidden]`.
+    state: Tensor<2>,
+    memory: RnnMemory,
+}
+
+impl Seq2SeqCache for RnnCache {
+    fn select_rows(&mut self, rows: &[usize]) {
+        self.state = self.state.clone().select(0, indices(rows, &self.state.device()));
+    }
+
+    fn select_sentences(&mut self, sentences: &[usize]) {
+        let picked = indices(sentences, &self.state.device());
+        let RnnMemory { annotations, keys, initial, padding } = self.memory.clone();
+        self.memory = RnnMemory {
+            annotations: annotations.select(0, picked.clone()),
+            keys: keys.select(0, picked.clone()),
+            initial: initial.select(0, picked.clone()),
+            padding: padding.select(0, picked),
+        };
+    }
+}
+
+fn indices(places: &[usize], device: &Device) -> Tensor<1, Int> {
+    let ids: Vec<i32> = places.iter().map(|&place| place as i32).collect();
+    Tensor::from_data(TensorData::new(ids, [places.len()]), device)
+}
+
+impl RnnDecoder {
+    /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
+    pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
+        let &RnnConfig { d_model, d_hidden, .. } = config;
+        let input = d_model + config.annotation();
+        Self {
+            initial: Linear::new(d_hidden, d_hidden, key.fold(0), device),
+            attention: AdditiveAttention::new(config, key.fold(1), device),
+            cell: Gru::new(input, d_hidden, key.fold(2), device),
+            readout: Linear::new(d_hidden + input, 2 * d_model, key.fold(3), device),
+        }
+    }
+
+    /// Computes what decoding needs of the source, from the encoder states of both directions
+    /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
+    pub fn remember(
+        &self,
+        [forward, backward]: [Tensor<3>; 2],
+        padding: Tensor<2, Bool>,
+    ) -> RnnMemory {
+        let [batch, _, width] = backward.dims();
+        let first = backward.clone().slice([0..batch, 0..1, 0..width]);
+        let initial = self.initial.forward(first).tanh().reshape([batch, width]);
+        let annotations = Tensor::cat(vec![forward, backward], 2);
+        let keys = self.attention.keys(annotations.clone());
+        RnnMemory { annotations, keys, initial, padding }
+    }
+
+    /// A cache for decoding from `memory`, before the first target position.
+    pub fn start(&self, memory: RnnMemory) -> RnnCache {
+        RnnCache { state: memory.initial.clone(), memory }
+    }
+
+    /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past them. Inputs and
+    /// readouts of all positions are computed at once; only attention and recurrence go step by step.
+    ///
+    /// # Shapes
+    /// `x`: `[rows, len, d_model]` → the same shape
+    pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
+        let found = self.run(x.clone(), cache);
+        let ([rows, len, _], [_, _, d_model]) = (found.dims(), x.dims());
+        let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
+        let piece =
+            |n: usize| pieces.clone().slice([0..rows, 0..len, n * d_model..(n + 1) * d_model]);
+        piece(0).max_pair(piece(1))
+    }
+
+    /// States and contexts of the positions of `x`, `[rows, len, 3·d_hidden]`. Moves the cache past them.
+    fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
+        let ([rows, len, d_model], [_, width]) = (x.dims(), cache.state.dims());
+        let weight = self.cell.weight_ih.val();
+        let [gates, all] = weight.dims();
+        let of_input = weight.clone().slice([0..gates, 0..d_model]);
+        let RnnMemory { annotations, keys, padding, .. } = cache.memory.clone();
+        let found = attentive_gru(AttentiveGru {
+            inputs: self.cell.precision.linear(x, of_input, Some(self.cell.bias_ih.val())),
+            context_weight: weight.slice([0..gates, d_model..all]),
+            weight: self.cell.weight_hh.val(),
+            bias: self.cell.bias_hh.val(),
+            query_weight: self.attention.query.weight.val(),
+            energy: self.attention.energy(),
+            keys,
+            memory: annotations,
+            initial: cache.state.clone(),
+            padding,
+        });
+        let last = found.clone().slice([0..rows, len - 1..len, 0..width]);
+        cache.state = last.reshape([rows, width]);
+        found
+    }
+
+    /// The attention weights at each of the embedded positions `x` (`[batch, len, d_model]`),
+    /// `[batch, 1, len, source_len]`.
+    pub(super) fn attention_weights(&self, x: Tensor<3>, memory: RnnMemory) -> Tensor<4> {
+        let ([batch, len, _], [_, width]) = (x.dims(), memory.initial.dims());
+        let first = memory.initial.clone().reshape([batch, 1, width]);
+        let found = self.run(x, &mut self.start(memory.clone()));
+        // At each position, attention uses the state before that position.
+        let states = Tensor::cat(vec![first, found.slice([0..batch, 0..len, 0..width])], 1);
+        let before = states.slice([0..batch, 0..len, 0..width]);
+        self.attention.weights(before, memory.keys, memory.padding).unsqueeze_dim(1)
+    }
+
+    pub(super) fn pack(&mut self, compute: ComputeType) {
+        self.initial.pack(compute);
+        self.attention.key.pack(compute);
+        self.readout.pack(compute);
+    }
+
+    pub(super) fn set_precision(&mut self, precision: Precision) {
+        self.initial.set_precision(precision);
+        self.attention.key.set_precision(precision);
+        self.cell.precision = precision;
+        self.readout.set_precision(precision);
+    }
+}

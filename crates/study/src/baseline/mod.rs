@@ -1,0 +1,36 @@
+//! A recurrent translation model with which the Transformer can be compared: a bidirectional GRU encoder, additive
+//! attention and a GRU decoder (Bahdanau et al., 2015).
+//!
+//! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`], and [`Rnn`] is a
+//! [`Seq2Seq`](burnformer_core::Seq2Seq) model as the Transformer is. The recurrences are operations of this crate
+//! ([`kernels`]), fused for the CPU. On other devices they run step by step in plain tensors, which is slow.
+//!
+//! ```
+//! use burn::tensor::{Device, Int, Tensor};
+//! use burnformer_core::{Mode, Seq2Seq};
+//! use burnformer_study::baseline::RnnConfig;
+//!
+//! let device = Device::default();
+//! let model = RnnConfig::tiny(100).init(0, &device)?;
+//! let source = Tensor::<2, Int>::from_ints([[5, 6, 7, 2]], &device);
+//! let target = Tensor::<2, Int>::from_ints([[1, 9, 8]], &device);
+//! let logits = model.forward(source, target, Mode::Inference);
+//! assert_eq!(logits.dims(), [1, 3, 100]);
+//! # Ok::<(), burnformer_core::ConfigError>(())
+//! ```
+
+mod attention;
+mod config;
+mod decoder;
+mod encoder;
+mod gru;
+mod network;
+
+pub mod kernels;
+
+pub use attention::AdditiveAttention;
+pub use config::RnnConfig;
+pub use decoder::{RnnCache, RnnDecoder};
+pub use encoder::RnnEncoder;
+pub use gru::Gru;
+pub use network::{Rnn, RnnMemory};

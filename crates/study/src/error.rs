@@ -1,0 +1,70 @@
+use std::path::PathBuf;
+
+use burnformer_core::ConfigError;
+use burnformer_core::model_dir::ModelDirError;
+use burnformer_infer::InferError;
+use burnformer_metrics::MetricError;
+use burnformer_train::{ConfigFileError, TrainError};
+
+/// The reasons why a study cannot start or go on.
+#[derive(thiserror::Error)]
+pub enum StudyError {
+    /// A row cannot be trained.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// The configuration of the model is invalid.
+    #[error("model: {0}")]
+    Model(#[from] ConfigError),
+    /// A model directory cannot be read.
+    #[error(transparent)]
+    ModelDir(#[from] ModelDirError),
+    /// Decoding failed.
+    #[error(transparent)]
+    Infer(#[from] InferError),
+    /// Scoring failed.
+    #[error(transparent)]
+    Metric(#[from] MetricError),
+    /// The operating system returned an error.
+    #[error("{}: {cause}; check the folder of the study", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        cause: std::io::Error,
+    },
+    /// The file of a row is damaged or belongs to other settings.
+    #[error("{}: {what}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// A model has no attention heads that could be switched off.
+    #[error("{}: a model of the architecture {architecture:?} has no attention heads; give a Transformer", path.display())]
+    NoHeads {
+        /// The model directory.
+        path: PathBuf,
+        /// The architecture of the model.
+        architecture: &'static str,
+    },
+    /// A row has a configuration that cannot be trained.
+    #[error(
+        "row {name} ({change}): {source}; change it with --set for all rows, or leave the row out with --rows"
+    )]
+    Row {
+        /// The name of the row.
+        name: String,
+        /// The difference from the first row.
+        change: String,
+        /// What is wrong.
+        source: Box<ConfigFileError>,
+    },
+}
+
+/// The message: a program whose `main` returns the error prints its `Debug` form.
+impl std::fmt::Debug for StudyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,94 @@
+//! Sentences longer than those in training (paper §3.5: sinusoids "may allow the model to extrapolate").
+
+use std::fmt::Write as _;
+
+use burnformer_core::Positions;
+use burnformer_train::TrainConfig;
+
+use super::{Row, RowResult};
+
+/// Two runs on those pairs of `config` whose sides have at most `longest` tokens, one with sinusoidal and one with
+/// learned positions. Each is measured on the validation text by length: up to `longest` tokens, up to 1.5 times as
+/// many, up to twice as many, and longer. Both are trained `seeds` times (at least once), each time from another seed.
+pub fn extrapolation(config: &TrainConfig, longest: usize, seeds: u64) -> Vec<Row> {
+    (0..seeds.max(1)).flat_map(|more| of_seed(config, longest, more)).collect()
+}
+
+/// Both runs from the seed that comes `more` seeds after that of `config`.
+fn of_seed(config: &TrainConfig, longest: usize, more: u64) -> [Row; 2] {
+    let seed = config.training.seed.wrapping_add(more);
+    let row = |name: &str, positions| {
+        let mut config = config.clone();
+        config.training.seed = seed;
+        config.data.max_source_len = longest;
+        config.data.max_target_len = longest;
+        config.model.transformer.positions = positions;
+        config.validation.every = 0;
+        config.validation.bleu = false;
+        config.checkpoints.average = 0;
+        config.checkpoints.keep = 1;
+        let (name, change) = match more {
+            0 => (name.to_owned(), format!("{name} positions")),
+            more => (format!("{name}-{}", more + 1), format!("{name} positions, seed {seed}")),
+        };
+        let lengths = vec![longest, longest + longest / 2, 2 * longest];
+        Row { name, change, config, lengths, paper: None }
+    };
+    [row("sinusoidal", Positions::Sinusoidal), row("learned", Positions::Learned)]
+}
+
+/// The `results` of [`extrapolation`] as a Markdown table.
+pub fn extrapolation_table(results: &[RowResult]) -> String {
+    let mut table = String::from(
+        "| positions | source pieces | sentences | perplexity | BLEU |\n|---|---|---|---|---|\n",
+    );
+    for result in results {
+        for own in &result.measures {
+            let part = own.longest.map_or("more".into(), |longest| format!("to {longest}"));
+            writeln!(
+                table,
+                "| {} | {part} | {} | {:.2} | {:.1} ± {:.1} |",
+                result.name, own.sentences, own.perplexity, own.bleu, own.interval
+            )
+            .expect("a string takes all");
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_cannot_be_trained_are_refused_before_any_is() {
+        let row = |longest| {
+            let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
+            extrapolation(&base, longest, 1).remove(1)
+        };
+        assert!(row(1000).check().is_ok());
+        // The preset learns 1,024 positions.
+        let refused = row(1200).check().unwrap_err().to_string();
+        let said = "row learned (learned positions): model.max_positions is 1024; it must be at least 1201";
+        assert!(refused.contains(said), "{refused}");
+        crate::register();
+        let rnn = TrainConfig::resolve(Some("rnn"), None, &[]).unwrap();
+        let refused = extrapolation(&rnn, 10, 1).remove(1).check().unwrap_err().to_string();
+        assert!(refused.contains("model.positions is"), "{refused}");
+    }
+
+    #[test]
+    fn both_runs_see_short_sentences_and_differ_in_positions_alone() {
+        let base = TrainConfig::resolve(Some("tiny"), None, &[]).unwrap();
+        let rows = extrapolation(&base, 10, 2);
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["sinusoidal", "learned", "sinusoidal-2", "learned-2"]);
+        assert_eq!(rows[2].config.training.seed, rows[0].config.training.seed + 1);
+        assert_eq!(rows[0].lengths, [10, 15, 20]);
+        let mut learned = rows[1].config.clone();
+        assert_eq!(learned.data.max_source_len, 10);
+        assert_ne!(learned, rows[0].config);
+        learned.model.transformer.positions = Positions::Sinusoidal;
+        assert_eq!(learned, rows[0].config);
+    }
+}

@@ -1,0 +1,56 @@
+use burnformer_infer::{TranslateOptions, Translator, perplexity};
+use burnformer_metrics::{Bleu, Bootstrap, Metric as _, References, as_strs};
+use serde::{Deserialize, Serialize};
+
+use crate::error::StudyError;
+
+/// The quality of a model, measured on a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The largest number of source tokens of its sentences, if the text is divided by length; `None` for the last part
+    /// or the whole text.
+    pub longest: Option<usize>,
+    /// The number of sentences of the text.
+    pub sentences: usize,
+    /// The perplexity: e to the negative log-likelihood per token of the references, `</s>` included.
+    pub perplexity: f64,
+    /// The BLEU of the translations with the model's own search settings.
+    pub bleu: f64,
+    /// Half the width of the 95 % bootstrap interval of BLEU.
+    pub interval: f64,
+    /// The signature, which says how BLEU was computed.
+    pub signature: String,
+}
+
+impl Measure {
+    /// Measures `translator` under `options` on the lines `sources` with the translations `references`.
+    ///
+    /// # Errors
+    /// Those of decoding and scoring.
+    pub(super) fn of(
+        translator: &Translator,
+        options: &TranslateOptions,
+        longest: Option<usize>,
+        sources: &[String],
+        references: &[String],
+    ) -> Result<Self, StudyError> {
+        let scores = translator.score(sources, references, options)?;
+        let texts = translator.translate(sources, options)?;
+        let texts: Vec<String> = texts.into_iter().map(|t| t.text).collect();
+        let streams = [as_strs(references)];
+        let references = References::new(&streams);
+        let score = Bleu::default().evaluate_with_confidence(
+            &as_strs(&texts),
+            &references,
+            Bootstrap::default(),
+        )?;
+        Ok(Self {
+            longest,
+            sentences: sources.len(),
+            perplexity: perplexity(&scores),
+            bleu: score.value,
+            interval: score.confidence.map_or(0.0, |confidence| confidence.interval),
+            signature: score.signature.to_string(),
+        })
+    }
+}

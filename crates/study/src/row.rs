@@ -1,0 +1,193 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
+use std::sync::atomic::AtomicBool;
+
+use burnformer_core::model_dir;
+use burnformer_infer::{TranslateOptions, Translator};
+use burnformer_train::{
+    Corpora, Learner, RunMode, StopReason, TrainConfig, TrainError, checkpoint,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Measure, Study};
+use crate::error::StudyError;
+
+/// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paper {
+    /// The perplexity per token.
+    pub perplexity: f64,
+    /// BLEU.
+    pub bleu: f64,
+}
+
+/// One variation: a run, and on what to measure it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The name of its folder and its file.
+    pub name: String,
+    /// The difference from the first row.
+    pub change: String,
+    /// The configuration of the run.
+    pub config: TrainConfig,
+    /// The largest number of source tokens in each part of the validation text, which is measured part by part. The
+    /// last part has no limit. If empty, the text is measured as a whole.
+    pub lengths: Vec<usize>,
+    /// The values in the paper.
+    pub paper: Option<Paper>,
+}
+
+/// The result of a row, as its file holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowResult {
+    /// The name of the row.
+    pub name: String,
+    /// The difference from the first row.
+    pub change: String,
+    /// The number of parameters.
+    pub parameters: usize,
+    /// The number of updates made.
+    pub updates: u64,
+    /// The number of seconds trained.
+    pub seconds: f64,
+    /// The validation text, or its parts by length, the shortest first.
+    pub measures: Vec<Measure>,
+    /// The configuration of the run, as TOML.
+    pub config: String,
+}
+
+impl Row {
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.name))
+    }
+
+    /// Checks the configuration. A study varies parts of a Transformer, and another architecture has none of them.
+    pub(super) fn check(&self) -> Result<(), StudyError> {
+        self.config.validate().map_err(|source| {
+            let (name, change) = (self.name.clone(), self.change.clone());
+            StudyError::Row { name, change, source: Box::new(source) }
+        })
+    }
+
+    /// The result in the row's file in `folder`; `None` if the row is not finished.
+    ///
+    /// # Errors
+    /// [`StudyError::File`] if the file is damaged or of another configuration.
+    pub(super) fn result(&self, folder: &Path) -> Result<Option<RowResult>, StudyError> {
+        let path = self.file(folder);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes =
+            fs::read(&path).map_err(|cause| StudyError::Io { path: path.clone(), cause })?;
+        let wrong = |what: String| StudyError::File { path: path.clone(), what };
+        let result: RowResult = serde_json::from_slice(&bytes)
+            .map_err(|e| wrong(format!("{e}; remove the file to run the row again")))?;
+        match is_text_of(&result.config, &self.config) {
+            true => Ok(Some(result)),
+            false => Err(wrong("the row was run with other settings; choose another --out".into())),
+        }
+    }
+
+    /// Trains and measures the row and writes its file.
+    pub(super) fn train(
+        &self,
+        study: &Study,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<RowResult>, StudyError> {
+        let run = study.folder.join(&self.name);
+        let corpora = Corpora::prepare(&self.config, study.texts.clone(), &mut |_| ())?;
+        let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
+        let config = self.config.clone();
+        let devices = from_ref(&study.device);
+        match Learner::new(config, &corpora, &run, mode, study.verbosity, devices) {
+            // Stopped between its last update and its file.
+            Err(TrainError::NothingToDo { .. }) => {}
+            learner => {
+                if learner?.train(interrupted)?.reason == StopReason::Interrupted {
+                    return Ok(None);
+                }
+            }
+        }
+        self.measure(study, &corpora).map(Some)
+    }
+
+    fn measure(&self, study: &Study, corpora: &Corpora) -> Result<RowResult, StudyError> {
+        let run = study.folder.join(&self.name);
+        let translator = Translator::load(run.join("last"), &study.device)?;
+        let parts = self.parts(corpora);
+        let longest = corpora.longest_validated + 1;
+        let options = TranslateOptions { longest, ..translator.options() };
+        let measured = parts.iter().map(|Part { longest, source, target }| {
+            Measure::of(&translator, &options, *longest, source, target)
+        });
+        let state = checkpoint::last_state(&run)?;
+        let result = RowResult {
+            name: self.name.clone(),
+            change: self.change.clone(),
+            parameters: model_dir::load_config(&run.join("last"))?.parameter_count(),
+            updates: state.step,
+            seconds: state.seconds,
+            measures: measured.collect::<Result<_, _>>()?,
+            config: self.config.to_toml(),
+        };
+        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
+        let path = self.file(&study.folder);
+        burnformer_files::write(&path, &json).map_err(|cause| StudyError::Io { path, cause })?;
+        Ok(result)
+    }
+
+    /// The parts of the validation text that have a sentence.
+    fn parts(&self, corpora: &Corpora) -> Vec<Part> {
+        let Some((source, target)) = &corpora.valid_text else { return Vec::new() };
+        let most = match self.config.validation.max_sentences {
+            0 => source.len(),
+            most => most.min(source.len()),
+        };
+        let lengths = corpora.tokenizers.source.encode_batch(&source[..most]);
+        let bounds = self.lengths.iter().copied().map(Some).chain([None]);
+        let mut parts: Vec<Part> =
+            bounds.map(|longest| Part { longest, ..Part::default() }).collect();
+        for (place, ids) in lengths.iter().enumerate() {
+            let part = self.lengths.partition_point(|&longest| longest < ids.len());
+            parts[part].source.push(source[place].clone());
+            parts[part].target.push(target[place].clone());
+        }
+        parts.retain(|part| !part.source.is_empty());
+        parts
+    }
+}
+
+/// The sentences of at most `longest` source tokens.
+#[derive(Default)]
+struct Part {
+    longest: Option<usize>,
+    source: Vec<String>,
+    target: Vec<String>,
+}
+
+/// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has its default.
+fn is_text_of(text: &str, config: &TrainConfig) -> bool {
+    toml::from_str::<TrainConfig>(text).is_ok_and(|of_text| of_text == *config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_an_older_version_is_still_of_its_settings() {
+        let mut config = TrainConfig::default();
+        config.training.max_updates = 77;
+        let text = config.to_toml();
+        assert!(is_text_of(&text, &config));
+        let lines = text.lines().filter(|line| !line.starts_with("r_drop_after"));
+        let older = lines.collect::<Vec<_>>().join("\n");
+        assert_ne!(older.trim(), text.trim());
+        assert!(is_text_of(&older, &config));
+        config.training.r_drop_after += 1;
+        assert!(!is_text_of(&text, &config) && !is_text_of(&older, &config));
+        assert!(!is_text_of("damaged", &config));
+    }
+}

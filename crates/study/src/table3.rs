@@ -1,0 +1,364 @@
+//! Table 3 of the paper at any scale: its variations as ratios of the base that is given.
+
+use std::fmt::Write as _;
+
+use burnformer_core::{Positions, TransformerConfig};
+use burnformer_train::TrainConfig;
+
+use super::{Paper, Row, RowResult};
+
+/// The name of the base, and what those of its other seeds begin with.
+const BASE: &str = "base";
+/// The paper's perplexity and BLEU of its base.
+const OF_BASE: (f64, f64) = (4.92, 25.8);
+/// 95 % of a normal distribution lie within this many standard deviations.
+const DEVIATIONS: f64 = 1.96;
+
+/// The rows of Table 3 around the model of `config`, its sizes taken in the paper's ratios: (A) heads at
+/// constant cost, (B) width of the keys, (C) depth and widths, (D) dropout and label smoothing, (E) learned
+/// positions. The last model is measured on the validation text.
+///
+/// The base is trained `seeds` times (at least once), each time from another seed. What the results differ by tells how much
+/// chance is in the others.
+pub fn table3(config: &TrainConfig, seeds: u64) -> Vec<Row> {
+    let config = &plain(config);
+    let groups = [
+        bases(config, seeds),
+        heads(config),
+        key_widths(config),
+        depths(config),
+        widths(config),
+        regularisation(config),
+        positions(config),
+    ];
+    let mut rows: Vec<Row> = groups.into_iter().flatten().collect();
+    // At a small scale two of the paper's variations may be one, or the base.
+    let mut seen: Vec<String> = Vec::new();
+    rows.retain(|row| {
+        let config = row.config.to_toml();
+        let new = !seen.contains(&config);
+        seen.push(config);
+        new
+    });
+    rows
+}
+
+/// The base, and the base from the seeds after its own.
+fn bases(config: &TrainConfig, seeds: u64) -> Vec<Row> {
+    let base = row(BASE, String::new(), config.clone(), OF_BASE);
+    let again = (1..seeds).map(|more| {
+        let seed = config.training.seed.wrapping_add(more);
+        let changed = with(config, |c| c.training.seed = seed);
+        row(&format!("{BASE}-{}", more + 1), format!("seed {seed}"), changed, OF_BASE)
+    });
+    std::iter::once(base).chain(again).collect()
+}
+
+/// Whether the row of this name in [`table3`] is the base, from any seed.
+pub fn table3_is_base(row: &str) -> bool {
+    row.starts_with(BASE)
+}
+
+/// (A): the paper's 1, 4, 16 and 32 heads stand to its 8 as an eighth, a half, two and four.
+fn heads(config: &TrainConfig) -> Vec<Row> {
+    let of_paper = [
+        ("A1", 1, 8, (5.29, 24.9)),
+        ("A2", 1, 2, (5.00, 25.5)),
+        ("A3", 2, 1, (4.91, 25.8)),
+        ("A4", 4, 1, (5.01, 25.4)),
+    ];
+    let row = |(name, times, parts, paper): (_, usize, usize, _)| {
+        let heads = (config.model.transformer.heads * times / parts).max(1);
+        row(
+            name,
+            format!("{heads} heads"),
+            with(config, |c| c.model.transformer.heads = heads),
+            paper,
+        )
+    };
+    of_paper.map(row).into()
+}
+
+/// (B): a quarter and a half of the width of the keys.
+fn key_widths(config: &TrainConfig) -> Vec<Row> {
+    let row = |(name, parts, paper): (_, usize, _)| {
+        let d_k = (key_width(&config.model.transformer) / parts).max(1);
+        row(name, format!("d_k {d_k}"), with(config, |c| c.model.transformer.d_k = d_k), paper)
+    };
+    [("B1", 4, (5.16, 25.1)), ("B2", 2, (5.01, 25.4))].map(row).into()
+}
+
+/// (C): a third, two thirds and four thirds of the layers.
+fn depths(config: &TrainConfig) -> Vec<Row> {
+    let of_paper = [("C1", 1, (6.11, 23.7)), ("C2", 2, (5.19, 25.3)), ("C3", 4, (4.88, 25.5))];
+    let row = |(name, thirds, paper): (_, usize, _)| {
+        let of = |layers: usize| ((layers * thirds + 1) / 3).max(1);
+        let (encoder, decoder) = (
+            of(config.model.transformer.encoder_layers),
+            of(config.model.transformer.decoder_layers),
+        );
+        let changed = with(config, |c| {
+            (c.model.transformer.encoder_layers, c.model.transformer.decoder_layers) =
+                (encoder, decoder);
+        });
+        row(name, format!("{encoder}+{decoder} layers"), changed, paper)
+    };
+    of_paper.map(row).into()
+}
+
+/// (C): half and twice the width of the model, then of its feed-forward networks.
+fn widths(config: &TrainConfig) -> Vec<Row> {
+    let of_model = |(name, halves, paper): (_, usize, _)| {
+        let d_model = (config.model.transformer.d_model * halves / 2).max(2);
+        row(
+            name,
+            format!("d_model {d_model}"),
+            with(config, |c| c.model.transformer.d_model = d_model),
+            paper,
+        )
+    };
+    let of_feed_forward = |(name, halves, paper): (_, usize, _)| {
+        let d_ff = (config.model.transformer.d_ff * halves / 2).max(1);
+        row(name, format!("d_ff {d_ff}"), with(config, |c| c.model.transformer.d_ff = d_ff), paper)
+    };
+    let models = [("C4", 1, (5.75, 24.5)), ("C5", 4, (4.66, 26.0))].map(of_model);
+    let networks = [("C6", 1, (5.12, 25.4)), ("C7", 4, (4.75, 26.2))].map(of_feed_forward);
+    models.into_iter().chain(networks).collect()
+}
+
+/// (D): no dropout and twice the paper's, no label smoothing and twice the paper's.
+fn regularisation(config: &TrainConfig) -> Vec<Row> {
+    let dropout = |(name, rate, paper)| {
+        row(
+            name,
+            format!("dropout {rate}"),
+            with(config, |c| c.model.transformer.dropout = rate),
+            paper,
+        )
+    };
+    let smoothing = |(name, share, paper)| {
+        let changed = with(config, |c| c.training.label_smoothing = share);
+        row(name, format!("label smoothing {share}"), changed, paper)
+    };
+    let rates = [("D1", 0.0, (5.77, 24.6)), ("D2", 0.2, (4.95, 25.5))].map(dropout);
+    let shares = [("D3", 0.0, (4.67, 25.3)), ("D4", 0.2, (5.47, 25.7))].map(smoothing);
+    rates.into_iter().chain(shares).collect()
+}
+
+/// (E): learned positions.
+fn positions(config: &TrainConfig) -> Vec<Row> {
+    let changed = with(config, |c| c.model.transformer.positions = Positions::Learned);
+    vec![row("E1", "learned positions".into(), changed, (4.92, 25.7))]
+}
+
+/// `config` with one thing changed.
+fn with(config: &TrainConfig, change: impl FnOnce(&mut TrainConfig)) -> TrainConfig {
+    let mut changed = config.clone();
+    change(&mut changed);
+    changed
+}
+
+/// Nothing but the last model is measured, once.
+fn plain(config: &TrainConfig) -> TrainConfig {
+    let mut config = config.clone();
+    config.validation.every = 0;
+    config.validation.bleu = false;
+    config.checkpoints.average = 0;
+    config.checkpoints.keep = 1;
+    config
+}
+
+fn row(name: &str, change: String, config: TrainConfig, (perplexity, bleu): (f64, f64)) -> Row {
+    let paper = Some(Paper { perplexity, bleu });
+    Row { name: name.into(), change, config, lengths: Vec::new(), paper }
+}
+
+fn key_width(model: &TransformerConfig) -> usize {
+    match model.d_k {
+        0 => model.d_model / model.heads.max(1),
+        d_k => d_k,
+    }
+}
+
+/// A change of BLEU from the base, and half the width of its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The difference from the mean of the bases.
+    pub bleu: f64,
+    /// From the bootstrap intervals of both, and, if the base was trained from several seeds, from how far these are apart.
+    pub interval: f64,
+}
+
+/// What the row `name` changes; `None` if it or the base is not done, or if it is the base.
+pub fn table3_change(results: &[RowResult], name: &str) -> Option<Change> {
+    let measure = |result: &RowResult| result.measures.first().map(|it| (it.bleu, it.interval));
+    let (own, of_own) = measure(results.iter().find(|result| result.name == name)?)?;
+    let bases: Vec<(f64, f64)> =
+        results.iter().filter(|result| table3_is_base(&result.name)).filter_map(measure).collect();
+    if bases.is_empty() || table3_is_base(name) {
+        return None;
+    }
+    let count = bases.len() as f64;
+    let mean = bases.iter().map(|(bleu, _)| bleu).sum::<f64>() / count;
+    let of_bases = bases.iter().map(|(_, interval)| interval).sum::<f64>() / count;
+    let squares: f64 = bases.iter().map(|(bleu, _)| (bleu - mean).powi(2)).sum();
+    // One seed in the row, `count` in the mean.
+    let seeds = (squares / (count - 1.0).max(1.0) * (1.0 + 1.0 / count)).sqrt() * DEVIATIONS;
+    Some(Change { bleu: own - mean, interval: of_own.hypot(of_bases).hypot(seeds) })
+}
+
+/// The `results` as a Markdown table beside what the paper found; of `rows` those that are done.
+pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
+    let mut table = String::from(
+        "| row | change | parameters | updates | perplexity | BLEU | the paper's | the paper's change | here |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    let find = |name: &str| results.iter().find(|result| result.name == name);
+    for row in rows {
+        let (Some(result), Some(paper)) = (find(&row.name), row.paper) else { continue };
+        let Some(own) = result.measures.first() else { continue };
+        let of_paper = paper.bleu - OF_BASE.1;
+        let here = table3_change(results, &row.name);
+        let here = here.map_or(String::new(), |here| verdict(of_paper, here.bleu, here.interval));
+        writeln!(
+            table,
+            "| {} | {} | {:.2}M | {} | {:.2} | {:.1} ± {:.1} | {:.2}, {:.1} | {of_paper:+.1} | {here} |",
+            row.name,
+            row.change,
+            result.parameters as f64 / 1e6,
+            result.updates,
+            own.perplexity,
+            own.bleu,
+            own.interval,
+            paper.perplexity,
+            paper.bleu,
+        )
+        .expect("a string takes all");
+    }
+    table
+}
+
+/// Our change of BLEU and whether it goes the paper's way, where it is beyond the interval.
+fn verdict(paper: f64, own: f64, interval: f64) -> String {
+    let word = match (own.abs() > interval, own * paper) {
+        _ if own == 0.0 && paper == 0.0 => return String::new(),
+        (false, _) => "within the interval",
+        (true, product) if product > 0.0 => "the paper's way",
+        (true, product) if product < 0.0 => "the other way",
+        (true, _) => "the paper's unchanged",
+    };
+    format!("{own:+.1}, {word}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Measure;
+    use burnformer_data::SpecialIds;
+
+    use super::*;
+
+    fn base(preset: &str) -> TrainConfig {
+        TrainConfig::resolve(Some(preset), None, &[]).unwrap()
+    }
+
+    #[test]
+    fn around_the_base_model_the_rows_are_the_papers() {
+        let rows = table3(&base("base"), 1);
+        let changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
+        assert_eq!(
+            changes,
+            [
+                "",
+                "1 heads",
+                "4 heads",
+                "16 heads",
+                "32 heads",
+                "d_k 16",
+                "d_k 32",
+                "2+2 layers",
+                "4+4 layers",
+                "8+8 layers",
+                "d_model 256",
+                "d_model 1024",
+                "d_ff 1024",
+                "d_ff 4096",
+                "dropout 0",
+                "dropout 0.2",
+                "label smoothing 0",
+                "label smoothing 0.2",
+                "learned positions",
+            ]
+        );
+        let vocab = 37_000;
+        let count = |row: &Row| {
+            row.config.model.over([vocab; 2], SpecialIds::OURS).unwrap().parameter_count()
+        };
+        assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
+        assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
+        assert_eq!(
+            count(&rows[11]),
+            TransformerConfig::table3_c_width(vocab, 1024).parameter_count()
+        );
+    }
+
+    #[test]
+    fn every_row_of_every_scale_is_a_model_and_no_two_are_the_same() {
+        for preset in ["tiny", "small", "base"] {
+            let rows = table3(&base(preset), 3);
+            for row in &rows {
+                row.config.model.over([900; 2], SpecialIds::OURS).unwrap().validate().unwrap();
+                row.check().unwrap();
+                let same = rows.iter().filter(|other| other.config == row.config);
+                assert_eq!(same.count(), 1, "{preset} {}", row.name);
+            }
+        }
+    }
+
+    fn result(row: &Row, bleu: f64) -> RowResult {
+        RowResult {
+            name: row.name.clone(),
+            change: row.change.clone(),
+            parameters: 1_500_000,
+            updates: 10,
+            seconds: 1.0,
+            measures: vec![Measure {
+                longest: None,
+                sentences: 100,
+                perplexity: 9.5,
+                bleu,
+                interval: 1.0,
+                signature: String::new(),
+            }],
+            config: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_table_says_which_way_a_row_went() {
+        let rows = table3(&base("tiny"), 1);
+        let results = [result(&rows[0], 20.0), result(&rows[1], 17.0), result(&rows[2], 20.4)];
+        let table = table3_table(&rows, &results);
+        assert_eq!(table.lines().count(), 5, "{table}");
+        assert!(table.contains("17.0 ± 1.0"), "{table}");
+        assert!(table.contains("-3.0, the paper's way"), "{table}");
+        assert!(table.contains("+0.4, within the interval"), "{table}");
+    }
+
+    /// The bases 19, 20 and 21 have the mean 20 and the standard deviation 1.
+    #[test]
+    fn the_interval_of_a_change_includes_the_seed() {
+        let rows = table3(&base("tiny"), 3);
+        assert_eq!(rows[1].config.training.seed, rows[0].config.training.seed + 1);
+        let results = [(0, 19.0), (1, 20.0), (2, 21.0), (3, 17.0)];
+        let results = results.map(|(row, bleu)| result(&rows[row], bleu));
+        let change = table3_change(&results, &rows[3].name).unwrap();
+        let expected = (2.0 + 1.96f64.powi(2) * (4.0 / 3.0)).sqrt();
+        assert_eq!(change.bleu, -3.0);
+        assert!((change.interval - expected).abs() < 1e-9, "{change:?} {expected}");
+        assert_eq!(table3_change(&results, "base-2"), None);
+        let one_seed = [&results[1], &results[3]].map(Clone::clone);
+        let change = table3_change(&one_seed, &rows[3].name).unwrap();
+        assert!((change.interval - 2f64.sqrt()).abs() < 1e-9, "{change:?}");
+        assert!(table3_table(&rows, &results).contains("-3.0, the paper's way"));
+    }
+}

@@ -1,0 +1,93 @@
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, Distribution, Tensor};
+use peak_alloc::PeakAlloc;
+use serde::Serialize;
+
+use super::layers::{Kind, Layer, LayerSizes};
+
+/// The measured cost of one layer at one length, forward pass only.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// The kind of layer.
+    pub kind: Kind,
+    /// Number of positions, n.
+    pub n: usize,
+    /// Width of a position, d.
+    pub d: usize,
+    /// Time of a forward pass in seconds, the median of several passes.
+    pub seconds: f64,
+    /// Largest memory use during the pass in bytes, above what was in use before; the output is included.
+    pub bytes: usize,
+    /// The number of sequential steps.
+    pub steps: usize,
+    /// Longest path between two positions, in steps.
+    pub path: usize,
+}
+
+/// Smallest number of measured passes.
+const FEWEST: usize = 3;
+/// Largest number of measured passes.
+const MOST: usize = 100;
+
+/// Measures one layer on one sequence of `n` positions, for about `patience`. `memory` is the allocator of the program.
+pub fn measure(
+    kind: Kind,
+    sizes: LayerSizes,
+    n: usize,
+    patience: Duration,
+    device: &Device,
+    memory: &PeakAlloc,
+) -> Measurement {
+    let layer = Layer::new(kind, sizes, device);
+    let x = Tensor::random([1, n, sizes.d], Distribution::Normal(0.0, 1.0), device);
+    let pass = || {
+        let output = layer.forward(x.clone());
+        // Reading a number waits for devices that compute asynchronously.
+        let _: f32 = output.states.slice([0..1, 0..1, 0..1]).into_scalar();
+        output.steps
+    };
+    pass();
+    memory.reset_peak_usage();
+    let before = memory.current_usage();
+    let steps = pass();
+    let bytes = memory.peak_usage().saturating_sub(before);
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.len() < FEWEST || (times.len() < MOST && start.elapsed() < patience) {
+        let begun = Instant::now();
+        pass();
+        times.push(begun.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let seconds = times[times.len() / 2];
+    let path = layer.path(n, device);
+    Measurement { kind, n, d: sizes.d, seconds, bytes, steps, path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[global_allocator]
+    static MEMORY: PeakAlloc = PeakAlloc;
+
+    #[test]
+    fn a_measurement_is_of_the_sizes_given() {
+        let sizes = LayerSizes { d: 64, radius: 4, kernel: 3 };
+        let device = Device::default();
+        let own = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &MEMORY);
+        let expected = Measurement {
+            kind: Kind::Gru,
+            n: 20,
+            d: 64,
+            seconds: own.seconds,
+            bytes: own.bytes,
+            steps: 20,
+            path: 20,
+        };
+        assert_eq!(own, expected);
+        // The output alone has 20 × 64 floats.
+        assert!(own.seconds > 0.0 && own.bytes >= 20 * 64 * 4, "{own:?}");
+    }
+}

@@ -1,0 +1,37 @@
+//! The recurrent baseline and its fused operations; search, training and configurations with it.
+
+#[path = "../../../core/tests/it/common/mod.rs"]
+mod of_core;
+#[path = "../../../infer/tests/it/common/mod.rs"]
+mod of_infer;
+#[path = "../../../kernels/tests/it/common/mod.rs"]
+mod of_kernels;
+
+/// What the tests of search ask for: the baseline's reference model in the place of the Transformers'.
+mod common {
+    pub use crate::of_infer::{Reference as Any, ids};
+
+    pub const NAMES: [&str; 1] = ["rnn"];
+
+    pub struct Reference;
+
+    impl Reference {
+        pub fn load(name: &'static str) -> Any {
+            burnformer_study::register();
+            Any::load(name)
+        }
+    }
+}
+
+mod architectures;
+#[path = "../../../infer/tests/it/grouping.rs"]
+mod grouping;
+mod initial_weights;
+mod kernels;
+#[path = "../../../infer/tests/it/model.rs"]
+mod model;
+mod precision;
+#[path = "../../../infer/tests/it/reference.rs"]
+mod reference;
+mod rnn;
+mod training;
