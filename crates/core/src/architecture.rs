@@ -1,5 +1,6 @@
 //! The architectures that model directories and training configurations may name.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use serde_json::Value;
@@ -7,23 +8,16 @@ use serde_json::Value;
 use crate::config::TransformerConfig;
 use crate::seq2seq::ModelConfig;
 
-/// An architecture beside the Transformer.
-#[derive(Clone, Copy, Debug)]
-pub struct Architecture {
-    /// Its name in configurations and model directories.
-    pub name: &'static str,
-    /// Reads a configuration from its serialised fields.
-    pub read: fn(Value) -> serde_json::Result<ModelConfig>,
-}
+/// Reads a configuration from its serialised fields.
+type Read = fn(Value) -> serde_json::Result<ModelConfig>;
 
-static OTHERS: RwLock<Vec<Architecture>> = RwLock::new(Vec::new());
+/// Those beside the Transformer, by name.
+static OTHERS: RwLock<BTreeMap<&str, Read>> = RwLock::new(BTreeMap::new());
 
-/// Makes `architecture` known to this process, for whatever it loads and trains from now on. A program calls this once, at its
-/// start; the Transformer is always known.
-pub fn register(architecture: Architecture) {
-    let mut others = OTHERS.write().expect("no thread panics with the list");
-    others.retain(|other| other.name != architecture.name);
-    others.push(architecture);
+/// Makes the architecture `name` known to this process, for whatever it loads and trains from now on; `read` reads a
+/// configuration from its serialised fields. A program calls this once, at its start. The Transformer is always known.
+pub fn register(name: &'static str, read: fn(Value) -> serde_json::Result<ModelConfig>) {
+    OTHERS.write().expect("no thread panics with the list").insert(name, read);
 }
 
 /// Reads a configuration from its serialised `fields`. Returns `None` if this process does not know `architecture`.
@@ -33,8 +27,6 @@ pub fn read_config(architecture: &str, fields: Value) -> Option<serde_json::Resu
             serde_json::from_value(fields).map(|own: TransformerConfig| Arc::new(own) as _),
         );
     }
-    let others = OTHERS.read().expect("no thread panics with the list");
-    let found = others.iter().find(|other| other.name == architecture)?.read;
-    drop(others);
-    Some(found(fields))
+    let read = *OTHERS.read().expect("no thread panics with the list").get(architecture)?;
+    Some(read(fields))
 }

@@ -90,7 +90,7 @@ pub mod allocator {
 pub use burnformer_kernels::{ComputeType, KvCache, RandomKey};
 
 pub use activation::Activation;
-pub use architecture::{Architecture, read_config, register};
+pub use architecture::{read_config, register};
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use attention_maps::AttentionMaps;
 pub use bias::AttentionBias;

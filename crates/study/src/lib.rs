@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
-use burnformer_core::Architecture;
 use burnformer_train::Texts;
 use burnformer_train::report::Verbosity;
 
@@ -35,8 +34,9 @@ pub use table3::{Change, table3, table3_change, table3_is_base, table3_table};
 
 /// Makes the recurrent baseline known to this process: model directories and training configurations may name it then.
 pub fn register() {
-    let read = |fields| serde_json::from_value(fields).map(|own: RnnConfig| own.into());
-    burnformer_core::register(Architecture { name: RnnConfig::ARCHITECTURE, read });
+    burnformer_core::register(RnnConfig::ARCHITECTURE, |fields| {
+        serde_json::from_value(fields).map(|own: RnnConfig| own.into())
+    });
 }
 
 /// The folder, texts and devices of a study.

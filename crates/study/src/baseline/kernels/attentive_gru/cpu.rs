@@ -1,8 +1,4 @@
 //! CPU arithmetic of a gated recurrent unit that attends to the source at each step.
-#![allow(
-    clippy::too_many_arguments,
-    reason = "plain slices, so that they are compiled to vector instructions"
-)]
 
 use burnformer_kernels::cpu::{Matrix, Sizes, column_sums, grad_of_weight, increase, ordered_sum};
 use burnformer_kernels::simd::{LANES, fold_pairs, softmax_row, sum, tanh, vectorised};
@@ -72,48 +68,53 @@ pub(crate) struct Gradients {
     pub initial: Vec<f32>,
 }
 
+/// What a row attends to.
+#[derive(Clone, Copy)]
+struct Sentence<'a> {
+    keys: &'a [f32],
+    memory: &'a [f32],
+    /// Not 0 where a position is hidden.
+    hidden: &'a [u8],
+}
+
+/// The gradients to which a step of attention adds.
+struct AttentionGradients<'a> {
+    query: &'a mut [f32],
+    energy: &'a mut [f32],
+    keys: &'a mut [f32],
+    memory: &'a mut [f32],
+}
+
 vectorised! {
     /// Computes the attention weights α over the visible positions, and adds the weighted memory to `context`, which
     /// is zero at first.
-    fn attend(
-        query: &[f32],
-        keys: &[f32],
-        energy: &[f32],
-        memory: &[f32],
-        hidden: &[u8],
-        weights: &mut [f32],
-        context: &mut [f32],
-    ) {
+    fn attend(query: &[f32], energy: &[f32], source: Sentence, weights: &mut [f32], context: &mut [f32]) {
         let (attention, features) = (query.len(), context.len());
-        for ((weight, key), &hidden) in
-            weights.iter_mut().zip(keys.chunks_exact(attention)).zip(hidden)
-        {
+        let keys = source.keys.chunks_exact(attention);
+        for ((weight, key), &hidden) in weights.iter_mut().zip(keys).zip(source.hidden) {
             *weight = if hidden != 0 { f32::NEG_INFINITY } else { score(query, key, energy) };
         }
         softmax_row(weights);
-        for (weight, memory) in weights.iter().zip(memory.chunks_exact(features)) {
+        for (weight, memory) in weights.iter().zip(source.memory.chunks_exact(features)) {
             for (c, m) in context.iter_mut().zip(memory) {
                 *c += *weight * m;
             }
         }
     }
 
-    /// The backward pass of [`attend`]: adds to the gradients of query, energy, keys and memory.
+    /// The backward pass of [`attend`] for the gradient `context`. `products` is scratch memory, a number for each position.
     fn attend_backward(
         context: &[f32],
         query: &[f32],
-        keys: &[f32],
         energy: &[f32],
-        memory: &[f32],
+        source: Sentence,
         weights: &[f32],
-        grad_query: &mut [f32],
-        grad_energy: &mut [f32],
-        grad_keys: &mut [f32],
-        grad_memory: &mut [f32],
+        grads: AttentionGradients,
         products: &mut [f32],
     ) {
         let (attention, features) = (query.len(), context.len());
-        let sides = memory.chunks_exact(features).zip(grad_memory.chunks_exact_mut(features));
+        let memory = source.memory.chunks_exact(features);
+        let sides = memory.zip(grads.memory.chunks_exact_mut(features));
         for ((product, &weight), (memory, grad)) in products.iter_mut().zip(weights).zip(sides) {
             *product = fold_pairs(context, memory, |sum, c, m| sum + c * m);
             for (g, c) in grad.iter_mut().zip(context) {
@@ -121,22 +122,36 @@ vectorised! {
             }
         }
         let mean = fold_pairs(weights, products, |sum, w, p| sum + w * p);
-        let sides = keys.chunks_exact(attention).zip(grad_keys.chunks_exact_mut(attention));
+        let keys = source.keys.chunks_exact(attention);
+        let sides = keys.zip(grads.keys.chunks_exact_mut(attention));
         for ((product, &weight), (key, grad_key)) in products.iter().zip(weights).zip(sides) {
-            if weight == 0.0 {
-                continue;
-            }
-            let grad = weight * (*product - mean);
-            let (grad_query, grad_energy) = (&mut grad_query[..attention], &mut grad_energy[..attention]);
-            let (energy, key) = (&energy[..attention], &key[..attention]);
-            for i in 0..attention {
-                let mixed = tanh(query[i] + key[i]);
-                grad_energy[i] += grad * mixed;
-                let inner = grad * energy[i] * (1.0 - mixed * mixed);
-                grad_key[i] += inner;
-                grad_query[i] += inner;
+            if weight != 0.0 {
+                let grad = weight * (*product - mean);
+                score_backward(grad, [query, key, energy], grads.query, grads.energy, grad_key);
             }
         }
+    }
+}
+
+/// The backward pass of [`score`].
+#[inline(always)]
+fn score_backward(
+    grad: f32,
+    [query, key, energy]: [&[f32]; 3],
+    grad_query: &mut [f32],
+    grad_energy: &mut [f32],
+    grad_key: &mut [f32],
+) {
+    let size = query.len();
+    let (key, energy) = (&key[..size], &energy[..size]);
+    let (grad_query, grad_energy) = (&mut grad_query[..size], &mut grad_energy[..size]);
+    let grad_key = &mut grad_key[..size];
+    for i in 0..size {
+        let mixed = tanh(query[i] + key[i]);
+        grad_energy[i] += grad * mixed;
+        let inner = grad * energy[i] * (1.0 - mixed * mixed);
+        grad_key[i] += inner;
+        grad_query[i] += inner;
     }
 }
 
@@ -167,12 +182,15 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Keys, memory and padding of the sentence of row `row`, counted within this task.
-    fn sentence(&self, row: usize) -> (&'a [f32], &'a [f32], &'a [u8]) {
+    fn sentence(&self, row: usize) -> Sentence<'a> {
         let Shape { rows, sentences, places, attention, features, .. } = self.given.shape;
         let sentence = (self.first + row) / (rows / sentences);
         let part = |x: &'a [f32], size: usize| &x[sentence * places * size..][..places * size];
-        let padding = &self.given.padding[sentence * places..][..places];
-        (part(self.given.keys, attention), part(self.given.memory, features), padding)
+        Sentence {
+            keys: part(self.given.keys, attention),
+            memory: part(self.given.memory, features),
+            hidden: &self.given.padding[sentence * places..][..places],
+        }
     }
 
     fn forward(&self, output: &mut [f32], [gates, queries, weights]: [&mut [f32]; 3]) {
@@ -187,11 +205,10 @@ impl<'a> Rows<'a> {
             product(&mut query, &state, self.given.query_weight, [rows, width, attention]);
             context.fill(0.0);
             for row in 0..rows {
-                let (keys, memory, hidden) = self.sentence(row);
                 let query = &query[row * attention..][..attention];
                 let weights = &mut weights[(row * len + place) * places..][..places];
                 let context = &mut context[row * features..][..features];
-                attend(query, keys, energy, memory, hidden, weights, context);
+                attend(query, energy, self.sentence(row), weights, context);
                 queries[(row * len + place) * attention..][..attention].copy_from_slice(query);
             }
             product(&mut input, &context, self.given.context_weight, [rows, features, triple]);
@@ -248,18 +265,21 @@ impl<'a> Rows<'a> {
                 let (at, all) = (row * len + place, (self.first + row) * len + place);
                 let context = &mut context[row * features..][..features];
                 increase(context, &grad[all * out_width + width..][..features]);
-                let (sentence_keys, sentence_memory, _) = self.sentence(row);
+                let grads = AttentionGradients {
+                    query: &mut queries[at * attention..][..attention],
+                    energy: &mut grad_energy,
+                    keys: &mut keys[row * places * attention..][..places * attention],
+                    memory: &mut memory[row * places * features..][..places * features],
+                };
+                let query = &tape.queries[all * attention..][..attention];
+                let weights = &tape.weights[all * places..][..places];
                 attend_backward(
                     context,
-                    &tape.queries[all * attention..][..attention],
-                    sentence_keys,
+                    query,
                     energy,
-                    sentence_memory,
-                    &tape.weights[all * places..][..places],
-                    &mut queries[at * attention..][..attention],
-                    &mut grad_energy,
-                    &mut keys[row * places * attention..][..places * attention],
-                    &mut memory[row * places * features..][..places * features],
+                    self.sentence(row),
+                    weights,
+                    grads,
                     &mut products,
                 );
             }
