@@ -66,7 +66,7 @@ proptest! {
     fn a_translation_is_the_same_in_every_grouping(
         sentences in sentences(),
         (order, groups) in groups(),
-        which in 0..4usize,
+        which in 0..NAMES.len(),
     ) {
         let model = &MODELS[which];
         let alone = Batching { max_sentences: 1, max_tokens: 1 };

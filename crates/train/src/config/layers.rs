@@ -86,7 +86,11 @@ pub(super) fn resolve(
 fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFileError> {
     let shape = model_dir::load_config(dir);
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;
-    ModelSettings::of(shape.as_ref()).with(given.unwrap_or(&Table::new()), dir)
+    let own = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
+        let (path, found) = (dir.join("config.json"), shape.architecture().into());
+        ConfigFileError::From { source: ModelDirError::Architecture { path, found } }
+    })?;
+    own.with(given.unwrap_or(&Table::new()), dir)
 }
 
 fn preset_table(name: &str) -> Result<Table, ConfigFileError> {

@@ -132,8 +132,8 @@ impl ModelSettings {
     }
 
     /// The settings of a model of the shape `shape`. What has no key here (special ids, conventions of other systems) is
-    /// left out.
-    pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Self {
+    /// left out. `None` if its architecture has no settings.
+    pub(super) fn of(shape: &dyn Seq2SeqConfig) -> Option<Self> {
         let mut table = Self::default().table();
         table.insert(ARCHITECTURE.into(), shape.architecture().into());
         let fields = shape.to_json();
@@ -146,7 +146,7 @@ impl ModelSettings {
                 *own = value;
             }
         }
-        Self::from_table(table).expect("a configuration of a known architecture")
+        Self::from_table(table).ok()
     }
 
     /// These settings, of the model in `dir`, with the rates of dropout that `given` names.
