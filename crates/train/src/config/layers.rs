@@ -88,7 +88,7 @@ fn model_of(dir: &Path, given: Option<&Table>) -> Result<ModelSettings, ConfigFi
     let shape = shape.map_err(|source| ConfigFileError::From { source })?;
     let own = ModelSettings::of(shape.as_ref()).ok_or_else(|| {
         let (path, found) = (dir.join("config.json"), shape.architecture().into());
-        ConfigFileError::From { source: ModelDirError::Architecture { path, found } }
+        ConfigFileError::From { source: model_dir::ModelDirError::Architecture { path, found } }
     })?;
     own.with(given.unwrap_or(&Table::new()), dir)
 }
