@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use burnformer_server::{
-    Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
-    ServerSettings, Work,
+    Candidate, Choice, Engine, EngineError, ModelSource, Server, ServerSettings, Work,
 };
 
 struct Shouting;
@@ -45,18 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             load: Arc::new(|| Ok(Arc::new(Shouting))),
         })
     };
-    let server = Server::new(ServerSettings {
-        listen,
-        models: vec![model("de-en")?, model("en-de")?],
-        queue: QueueSettings::default(),
-        limits: Limits::default(),
-        cache: 64 << 20,
-        memory: u64::MAX,
-        preload: true,
-        keys: Vec::new(),
-        cors: None,
-        drain: Duration::from_secs(10),
-    })?;
+    let models = vec![model("de-en")?, model("en-de")?];
+    let server = Server::new(ServerSettings::new(listen, models))?;
     println!("listening at http://{}", server.address()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(server.run(std::future::pending()))?;

@@ -2,8 +2,7 @@
 
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -18,13 +17,14 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::api::Shared;
 use crate::api::error::ApiError;
+use crate::queue::locked;
 
 /// The most connections at the same time, if the system allows so many.
 const MOST: usize = 1024;
@@ -50,48 +50,13 @@ pub(crate) struct Connection {
     /// The address of the client, or of the proxy before it.
     pub peer: IpAddr,
     waiting: Waiting,
-    busy: Arc<Busy>,
-}
-
-/// The requests that have come whole and are not answered, of all connections.
-struct Busy {
-    requests: AtomicUsize,
-    most: usize,
-}
-
-/// A request that counts among them until this is dropped.
-struct Turn(Arc<Busy>);
-
-impl Busy {
-    /// A turn, if there is one.
-    fn turn(self: &Arc<Self>) -> Option<Turn> {
-        let more = |requests: usize| (requests < self.most).then_some(requests + 1);
-        let requests = &self.requests;
-        requests.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Turn(self.clone()))
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.requests.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Turns for requests that have come whole, of all connections.
+    turns: Arc<Semaphore>,
 }
 
 /// Since when the server has waited for the client of a connection: to send a whole request or to read an answer. `None` while
 /// the client waits for the server.
-#[derive(Clone)]
-struct Waiting(Arc<Mutex<Option<Instant>>>);
-
-impl Waiting {
-    fn since(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, since: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
-    }
-}
+type Waiting = Arc<Mutex<Option<Instant>>>;
 
 /// A connection as the server sees it.
 struct Open {
@@ -102,7 +67,7 @@ struct Open {
 impl Open {
     /// Whether the server waits for the client.
     fn is_idle(&self) -> bool {
-        self.waiting.since().is_some() && !self.task.is_finished()
+        locked(&self.waiting).is_some() && !self.task.is_finished()
     }
 }
 
@@ -125,7 +90,7 @@ pub(crate) async fn serve(
     let service = TowerToHyperService::new(router);
     let (closing, closed) = watch::channel(false);
     let (mut tasks, mut open, most) = (JoinSet::new(), Vec::<Open>::new(), most());
-    let busy = Arc::new(Busy { requests: AtomicUsize::new(0), most });
+    let turns = Arc::new(Semaphore::new(most));
     let most = most + SPARE;
     let mut stop = pin!(stop);
     loop {
@@ -142,9 +107,9 @@ pub(crate) async fn serve(
                 if open.len() >= most {
                     close_one(&mut open);
                 }
-                let waiting = Waiting(Arc::new(Mutex::new(Some(Instant::now()))));
+                let waiting = Waiting::new(Some(Instant::now()).into());
                 let connection =
-                    Connection { peer: peer.ip(), waiting: waiting.clone(), busy: busy.clone() };
+                    Connection { peer: peer.ip(), waiting: waiting.clone(), turns: turns.clone() };
                 let answer =
                     answer(stream, service.clone(), connection, times.idle, closed.clone());
                 open.push(Open { waiting, task: tasks.spawn(answer) });
@@ -195,8 +160,8 @@ fn most() -> usize {
 
 /// The place of the connection whose client the server has waited for longest, if that is longer than its grace.
 fn slowest(open: &[Open]) -> Option<usize> {
-    let waiting =
-        open.iter().enumerate().filter_map(|(place, open)| Some((open.waiting.since()?, place)));
+    let since = |(place, open): (usize, &Open)| Some(((*locked(&open.waiting))?, place));
+    let waiting = open.iter().enumerate().filter_map(since);
     waiting.min().filter(|(since, _)| since.elapsed() >= GRACE).map(|(_, place)| place)
 }
 
@@ -245,12 +210,12 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
     };
     let connection = parts.extensions.get::<Connection>().cloned();
     let busy = connection.as_ref().filter(|_| !LIGHT.contains(&parts.uri.path()));
-    let turn = busy.map(|connection| connection.busy.turn());
-    if let Some(None) = turn {
+    let turn = busy.map(|connection| connection.turns.try_acquire());
+    if let Some(Err(_)) = turn {
         tracing::warn!("too many requests at the same time: refused one");
         return ApiError::too_many().into_response();
     }
-    let set = |since| connection.iter().for_each(|connection| connection.waiting.set(since));
+    let set = |since| connection.iter().for_each(|connection| *locked(&connection.waiting) = since);
     set(None);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
     set(Some(Instant::now()));
@@ -264,7 +229,7 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
 async fn whole(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
     let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
     while let Some(chunk) = stream.next().await {
-        let broken = |_| ApiError::body("the body cannot be read".into(), "send it whole");
+        let broken = |_| ApiError::body("the body cannot be read", "send it whole");
         let chunk = chunk.map_err(broken)?;
         if bytes.len() + chunk.len() > most {
             let mut discarded = 0;
@@ -278,7 +243,7 @@ async fn whole(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
             };
             // What does not come in time is left, and the connection closed.
             let _ = timeout(LONGEST_DISCARDED, discard).await;
-            return Err(ApiError::too_large("body", "the body is too large".into()));
+            return Err(ApiError::too_large("body", "the body is too large"));
         }
         bytes.extend_from_slice(&chunk);
     }

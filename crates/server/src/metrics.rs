@@ -16,7 +16,7 @@ use crate::queue::locked;
 /// Which requests a number is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Route {
-    path: &'static str,
+    path: String,
     status: u16,
 }
 
@@ -75,7 +75,7 @@ impl Metrics {
         registry.register("loaded_models", "Models that are loaded now", self.loaded.clone());
     }
 
-    pub fn request(&self, path: &'static str, status: u16) {
+    pub fn request(&self, path: String, status: u16) {
         self.requests.get_or_create(&Route { path, status }).inc();
     }
 

@@ -67,17 +67,6 @@ pub struct ModelSource {
     pub load: Arc<dyn Fn() -> Result<Arc<dyn Engine>, String> + Send + Sync>,
 }
 
-impl fmt::Debug for ModelSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pair, name, bytes, .. } = self;
-        f.debug_struct("ModelSource")
-            .field("pair", pair)
-            .field("name", name)
-            .field("bytes", bytes)
-            .finish()
-    }
-}
-
 /// All models of a server.
 pub(crate) struct Models {
     slots: BTreeMap<LanguagePair, Slot>,

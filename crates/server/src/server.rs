@@ -1,4 +1,4 @@
-//! The routes, and the life of a server.
+//! The life of a server, and what surrounds every answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
+use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
 use crate::api::files::{Files, MOST_KEPT};
-use crate::api::{Service, Shared, attention, files, libretranslate, openapi, page, status, v1};
+use crate::api::{Service, Shared, openapi, routes};
 use crate::auth::Keys;
 use crate::cache::Cache;
 use crate::connections::{self, Times};
@@ -95,47 +95,33 @@ impl Server {
 }
 
 fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
-    let pages = Router::new()
-        .route("/", get(page::index))
-        .route("/page.js", get(page::script))
-        .route("/page.css", get(page::style))
-        .route("/attention", post(attention::view))
-        .route("/attention.js", get(page::attention_script))
-        .route("/attention.css", get(page::attention_style))
-        .route("/docs", get(page::docs))
-        .route("/docs.js", get(page::docs_script));
-    let router = Router::new()
-        .route("/translate", post(libretranslate::translate))
-        .route("/detect", post(libretranslate::detect))
-        .route("/languages", get(libretranslate::languages))
-        .route("/frontend/settings", get(libretranslate::settings))
-        .route("/suggest", post(libretranslate::suggest))
-        .route("/translate_file", post(files::translate_file))
-        .route("/download_file/{name}", get(files::download))
-        .route("/v1/translate", post(v1::translate))
-        .route("/v1/sentences", post(v1::sentences))
-        .route("/v1/attention", post(attention::attention))
-        .route("/health", get(status::health))
-        .route("/ready", get(status::ready))
-        .route("/metrics", get(status::metrics))
-        .route("/openapi.json", get(openapi::describe))
-        .merge(pages)
-        .fallback(async || ApiError::not_found("there is nothing under this path; see /docs"))
-        .method_not_allowed_fallback(async || ApiError::method())
+    let router = routes::router(|paths| openapi::document(&service, paths))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(service.clone(), connections::read))
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
-            ApiError::failed("the server failed on this request; this is a defect".into())
-                .into_response()
+            ApiError::failed("the server failed on this request; this is a defect").into_response()
         }))
-        .layer(from_fn_with_state(service.clone(), observe))
-        .layer(from_fn(safe_headers))
-        .with_state(service);
+        .layer(from_fn_with_state(service.clone(), observe));
+    let safe =
+        |(name, value)| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    let router = SAFE.map(safe).into_iter().fold(router, Router::layer).with_state(service);
     Ok(match cors {
         None => router,
         Some(origin) => router.layer(cors_layer(origin)?),
     })
 }
+
+/// Headers that keep browsers from guessing types, from showing the page inside others, and from telling addresses.
+const SAFE: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+];
 
 fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
     let wrong = || ServerError::Cors { origin: origin.into() };
@@ -153,14 +139,13 @@ fn cors_layer(origin: &str) -> Result<CorsLayer, ServerError> {
     Ok(CorsLayer::new().allow_origin(allowed).allow_methods(Any).allow_headers(headers))
 }
 
-/// Counts every request and logs it, without its text.
+/// Counts every request by its path, if that is one that is served, and logs it, without its text.
 async fn observe(State(service): State<Shared>, request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let path = known_path(path.as_deref().unwrap_or_default());
+    let path = request.extensions().get::<MatchedPath>();
+    let path = path.map_or("other", MatchedPath::as_str).to_owned();
     let (method, begun) = (request.method().clone(), Instant::now());
     let response = next.run(request).await;
     let status = response.status();
-    service.metrics.request(path, status.as_u16());
     let milliseconds = begun.elapsed().as_secs_f64() * 1e3;
     match status {
         status if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE => {
@@ -168,53 +153,6 @@ async fn observe(State(service): State<Shared>, request: Request, next: Next) ->
         }
         status => tracing::info!(%method, path, status = status.as_u16(), milliseconds, "answered"),
     }
-    response
-}
-
-/// The path of a route, so that metrics have as many labels as there are routes.
-fn known_path(path: &str) -> &'static str {
-    const PATHS: [&str; 22] = [
-        "/translate",
-        "/detect",
-        "/languages",
-        "/frontend/settings",
-        "/suggest",
-        "/translate_file",
-        "/download_file/{name}",
-        "/v1/translate",
-        "/v1/sentences",
-        "/v1/attention",
-        "/health",
-        "/ready",
-        "/metrics",
-        "/openapi.json",
-        "/",
-        "/page.js",
-        "/page.css",
-        "/attention",
-        "/attention.js",
-        "/attention.css",
-        "/docs",
-        "/docs.js",
-    ];
-    PATHS.into_iter().find(|known| *known == path).unwrap_or("other")
-}
-
-/// Headers that keep browsers from guessing types, from showing the page inside others, and from telling addresses.
-async fn safe_headers(request: Request, next: Next) -> Response {
-    const SAFE: [(HeaderName, &str); 4] = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-             base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-        ),
-    ];
-    let mut response = next.run(request).await;
-    for (name, value) in SAFE {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
+    service.metrics.request(path, status.as_u16());
     response
 }

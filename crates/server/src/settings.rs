@@ -38,7 +38,7 @@ impl Default for Limits {
 }
 
 /// What a [`Server`](crate::Server) is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerSettings {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -62,4 +62,22 @@ pub struct ServerSettings {
     pub cors: Option<String>,
     /// How long the server answers what it has accepted after it is stopped. What takes longer is cut off.
     pub drain: Duration,
+}
+
+impl ServerSettings {
+    /// `models` at `listen`, open to everybody, all else as by default.
+    pub fn new(listen: SocketAddr, models: Vec<ModelSource>) -> Self {
+        Self {
+            listen,
+            models,
+            queue: QueueSettings::default(),
+            limits: Limits::default(),
+            cache: 64 << 20,
+            memory: u64::MAX,
+            preload: true,
+            keys: Vec::new(),
+            cors: None,
+            drain: Duration::from_secs(10),
+        }
+    }
 }

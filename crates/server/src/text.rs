@@ -25,6 +25,11 @@ pub(crate) struct Path {
 /// The translations of a text: the best, then the alternatives.
 pub(crate) type Translations = Vec<String>;
 
+/// The best translation of each text.
+pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
+    all.into_iter().map(|mut ranked| ranked.swap_remove(0)).collect()
+}
+
 /// The documents of a request, and for each the part that is translated now.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
@@ -137,8 +142,8 @@ pub(crate) fn with_terms(
     let terms = longest(wanted(&glossaries, &work.text));
     let needed = terms.iter().map(Wanted::size).sum();
     *left = left.checked_sub(needed).ok_or_else(|| {
-        let message = "the terms in all sentences together are too long".into();
-        ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time".into())
+        let message = "the terms in all sentences together are too long";
+        ApiError::bad("glossary", message, "send fewer sentences, or terms, at a time")
     })?;
     Ok(Work { terms, ..work })
 }

@@ -6,18 +6,19 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use burnformer_documents::Format;
-use burnformer_view::{AttentionMatrix, Panel, Sentence, linked_page};
-use serde::{Deserialize, Serialize};
+use burnformer_view::{Sentence, linked_page};
+use serde::Deserialize;
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 use super::body::Fields;
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, Refused};
 use super::{Shared, page};
 use crate::compute::compute;
 use crate::engine::{Choice, Engine};
 use crate::models::LanguagePair;
 use crate::queue::QueueError;
+use crate::text::best;
 
 /// A request to `/v1/attention`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -37,63 +38,51 @@ pub(crate) struct AttentionRequest {
     pub api_key: Option<String>,
 }
 
-/// The answer to `/v1/attention`.
-#[derive(Debug, Serialize, ToSchema)]
+/// The answer to `/v1/attention`, which is a [`Sentence`] in JSON.
+#[derive(ToSchema)]
+#[allow(dead_code)]
 pub(crate) struct AttentionResponse {
     /// The sentence.
-    pub source: String,
+    source: String,
     /// Its translation.
-    pub target: String,
+    target: String,
     /// Pairs of a word of the sentence and the word of the translation that comes from it, both counted from 0.
-    pub alignment: Vec<[usize; 2]>,
+    alignment: Vec<[usize; 2]>,
     /// Each kind of attention that the model has.
-    pub panels: Vec<AttentionPanel>,
+    panels: Vec<AttentionPanel>,
 }
 
 /// One kind of attention in every layer and head.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(ToSchema)]
+#[allow(dead_code)]
 pub(crate) struct AttentionPanel {
     /// `encoder` or `decoder` for self-attention, `cross` for attention of the decoder to the encoder.
-    pub kind: &'static str,
+    kind: String,
     /// The tokens that attend, one per row.
-    pub queries: Vec<String>,
+    queries: Vec<String>,
     /// The tokens that are attended to, one per column.
-    pub keys: Vec<String>,
+    keys: Vec<String>,
     /// The weights by layer, head, row and column; each row sums to 1.
-    pub layers: Vec<Vec<Vec<Vec<f32>>>>,
-}
-
-impl From<Sentence> for AttentionResponse {
-    fn from(Sentence { source, target, alignment, panels }: Sentence) -> Self {
-        let alignment = alignment.into_iter().map(|(source, target)| [source, target]).collect();
-        Self { source, target, alignment, panels: panels.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<Panel> for AttentionPanel {
-    fn from(Panel { kind, queries, keys, layers }: Panel) -> Self {
-        let rows = |head: &AttentionMatrix| head.rows().map(<[f32]>::to_vec).collect();
-        let layer = |heads: &Vec<AttentionMatrix>| heads.iter().map(rows).collect();
-        Self { kind: kind.name(), queries, keys, layers: layers.iter().map(layer).collect() }
-    }
+    layers: Vec<Vec<Vec<Vec<f32>>>>,
 }
 
 /// Tells the attention weights of every layer and head behind a translation.
 #[utoipa::path(post, path = "/v1/attention", tag = "v1", request_body = AttentionRequest,
-    responses((status = 200, body = AttentionResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = AttentionResponse), Refused))]
 pub(crate) async fn attention(
     State(service): State<Shared>,
     headers: HeaderMap,
     Fields(request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let sentence = look(service, &headers, request).await?;
-    let answer = move || serde_json::to_vec(&AttentionResponse::from(sentence));
+    let answer = move || serde_json::to_vec(&sentence);
     let json = compute(0, answer).await?.expect("numbers and texts are JSON");
     Ok(([(header::CONTENT_TYPE, "application/json")], json))
 }
 
-/// The page that shows the attention behind a translation, for a form of the web page.
+/// Shows the attention weights behind a translation as a web page.
+#[utoipa::path(post, path = "/attention", tag = "v1", operation_id = "attention_page", request_body = AttentionRequest,
+    responses((status = 200, body = String, content_type = "text/html"), Refused))]
 pub(crate) async fn view(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -135,7 +124,7 @@ async fn translated(
     let choice = Choice { n_best: 1, ..Choice::default() };
     let texts = vec![sentence.to_owned()];
     let all = service.translate(texts, pair, Format::Text, choice, Arc::default()).await?;
-    Ok(all.into_iter().flatten().next().unwrap_or_default())
+    Ok(best(all).concat())
 }
 
 /// The weights of `engine`, computed by a thread of its own; `looking` limits the number of these threads.

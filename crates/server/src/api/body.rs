@@ -27,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Fi
             "application/x-www-form-urlencoded" => true,
             _ => return Err(ApiError::media_type(&kind)),
         };
-        let broken = |_| ApiError::body("the body cannot be read".into(), "send it whole");
+        let broken = |_| ApiError::body("the body cannot be read", "send it whole");
         let bytes = Bytes::from_request(request, state).await.map_err(broken)?;
         let read = move || if form { read_form(&bytes) } else { read_json(&bytes) };
         compute(0, read).await?.map(Self)
@@ -36,13 +36,10 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Fi
 
 fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let remedy = "a JSON object with the fields that /openapi.json describes";
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| ApiError::body("the body is not UTF-8".into(), remedy))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| ApiError::body("the body is not UTF-8", remedy))?;
     let mut json = serde_json::Deserializer::from_str(text);
-    let fields = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        wrong_fields(&path, error.into_inner(), remedy)
-    })?;
+    let fields = fields(&mut json, remedy)?;
     json.end().map_err(|error| ApiError::body(error.to_string(), remedy))?;
     Ok(fields)
 }
@@ -60,21 +57,23 @@ fn read_form<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
             Some(first) => *first = Value::Array(vec![first.take(), Value::String(value)]),
         }
     }
-    serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
-        let path = error.path().to_string();
-        wrong_fields(&path, error.into_inner(), remedy)
-    })
+    self::fields(Value::Object(fields), remedy)
 }
 
-/// What is wrong with the field at `path`, or with the one that `error` misses.
-fn wrong_fields(path: &str, error: serde_json::Error, remedy: &str) -> ApiError {
-    let error = error.to_string();
-    let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-    match (path, missing) {
-        (".", None) => ApiError::body(error, remedy),
-        (".", Some(field)) => ApiError::bad(field, error.clone(), remedy.into()),
-        (path, _) => ApiError::bad(path, error, remedy.into()),
-    }
+/// The fields, or what is wrong with one of them, or which is missing.
+fn fields<'de, T: DeserializeOwned>(
+    from: impl Deserializer<'de, Error = serde_json::Error>,
+    remedy: &str,
+) -> Result<T, ApiError> {
+    serde_path_to_error::deserialize(from).map_err(|cause| {
+        let (path, error) = (cause.path().to_string(), cause.into_inner().to_string());
+        let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        match (&*path, missing) {
+            (".", None) => ApiError::body(error, remedy),
+            (".", Some(field)) => ApiError::bad(field, &error, remedy),
+            (path, _) => ApiError::bad(path, error, remedy),
+        }
+    })
 }
 
 /// One text, or a list of texts.

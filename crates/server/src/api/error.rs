@@ -6,12 +6,15 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 use crate::compute::Panicked;
 use crate::engine::EngineError;
 use crate::models::LanguagePair;
 use crate::queue::QueueError;
+
+/// When to try again where nothing tells how long the others will take.
+const LATER: Duration = Duration::from_secs(10);
 
 /// What every answer that is no success holds.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -26,6 +29,27 @@ pub(crate) struct ErrorBody {
     pub remedy: Option<String>,
 }
 
+/// The answers other than success of a path that takes a body, for the interface's description.
+#[derive(IntoResponses)]
+#[allow(dead_code)]
+pub(crate) enum Refused {
+    /// The body cannot be read, or a field has a wrong value.
+    #[response(status = 400)]
+    Wrong(ErrorBody),
+    /// No key, or a wrong one.
+    #[response(status = 403)]
+    Key(ErrorBody),
+    /// The body is too large.
+    #[response(status = 413)]
+    TooLarge(ErrorBody),
+    /// The content type is not understood.
+    #[response(status = 415)]
+    MediaType(ErrorBody),
+    /// Too many ask; `Retry-After` says when to try again.
+    #[response(status = 503)]
+    Busy(ErrorBody),
+}
+
 /// Why a request is not answered by a success.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
@@ -35,66 +59,77 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    fn new(
-        status: StatusCode,
-        error: String,
-        field: Option<String>,
-        remedy: Option<String>,
-    ) -> Self {
-        Self { status, body: ErrorBody { error, field, remedy }, retry: None }
+    fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        let body = ErrorBody { error: error.into(), field: None, remedy: None };
+        Self { status, body, retry: None }
+    }
+
+    fn field(mut self, field: &str) -> Self {
+        self.body.field = Some(field.into());
+        self
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.body.remedy = Some(remedy.into());
+        self
+    }
+
+    fn retry(self, after: Duration) -> Self {
+        Self { retry: Some(after), ..self }
     }
 
     /// 400: `field` has a wrong value.
-    pub fn bad(field: &str, error: String, remedy: String) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error, Some(field.into()), Some(remedy))
+    pub fn bad(field: &str, error: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error).field(field).remedy(remedy)
     }
 
     /// 400: the body cannot be read.
-    pub fn body(error: String, remedy: &str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error, None, Some(remedy.into()))
+    pub fn body(error: impl Into<String>, remedy: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error).remedy(remedy)
     }
 
     /// 403: no key, or a wrong one.
     pub fn key() -> Self {
         let remedy = "send a valid key as api_key, or as Authorization: Bearer KEY";
-        let error = "Invalid API key".to_owned();
-        Self::new(StatusCode::FORBIDDEN, error, Some("api_key".into()), Some(remedy.into()))
+        Self::new(StatusCode::FORBIDDEN, "Invalid API key").field("api_key").remedy(remedy)
     }
 
     /// 403: what this server does not do.
     pub fn disabled(error: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, error.into(), None, None)
+        Self::new(StatusCode::FORBIDDEN, error)
     }
 
     /// 404.
     pub fn not_found(error: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, error.into(), None, None)
+        Self::new(StatusCode::NOT_FOUND, error)
     }
 
     /// 405.
     pub fn method() -> Self {
-        let error = "this path does not take this method".into();
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, error, None, None)
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
     }
 
     /// 408: the body did not come in time.
     pub fn too_late(limit: Duration) -> Self {
         let error = format!("the body did not come whole within {} s", limit.as_secs());
-        let remedy = Some("send it faster, or less at a time".to_owned());
-        Self::new(StatusCode::REQUEST_TIMEOUT, error, None, remedy)
+        Self::new(StatusCode::REQUEST_TIMEOUT, error).remedy("send it faster, or less at a time")
     }
 
     /// 413.
-    pub fn too_large(field: &str, error: String) -> Self {
-        let remedy = "send less at a time".to_owned();
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(field.into()), Some(remedy))
+    pub fn too_large(field: &str, error: &str) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, error).field(field).remedy("send less at a time")
     }
 
     /// 415.
     pub fn media_type(found: &str) -> Self {
         let error = format!("the content type {found:?} is not understood");
-        let remedy = "application/json or application/x-www-form-urlencoded".to_owned();
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error, None, Some(remedy))
+        let remedy = "application/json or application/x-www-form-urlencoded";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(remedy)
+    }
+
+    /// 503: try again after a while.
+    fn busy(error: impl Into<String>, after: Duration) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error).retry(after)
     }
 
     /// 503: the server is up, but the model for `pair` cannot be loaded.
@@ -104,41 +139,33 @@ impl ApiError {
 
     /// 503: every connection has a request that is not answered.
     pub fn too_many() -> Self {
-        let error = "too many requests at the same time".into();
-        let remedy = Some("try again when fewer ask".to_owned());
-        Self {
-            retry: Some(Duration::from_secs(10)),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error, None, remedy)
-        }
+        Self::busy("too many requests at the same time", LATER).remedy("try again when fewer ask")
     }
 
     /// 503: too slow.
     pub fn too_slow(limit: Duration) -> Self {
         let error = format!("the translation takes longer than {} s", limit.as_secs());
-        let remedy = Some("send less at a time, or try again when fewer ask".to_owned());
-        Self {
-            retry: Some(Duration::from_secs(10)),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error, None, remedy)
-        }
+        Self::busy(error, LATER).remedy("send less at a time, or try again when fewer ask")
     }
 
     /// 500: the model cannot be loaded, which the log explains.
     pub fn not_loaded(pair: &LanguagePair) -> Self {
         let error =
             format!("the model for {pair} cannot be loaded; the log of the server says why");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, None, None)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
     /// 500: a defect of the server or its model.
-    pub fn failed(error: String) -> Self {
+    pub fn failed(error: impl Into<String>) -> Self {
+        let error = error.into();
         tracing::error!(error, "request failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, None, None)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 }
 
 impl From<Panicked> for ApiError {
     fn from(_: Panicked) -> Self {
-        Self::failed("the server failed on this request; this is a defect".into())
+        Self::failed("the server failed on this request; this is a defect")
     }
 }
 
@@ -146,18 +173,14 @@ impl From<QueueError> for ApiError {
     fn from(error: QueueError) -> Self {
         let message = error.to_string();
         match error {
-            QueueError::Full { retry, .. } => Self {
-                retry: Some(retry),
-                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message, None, None)
-            },
-            QueueError::Stopped | QueueError::Unloaded => Self {
-                retry: Some(Duration::from_secs(1)),
-                ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message, None, None)
-            },
-            QueueError::Engine(EngineError::Request(message)) => {
-                Self::new(StatusCode::BAD_REQUEST, message, None, None)
+            QueueError::Full { retry, .. } => Self::busy(message, retry),
+            QueueError::Stopped | QueueError::Unloaded => {
+                Self::busy(message, Duration::from_secs(1))
             }
-            QueueError::Engine(EngineError::Failed(message)) => Self::failed(message),
+            QueueError::Engine(EngineError::Request(_)) => {
+                Self::new(StatusCode::BAD_REQUEST, message)
+            }
+            QueueError::Engine(EngineError::Failed(_)) => Self::failed(message),
         }
     }
 }
@@ -166,9 +189,8 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
         if let Some(retry) = self.retry {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(retry.as_secs().max(1)));
+            let seconds = HeaderValue::from(retry.as_secs().max(1));
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
         response
     }

@@ -17,12 +17,13 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use utoipa::ToSchema;
 
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, ErrorBody, Refused};
 use super::libretranslate::source;
 use super::{Shared, bearer};
 use crate::connections::Connection;
 use crate::engine::Choice;
 use crate::queue::locked;
+use crate::text::best;
 
 /// The ends of the names of files that are taken.
 pub(crate) fn extensions() -> [String; Format::EXTENSIONS.len()] {
@@ -152,8 +153,7 @@ pub(crate) struct FileRequest {
 /// Translates a file.
 #[utoipa::path(post, path = "/translate_file", tag = "LibreTranslate",
     request_body(content = FileRequest, content_type = "multipart/form-data"),
-    responses((status = 200, body = FileResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = FileResponse), Refused))]
 pub(crate) async fn translate_file(
     State(service): State<Shared>,
     Extension(connection): Extension<Connection>,
@@ -163,32 +163,28 @@ pub(crate) async fn translate_file(
     let parts = parts.map_err(|_| ApiError::media_type("other than multipart/form-data"))?;
     let sent = Sent::read(parts).await?;
     service.check_key(&headers, sent.api_key.as_deref())?;
-    let missing = |field: &str| {
-        ApiError::bad(field, format!("{field} is missing"), "send it as a part of the form".into())
-    };
+    let remedy = "send it as a part of the form";
+    let missing = |field: &str| ApiError::bad(field, format!("{field} is missing"), remedy);
     let (name, bytes) = sent.file.ok_or_else(|| missing("file"))?;
     let asked = sent.source.ok_or_else(|| missing("source"))?;
     let target = sent.target.ok_or_else(|| missing("target"))?;
     let format = format_of(&name)?;
-    let text = String::from_utf8(bytes.to_vec()).map_err(|_| {
-        ApiError::bad("file", "the file is not UTF-8".into(), "convert it to UTF-8".into())
-    })?;
-    let texts = vec![text];
+    let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
+    let texts = vec![String::from_utf8(bytes.to_vec()).map_err(wrong)?];
     service.check_texts("file", 1, texts.iter().map(String::as_str))?;
     let (source, _) = source(&service, &asked, &texts).await?;
     let pair = service.pair(&source, &target)?;
     let choice = Choice { n_best: 1, ..Choice::default() };
-    let translated = service.translate(texts, &pair, format, choice, Arc::default()).await?;
-    let text = translated.into_iter().flatten().next().unwrap_or_default();
+    let text =
+        best(service.translate(texts, &pair, format, choice, Arc::default()).await?).concat();
     let api_key = bearer(&headers).map(str::to_owned).or(sent.api_key);
     let owner = match api_key.filter(|_| service.keys.are_required()) {
         Some(key) => Owner::Key(key),
         None => Owner::Peer(connection.peer),
     };
     let key = service.files.put(owner, &plain(&name), text);
-    Ok(Json(FileResponse {
-        translated_file_url: format!("{}/download_file/{key}", origin(&headers)),
-    }))
+    let translated_file_url = format!("{}/download_file/{key}", origin(&headers));
+    Ok(Json(FileResponse { translated_file_url }))
 }
 
 /// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value that is no host is ignored.
@@ -240,12 +236,9 @@ fn unreadable(error: MultipartError) -> ApiError {
 fn format_of(name: &str) -> Result<Format, ApiError> {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     Format::from_extension(extension).ok_or_else(|| {
+        let error = format!("{name:?} is of no known format");
         let names = extensions().join(", ");
-        ApiError::bad(
-            "file",
-            format!("{name:?} is of no known format"),
-            format!("a name that ends in {names}"),
-        )
+        ApiError::bad("file", error, format!("a name that ends in {names}"))
     })
 }
 

@@ -16,13 +16,13 @@ pub(super) async fn read(
     let pairs = pairs.unwrap_or_default();
     if pairs.len() > limits.terms {
         let message = format!("{} terms are more than the {} allowed", pairs.len(), limits.terms);
-        return Err(ApiError::bad("glossary", message, "leave out terms".into()));
+        return Err(ApiError::bad("glossary", message, "leave out terms"));
     }
     let size = pairs.iter().flatten().map(String::len).sum();
     let pairs = pairs.into_iter().map(|[source, target]| (source, target));
     let read = compute(size, || Glossary::from_pairs(pairs)).await?;
     read.map(Arc::new).map_err(|error| {
         let remedy = "pairs of a source term and its translation, each term once";
-        ApiError::bad("glossary", error.to_string(), remedy.into())
+        ApiError::bad("glossary", error.to_string(), remedy)
     })
 }

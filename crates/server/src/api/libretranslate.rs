@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, ErrorBody, Refused};
 use super::{AUTO, Service, Shared, format};
 use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
+use crate::text::best;
 
-/// A request to `/translate`.
+/// A request to `/translate`. In a form, a `q` that comes several times is a list.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TranslateRequest {
     /// The text, or several.
@@ -28,47 +29,18 @@ pub(crate) struct TranslateRequest {
     #[schema(example = "en")]
     pub target: String,
     /// `text` (the default), `html`, `markdown` or `srt`.
-    #[schema(example = "text")]
+    #[schema(example = "text", nullable = false)]
     pub format: Option<String>,
     /// The number of other translations wanted, 0 unless it is given.
     #[serde(default, deserialize_with = "number")]
+    #[schema(nullable = false)]
     pub alternatives: Option<usize>,
     /// The key, where the server asks for one.
     pub api_key: Option<String>,
 }
 
-/// The fields of a form to `/translate`, for the interface's description. A `q` that comes several times is a list.
-#[derive(ToSchema)]
-#[allow(dead_code)]
-pub(crate) struct TranslateForm {
-    /// The text.
-    q: String,
-    /// The code of its language, or `auto`.
-    source: String,
-    /// The code of the language to translate into.
-    target: String,
-    /// `text` (the default), `html`, `markdown` or `srt`.
-    #[schema(nullable = false)]
-    format: Option<String>,
-    /// The number of other translations wanted, 0 unless it is given.
-    #[schema(nullable = false)]
-    alternatives: Option<usize>,
-    /// The key, where the server asks for one.
-    api_key: Option<String>,
-}
-
-/// The fields of a form to `/detect`, for the interface's description.
-#[derive(ToSchema)]
-#[allow(dead_code)]
-pub(crate) struct DetectForm {
-    /// The text.
-    q: String,
-    /// The key, where the server asks for one.
-    api_key: Option<String>,
-}
-
 /// A language that was found out.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Detected {
     /// How sure that is, from 0 to 100.
@@ -118,9 +90,8 @@ pub(crate) struct TranslateResponse {
 
 /// Translates text.
 #[utoipa::path(post, path = "/translate", tag = "LibreTranslate",
-    request_body(content((TranslateRequest = "application/json"), (TranslateForm = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = TranslateResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    request_body(content((TranslateRequest = "application/json"), (TranslateRequest = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = TranslateResponse), Refused))]
 pub(crate) async fn translate(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -136,19 +107,12 @@ pub(crate) async fn translate(
     let pair = service.pair(&source, &request.target)?;
     let count = texts.len();
     let translations = service.translate(texts, &pair, format, choice, Arc::default()).await?;
-    let others = (alternatives > 0)
-        .then(|| OneOrMany::new(translations.iter().map(|all| all[1..].to_vec()).collect(), one));
-    let detected = detected.map(|detected| {
-        let one_each =
-            || Detected { confidence: detected.confidence, language: detected.language.clone() };
-        OneOrMany::new((0..count).map(|_| one_each()).collect(), one)
-    });
-    let first = |mut all: Vec<String>| all.swap_remove(0);
-    let translated_text = OneOrMany::new(translations.into_iter().map(first).collect(), one);
+    let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
-        translated_text,
-        detected_language: detected,
-        alternatives: others,
+        alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
+        detected_language: detected
+            .map(|found| OneOrMany::new(vec![Detected::from(found); count], one)),
+        translated_text: OneOrMany::new(best(translations), one),
     }))
 }
 
@@ -198,9 +162,8 @@ pub(crate) struct DetectRequest {
 
 /// Tells which language a text is in: one of those that are served, unless it is clearly another.
 #[utoipa::path(post, path = "/detect", tag = "LibreTranslate",
-    request_body(content((DetectRequest = "application/json"), (DetectForm = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = Vec<Detected>), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
+    request_body(content((DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"))),
+    responses((status = 200, body = Vec<Detected>), Refused))]
 pub(crate) async fn detect(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -227,16 +190,12 @@ pub(crate) struct ServedLanguage {
 #[utoipa::path(get, path = "/languages", tag = "LibreTranslate",
     responses((status = 200, body = Vec<ServedLanguage>)))]
 pub(crate) async fn languages(State(service): State<Shared>) -> Json<Vec<ServedLanguage>> {
-    let mut codes = service.codes(|pair| &pair.source);
-    codes.extend(service.codes(|pair| &pair.target));
-    codes.sort_unstable();
-    codes.dedup();
     let language = |code: &str| {
         let targets = service.models.pairs().filter(|pair| pair.source == code);
         let targets = targets.map(|pair| pair.target.clone()).collect();
         ServedLanguage { code: code.into(), name: name(code), targets }
     };
-    Json(codes.into_iter().map(language).collect())
+    Json(service.all_codes().into_iter().map(language).collect())
 }
 
 /// What LibreTranslate's page asks its server for.

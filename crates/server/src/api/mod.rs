@@ -1,16 +1,18 @@
 //! The HTTP interfaces.
 
-pub(crate) mod attention;
-pub(crate) mod body;
+mod attention;
+mod body;
 pub(crate) mod error;
 pub(crate) mod files;
 mod glossary;
-pub(crate) mod libretranslate;
+mod libretranslate;
 pub(crate) mod openapi;
-pub(crate) mod page;
-pub(crate) mod status;
-pub(crate) mod v1;
+mod page;
+pub(crate) mod routes;
+mod status;
+mod v1;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -66,7 +68,7 @@ impl Service {
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), ApiError> {
         let Limits { texts: most, characters: limit, .. } = self.limits;
-        let refuse = |message| Err(ApiError::bad(field, message, "send less at a time".into()));
+        let refuse = |message: String| Err(ApiError::bad(field, message, "send less at a time"));
         if count > most {
             return refuse(format!("{count} {field} are more than the {most} allowed"));
         }
@@ -80,10 +82,13 @@ impl Service {
 
     /// The codes of all languages that can be translated from, or to; sorted.
     pub fn codes(&self, side: fn(&LanguagePair) -> &String) -> Vec<&str> {
-        let mut codes: Vec<&str> = self.models.pairs().map(|pair| side(pair).as_str()).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        codes
+        let codes = self.models.pairs().map(|pair| side(pair).as_str());
+        codes.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The codes of all languages, sorted.
+    pub fn all_codes(&self) -> BTreeSet<&str> {
+        self.models.pairs().flat_map(|pair| [pair.source.as_str(), &pair.target]).collect()
     }
 
     /// The language that `texts` together are most probably in; the first of those that can be translated, with no
@@ -153,7 +158,7 @@ impl Service {
             Some(queue) => queue.map_err(|_| ApiError::not_loaded(pair))?,
             None => {
                 let message = format!("no model translates {pair}");
-                return Err(ApiError::bad("target", message, "a pair of /languages".into()));
+                return Err(ApiError::bad("target", message, "a pair of /languages"));
             }
         };
         let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
@@ -182,11 +187,6 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Reads a format that a client names.
 pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
     let name = name.unwrap_or("text");
-    name.parse().map_err(|_| {
-        ApiError::bad(
-            "format",
-            format!("{name:?} is no format"),
-            "text, html, markdown or srt".into(),
-        )
-    })
+    let wrong = || format!("{name:?} is no format");
+    name.parse().map_err(|_| ApiError::bad("format", wrong(), "text, html, markdown or srt"))
 }

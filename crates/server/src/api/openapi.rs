@@ -1,57 +1,17 @@
 //! The OpenAPI document of a server: its interfaces, with its own languages and limits.
 
-use axum::Json;
-use axum::extract::State;
+use burnformer_documents::Format;
 use serde_json::{Value, json};
-use utoipa::OpenApi;
+use utoipa::openapi::OpenApi;
 
-use super::error::ErrorBody;
-use super::{AUTO, Service, Shared, attention, files, libretranslate, status, v1};
+use super::{AUTO, Service};
 
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Burnformer",
-        description = "Translation over HTTP: LibreTranslate's interface and one of our own."
-    ),
-    paths(
-        libretranslate::translate,
-        libretranslate::detect,
-        libretranslate::languages,
-        libretranslate::settings,
-        libretranslate::suggest,
-        files::translate_file,
-        files::download,
-        v1::translate,
-        v1::sentences,
-        attention::attention,
-        status::health,
-        status::ready,
-        status::metrics,
-    ),
-    components(schemas(ErrorBody))
-)]
-struct Description;
-
-/// Gives the document.
-pub(crate) async fn describe(State(service): State<Shared>) -> Json<Value> {
-    Json(document(&service))
-}
-
-/// The document, in which the fields of requests have the values that this server takes.
-fn document(service: &Service) -> Value {
-    let mut document = serde_json::to_value(Description::openapi()).expect("a document is JSON");
-    let requests = [
-        "TranslateRequest",
-        "TranslateForm",
-        "DocumentsRequest",
-        "SentencesRequest",
-        "AttentionRequest",
-        "DetectRequest",
-        "FileRequest",
-    ];
-    for request in requests {
-        let fields = document["components"]["schemas"][request]["properties"].as_object_mut();
+/// The document of `paths`, in which the fields of requests have the values that this server takes.
+pub(crate) fn document(service: &Service, paths: OpenApi) -> Value {
+    let mut document = serde_json::to_value(paths).expect("a document is JSON");
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
+    for (request, schema) in schemas.filter(|(name, _)| name.ends_with("Request")) {
+        let fields = schema["properties"].as_object_mut();
         for (name, field) in fields.into_iter().flatten() {
             restrict(service, request, name, field);
         }
@@ -92,28 +52,19 @@ fn loosen(value: &mut Value) {
 fn restrict(service: &Service, request: &str, name: &str, field: &mut Value) {
     let limits = &service.limits;
     let optional = field["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
-    let one_of = |mut codes: Vec<&str>| {
-        let mut values: Vec<Value> = codes.drain(..).map(Value::from).collect();
-        values.extend(optional.then_some(Value::Null));
-        Value::Array(values)
+    let one_of = |values: Vec<&str>| {
+        let null = optional.then_some(Value::Null);
+        values.into_iter().map(Value::from).chain(null).collect::<Value>()
     };
     match name {
         "source" => {
-            let mut codes = service.codes(|pair| &pair.source);
-            if !matches!(request, "SentencesRequest" | "AttentionRequest") {
-                codes.insert(0, AUTO);
-            }
-            field["enum"] = one_of(codes);
+            let guessed = !matches!(request, "SentencesRequest" | "AttentionRequest");
+            let codes = service.codes(|pair| &pair.source);
+            field["enum"] = one_of(guessed.then_some(AUTO).into_iter().chain(codes).collect());
         }
         // A text whose language is the target already stays as it is.
-        "target" => {
-            let mut codes = service.codes(|pair| &pair.source);
-            codes.extend(service.codes(|pair| &pair.target));
-            codes.sort_unstable();
-            codes.dedup();
-            field["enum"] = one_of(codes);
-        }
-        "format" => field["enum"] = one_of(vec!["text", "html", "markdown", "srt"]),
+        "target" => field["enum"] = one_of(service.all_codes().into_iter().collect()),
+        "format" => field["enum"] = one_of(Format::ALL.map(Format::name).to_vec()),
         "alternatives" => field["maximum"] = json!(limits.alternatives),
         "beam" => {
             field["minimum"] = json!(1);

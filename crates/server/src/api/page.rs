@@ -3,8 +3,26 @@
 use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The files of the page: path, type and text of each. They are the only paths that OpenAPI does not describe.
+pub(crate) const FILES: [(&str, &str, &str); 7] = [
+    ("/", HTML, include_str!("../../page/index.html")),
+    ("/page.js", SCRIPT, include_str!("../../page/page.js")),
+    ("/page.css", CSS, include_str!("../../page/page.css")),
+    ("/docs", HTML, include_str!("../../page/docs.html")),
+    ("/docs.js", SCRIPT, include_str!("../../page/docs.js")),
+    ("/attention.js", SCRIPT, burnformer_view::PAGE_SCRIPT),
+    ("/attention.css", CSS, burnformer_view::PAGE_STYLE),
+];
+
 /// A file of the page with its type. Browsers ask again each time, so that a new version of the program shows at once.
-fn file(kind: &'static str, text: impl IntoResponse) -> impl IntoResponse {
+pub(super) fn file<T: IntoResponse + Clone>(
+    kind: &'static str,
+    text: T,
+) -> impl IntoResponse + Clone + use<T> {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
@@ -14,33 +32,5 @@ fn file(kind: &'static str, text: impl IntoResponse) -> impl IntoResponse {
 
 /// A page made for one request.
 pub(crate) fn html(text: String) -> impl IntoResponse {
-    file("text/html; charset=utf-8", text)
-}
-
-pub(crate) async fn index() -> impl IntoResponse {
-    file("text/html; charset=utf-8", include_str!("../../page/index.html"))
-}
-
-pub(crate) async fn script() -> impl IntoResponse {
-    file("text/javascript; charset=utf-8", include_str!("../../page/page.js"))
-}
-
-pub(crate) async fn style() -> impl IntoResponse {
-    file("text/css; charset=utf-8", include_str!("../../page/page.css"))
-}
-
-pub(crate) async fn docs() -> impl IntoResponse {
-    file("text/html; charset=utf-8", include_str!("../../page/docs.html"))
-}
-
-pub(crate) async fn docs_script() -> impl IntoResponse {
-    file("text/javascript; charset=utf-8", include_str!("../../page/docs.js"))
-}
-
-pub(crate) async fn attention_script() -> impl IntoResponse {
-    file("text/javascript; charset=utf-8", burnformer_view::PAGE_SCRIPT)
-}
-
-pub(crate) async fn attention_style() -> impl IntoResponse {
-    file("text/css; charset=utf-8", burnformer_view::PAGE_STYLE)
+    file(HTML, text)
 }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
-use super::error::{ApiError, ErrorBody};
+use super::error::{ApiError, Refused};
 use super::libretranslate::{Detected, alternatives, source};
 use super::{AUTO, Shared, format, glossary};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
-use crate::text::with_terms;
+use crate::text::{best, with_terms};
 
 /// A request to `/v1/translate`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,8 +52,7 @@ pub(crate) struct DocumentsResponse {
 
 /// Translates texts of any length, with their markup.
 #[utoipa::path(post, path = "/v1/translate", operation_id = "translate_texts", tag = "v1", request_body = DocumentsRequest,
-    responses((status = 200, body = DocumentsResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = DocumentsResponse), Refused))]
 pub(crate) async fn translate(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -68,14 +67,9 @@ pub(crate) async fn translate(
     let (source, detected) = source(&service, asked, &texts).await?;
     let pair = service.pair(&source, &request.target)?;
     let glossary = glossary::read(request.glossary, &service.limits).await?;
-    let translations = service.translate(texts, &pair, format, choice, glossary).await?;
-    let first = |mut all: Vec<String>| all.swap_remove(0);
-    let translations = translations.into_iter().map(first).collect();
-    Ok(Json(DocumentsResponse {
-        translations,
-        source: pair.source,
-        detected: detected.map(Into::into),
-    }))
+    let translations = best(service.translate(texts, &pair, format, choice, glossary).await?);
+    let detected = detected.map(Into::into);
+    Ok(Json(DocumentsResponse { translations, source: pair.source, detected }))
 }
 
 /// A request to `/v1/sentences`.
@@ -163,8 +157,7 @@ pub(crate) struct LinkedPlaces {
 
 /// Translates single sentences, with scores, alternatives, links and forced prefixes.
 #[utoipa::path(post, path = "/v1/sentences", tag = "v1", request_body = SentencesRequest,
-    responses((status = 200, body = SentencesResponse), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    responses((status = 200, body = SentencesResponse), Refused))]
 pub(crate) async fn sentences(
     State(service): State<Shared>,
     headers: HeaderMap,
@@ -243,7 +236,7 @@ fn choice(
         Some(alpha) if (0.0..=10.0).contains(&alpha) => Some((alpha * 1000.0).round() as u32),
         Some(alpha) => {
             let message = format!("a length penalty of {alpha} is not allowed");
-            return Err(ApiError::bad("length_penalty", message, "a number from 0 to 10".into()));
+            return Err(ApiError::bad("length_penalty", message, "a number from 0 to 10"));
         }
     };
     Ok(Choice { beam, alpha, n_best })

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use burnformer_documents::Link;
 use burnformer_server::{
-    Candidate, Choice, Engine, EngineError, Limits, ModelSource, QueueSettings, Server,
-    ServerSettings, Work,
+    Candidate, Choice, Engine, EngineError, ModelSource, QueueSettings, Server, ServerSettings,
+    Work,
 };
 use burnformer_view::{AttentionMatrix, Panel, PanelKind, Sentence};
 use serde_json::Value;
@@ -182,16 +182,10 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
             load: Arc::new(move || Ok(engine.clone())),
         }
     };
+    let models = vec![source("de-en"), source("en-de")];
     ServerSettings {
-        listen: ([127, 0, 0, 1], 0).into(),
-        models: vec![source("de-en"), source("en-de")],
         queue: QueueSettings { workers: 1, ..QueueSettings::default() },
-        limits: Limits::default(),
         cache: 1 << 20,
-        memory: u64::MAX,
-        preload: true,
-        keys: Vec::new(),
-        cors: None,
-        drain: Duration::from_secs(10),
+        ..ServerSettings::new(([127, 0, 0, 1], 0).into(), models)
     }
 }

@@ -1,0 +1,90 @@
+//! Every path that is served, described where it is written.
+
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::Value;
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::{ApiError, ErrorBody};
+use super::{Shared, attention, files, libretranslate, page, status, v1};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Burnformer",
+        description = "Translation over HTTP: LibreTranslate's interface and one of our own."
+    ),
+    components(schemas(ErrorBody))
+)]
+struct Description;
+
+/// The paths with their description. A new one is a line here and `#[utoipa::path]` above its handler.
+fn described() -> OpenApiRouter<Shared> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(libretranslate::translate))
+        .routes(routes!(libretranslate::detect))
+        .routes(routes!(libretranslate::languages))
+        .routes(routes!(libretranslate::settings))
+        .routes(routes!(libretranslate::suggest))
+        .routes(routes!(files::translate_file))
+        .routes(routes!(files::download))
+        .routes(routes!(v1::translate))
+        .routes(routes!(v1::sentences))
+        .routes(routes!(attention::attention))
+        .routes(routes!(attention::view))
+        .routes(routes!(status::health))
+        .routes(routes!(status::ready))
+        .routes(routes!(status::metrics))
+}
+
+/// The path of the description itself.
+const DOCUMENT: &str = "/openapi.json";
+
+/// All paths: those that are described, the `document` of their description, and the files of the web page.
+pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> {
+    let (router, paths) = described().split_for_parts();
+    let pages = page::FILES
+        .into_iter()
+        .fold(router, |router, (path, kind, text)| router.route(path, get(page::file(kind, text))));
+    pages
+        .route(DOCUMENT, get(Json(document(paths))))
+        .fallback(async || ApiError::not_found("there is nothing under this path; see /docs"))
+        .method_not_allowed_fallback(async || ApiError::method())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The paths that axum has, as it writes them for debugging (`RouteId(3): "/health"`), without its own for the rest.
+    fn served(router: &Router<Shared>) -> BTreeSet<String> {
+        let text = format!("{router:?}");
+        let quoted = text.split("RouteId(").filter_map(|rest| rest.split('"').nth(1));
+        quoted
+            .filter(|path| path.starts_with('/') && !path.starts_with("/{*__"))
+            .map(String::from)
+            .collect()
+    }
+
+    #[test]
+    fn a_path_that_is_served_is_described_or_a_file_of_the_page() {
+        let mut described = BTreeSet::new();
+        let router = router(|document| {
+            described.extend(document.paths.paths.into_keys());
+            Value::Null
+        });
+        assert!(described.contains("/v1/sentences") && described.contains("/download_file/{name}"));
+        let pages = page::FILES.map(|(path, ..)| path).into_iter().chain([DOCUMENT]);
+        let known = described.into_iter().chain(pages.map(String::from)).collect();
+        assert_eq!(
+            served(&router),
+            known,
+            "describe it by #[utoipa::path], and add it by `routes!`"
+        );
+    }
+}
