@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::{exit_code, say};
+use crate::{say, success};
 
 /// The version of mdBook that the guide is written for.
 const VERSION: &str = "0.5.4";
@@ -12,19 +12,16 @@ const VERSION: &str = "0.5.4";
 pub fn build(workspace: &Path) -> ExitCode {
     let folder = workspace.join("target/guide");
     let docs = workspace.join("docs");
-    match Command::new("mdbook").arg("build").arg("--dest-dir").arg(&folder).arg(&docs).status() {
-        Err(cause) => {
-            say(format_args!(
-                "xtask: mdbook does not start ({cause}); install it by: cargo install mdbook --version {VERSION} --locked"
-            ));
-            ExitCode::FAILURE
+    let built =
+        Command::new("mdbook").arg("build").arg("--dest-dir").arg(&folder).arg(&docs).status();
+    match &built {
+        Err(cause) => say(format_args!(
+            "xtask: mdbook does not start ({cause}); install it by: cargo install mdbook --version {VERSION} --locked"
+        )),
+        Ok(status) if status.success() => {
+            say(format_args!("xtask: the guide is {}", folder.join("index.html").display()));
         }
-        Ok(status) => {
-            let code = exit_code(Ok(status));
-            if status.success() {
-                say(format_args!("xtask: the guide is {}", folder.join("index.html").display()));
-            }
-            code
-        }
+        Ok(_) => {}
     }
+    success(built.is_ok_and(|status| status.success()))
 }

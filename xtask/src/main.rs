@@ -3,8 +3,8 @@
 //! For a command of `burnformer`, the binary is built in release mode, with the cargo feature that its `--device` needs,
 //! and run in the caller's folder, so that relative paths, standard streams and exit codes are those of the binary.
 //! `test` and `check` use the same profile, and the features of the devices of this machine.
-//! The trade-off: the names of commands are listed here again, and in exchange this program has no dependencies, compiles
-//! in a second and never waits for Burn.
+//! The trade-off: the names of commands are read from the source of that binary, and in exchange this program compiles in
+//! seconds and never waits for Burn.
 
 // `println!` and `eprintln!` panic where their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -13,6 +13,7 @@ mod devices;
 mod dist;
 mod guide;
 mod licences;
+mod lines;
 mod wheel;
 
 use std::env;
@@ -25,36 +26,17 @@ use std::process::{Command, ExitCode, ExitStatus};
 use devices::{Plan, devices_of, has_gpu};
 
 /// The name of a command and its line in the help.
-type Entry = (&'static str, &'static str);
+type Entry = (String, &'static str);
 
-/// Commands of the `burnformer` binary.
-const FORWARDED: [Entry; 19] = [
-    ("train", "train a model on parallel text, or resume a run"),
-    ("translate", "translate text, one sentence per line"),
-    ("eval-bleu", "score the translations of a model, or those in a file, by BLEU, chrF or TER"),
-    ("score", "score given translations by the log-probability that a model assigns to them"),
-    ("config", "explain the keys of configurations"),
-    ("study", "train the variations of the paper's Table 3 and compare them"),
-    ("average", "average the parameters of several models"),
-    ("distill", "translate text by a large model, for a small model to learn from"),
-    ("shortlist", "learn the likely translations of each token, among which a search is faster"),
-    ("import", "convert a model of another system into a model directory"),
-    ("models", "list or remove the models that were fetched by name"),
-    ("export", "convert a model directory into a model of another system"),
-    ("quantize", "store the matrices of a model in 8-bit integers"),
-    ("inspect", "describe a model directory"),
-    ("attention", "show the attention of a model, or word alignments"),
-    ("plot", "draw the curves of runs, or figures of the paper"),
-    ("devices", "list the devices of this build and this machine"),
-    ("serve", "translate over HTTP, with a web page"),
-    ("completions", "print a script with which a shell completes commands and options"),
-];
+/// Where the commands of the `burnformer` binary are declared.
+const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const OWN: [Entry; 6] = [
+const OWN: [(&str, &str); 7] = [
     ("bench", "measure speed, alone or beside another framework (--help explains)"),
     ("test", "run every test, on every device that is here or that --device names"),
     ("check", "check formatting, licences, lints and documentation; warnings are errors"),
+    ("lines", "count code, documents, and functions that are too long or take too much"),
     ("guide", "build the guide of docs/ with mdBook, into target/guide"),
     ("wheel", "build the Python package; --test installs it into a fresh environment and tests it"),
     (
@@ -117,25 +99,45 @@ fn main() -> ExitCode {
         "test" => test(&rest),
         "check" => check(&rest),
         "bench" => run("burnformer-bench", rest),
+        "lines" => success(lines::report(&workspace())),
         "guide" => guide::build(&workspace()),
         "wheel" => wheel::run(&workspace(), &rest),
         "dist" => dist::run(&workspace(), &rest),
-        name if FORWARDED.iter().any(|(known, _)| *known == name) => {
+        name if forwarded().iter().any(|(known, _)| *known == name) => {
             run("burnformer", [vec![name.into()], rest].concat())
         }
         name => unknown(name),
     }
 }
 
+/// The commands of the `burnformer` binary, with the first lines of their help: `EvalBleu(commands::eval_bleu::Args)` is the
+/// command `eval-bleu`.
+fn forwarded() -> Vec<Entry> {
+    let variants = PROGRAM.split_once("enum Command {").map_or("", |(_, variants)| variants);
+    let (mut help, mut all) = ("", Vec::new());
+    for line in variants.lines().map(str::trim).take_while(|line| *line != "}") {
+        if let Some(text) = line.strip_prefix("/// ") {
+            help = text;
+        } else if let Some((_, path)) = line.split_once("(commands::") {
+            all.push((path.split("::").next().unwrap_or_default().replace('_', "-"), help));
+        }
+    }
+    all
+}
+
+fn own() -> Vec<Entry> {
+    OWN.map(|(name, help)| (name.into(), help)).into()
+}
+
 fn help() -> ExitCode {
-    let list = |entries: &[Entry]| -> String {
-        entries.iter().map(|(name, what)| format!("  {name:<10} {what}\n")).collect()
+    let list = |entries: Vec<Entry>| -> String {
+        entries.iter().map(|(name, help)| format!("  {name:<11} {help}\n")).collect()
     };
     let text = format!(
         "Usage: cargo xtask <command> [arguments]\n\nCommands of burnformer (--help explains):\n{}\n\
          Commands for developers:\n{}\n--device {} builds that device in.\n",
-        list(&FORWARDED),
-        list(&OWN),
+        list(forwarded()),
+        list(own()),
         devices::FEATURES.join("|")
     );
     let mut output = io::stdout();
@@ -185,7 +187,11 @@ fn test(args: &[OsString]) -> ExitCode {
         "xtask: {}",
         if passed { "every test passed" } else { "the tests failed, see above" }
     ));
-    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    success(passed)
+}
+
+fn success(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Whether the tests that hold on every device pass on `device`.
@@ -220,25 +226,25 @@ fn check(args: &[OsString]) -> ExitCode {
             ));
             return true;
         }
+        let features = plan.features();
         let without = WITHOUT_FEATURES.contains(&before[0]);
-        let features = if without { Vec::new() } else { plan.features() };
-        let step: Vec<String> = [before, after]
-            .into_iter()
-            .map(|part| part.iter().map(|argument| String::from(*argument)).collect::<Vec<_>>())
-            .collect::<Vec<_>>()
-            .join(&features[..]);
+        let features = features.iter().map(String::as_str).filter(|_| !without);
+        let step: Vec<&str> =
+            before.iter().copied().chain(features).chain(after.iter().copied()).collect();
         say(format_args!("xtask: cargo {}", step.join(" ")));
-        let status = cargo(&step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
+        let status = cargo(step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
         exit_code(status) == ExitCode::SUCCESS
     };
     let failed = CHECKS.iter().filter(|(_, before, after)| !succeeds(before, after));
-    let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
-    if failed.is_empty() {
-        say(format_args!("xtask: every check passed"));
-        return ExitCode::SUCCESS;
+    let mut failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
+    if !lines::report(&workspace()) {
+        failed.push("lines");
     }
-    say(format_args!("xtask: failed: {}", failed.join(", ")));
-    ExitCode::FAILURE
+    say(match &failed[..] {
+        [] => "xtask: every check passed".into(),
+        failed => format!("xtask: failed: {}", failed.join(", ")),
+    });
+    success(failed.is_empty())
 }
 
 /// Whether `cargo deny` is installed.
@@ -309,26 +315,11 @@ fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
 }
 
 /// The command that `name` abbreviates or misspells by at most two edits.
-fn nearest(name: &str) -> Option<&'static str> {
-    let known = FORWARDED.iter().chain(&OWN).map(|(known, _)| *known);
-    let rated =
-        known.map(|known| (if known.starts_with(name) { 0 } else { edits(name, known) }, known));
+fn nearest(name: &str) -> Option<String> {
+    let rated = forwarded().into_iter().chain(own()).map(|(known, _)| {
+        (if known.starts_with(name) { 0 } else { strsim::levenshtein(name, &known) }, known)
+    });
     rated.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
-}
-
-/// Levenshtein's distance, one row of the table at a time.
-fn edits(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for a in from.chars() {
-        let mut diagonal = row[0];
-        row[0] += 1;
-        for (column, b) in to.chars().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[row.len() - 1]
 }
 
 #[cfg(test)]

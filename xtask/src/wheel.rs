@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, devices_of};
-use crate::{USAGE, as_from_a_shell, cargo, dist, licences, say};
+use crate::{USAGE, as_from_a_shell, cargo, dist, licences, say, success};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
@@ -26,16 +26,14 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
     let devices = devices_of(args);
     let features: Vec<&str> =
         devices.iter().flat_map(|device| ["--features", device.as_str()]).collect();
-    match build(workspace, &features).and_then(|wheel| {
+    let tested = build(workspace, &features).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
         if is_tested { test(workspace, &wheel, &features) } else { Ok(()) }
-    }) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            say(format_args!("xtask: {failure}"));
-            ExitCode::FAILURE
-        }
+    });
+    if let Err(failure) = &tested {
+        say(format_args!("xtask: {failure}"));
     }
+    success(tested.is_ok())
 }
 
 /// The path of the new wheel.
