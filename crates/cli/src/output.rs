@@ -6,12 +6,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
+use burnformer_view::Picture;
 use clap::error::ErrorKind;
-
-use crate::signals::Stopped;
 
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
@@ -21,6 +20,12 @@ const WRONG_USAGE: u8 = 2;
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
 pub struct Closed;
+
+/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the signal, which is
+/// also the exit code of a process that the signal killed.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped by signal {0}")]
+pub struct Stopped(pub i32);
 
 /// A file or standard output, to which results are written.
 pub struct Output {
@@ -125,6 +130,27 @@ pub fn check_name(path: &Path, inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses `out` if it exists, for a command that makes a new file or folder.
+///
+/// # Errors
+/// If it exists.
+pub fn check_new(out: &Path) -> Result<()> {
+    ensure!(!out.exists(), "{}: exists already; choose another --out", out.display());
+    Ok(())
+}
+
+/// Writes `picture` to each of `paths`, and says so.
+///
+/// # Errors
+/// Those of [`Picture::save`].
+pub fn draw(picture: &impl Picture, paths: &[PathBuf]) -> Result<()> {
+    paths.iter().try_for_each(|path| {
+        picture.save(path)?;
+        note(format_args!("wrote {}", path.display()));
+        Ok(())
+    })
+}
+
 fn real(path: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
@@ -202,7 +228,7 @@ pub fn exit_code(result: Result<()>) -> u8 {
         return 0;
     }
     if let Some(stopped) = error.downcast_ref::<Stopped>() {
-        return stopped.exit_code();
+        return u8::try_from(128 + stopped.0).unwrap_or(1);
     }
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         // Standard error may fail; the exit code tells all the same.

@@ -248,7 +248,7 @@ fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
         .filter(|(key, value)| stamp["made from"][key.as_str()] != **value)
         .map(|(key, _)| key.clone())
         .collect();
-    let digest = digest_of_file(path).with_context(|| path.display().to_string())?;
+    let digest = digest_of_file(path)?;
     Ok(Some(match &differs[..] {
         [] if stamp["output"] != digest => "the file itself has changed".into(),
         [] => String::new(),
@@ -309,10 +309,11 @@ fn digest_of_lines(texts: &[(&Path, Side)], lines: &Range<u64>) -> Result<String
 /// SHA-256 of the file at `path`.
 ///
 /// # Errors
-/// Errors of the operating system.
-pub fn digest_of_file(path: &Path) -> io::Result<String> {
+/// Errors of the operating system, with the path.
+pub fn digest_of_file(path: &Path) -> Result<String> {
     let mut digest = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut digest)?;
+    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut digest));
+    copied.with_context(|| path.display().to_string())?;
     Ok(hex(digest))
 }
 

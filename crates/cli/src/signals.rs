@@ -3,20 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::output::{Output, say};
-
-/// The error that says that a signal ended the command. Its exit code is 128 plus the number of the signal, which is
-/// also the exit code of a process that the signal killed.
-#[derive(Debug, thiserror::Error)]
-#[error("stopped by signal {0}")]
-pub struct Stopped(pub i32);
-
-impl Stopped {
-    /// The exit code: 130 for Ctrl-C, 143 for SIGTERM.
-    pub fn exit_code(&self) -> u8 {
-        u8::try_from(128 + self.0).unwrap_or(1)
-    }
-}
+use crate::output::{Output, Stopped, say};
 
 /// What the signals have requested so far.
 #[derive(Clone, Default)]

@@ -11,18 +11,29 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use crate::output::note;
 use crate::{embedded, named};
 
+/// Parses the `name` of one of `all`.
+pub fn named<T: Copy + Send + Sync>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let found = move |given: String| all.iter().copied().find(|one| name(*one) == given);
+    PossibleValuesParser::new(all.iter().map(|one| name(*one)))
+        .map(move |given| found(given).expect("one of the names above"))
+}
+
 /// Parses the name of a precision.
 pub fn precision() -> impl TypedValueParser<Value = Precision> {
-    let named = |name: String| Precision::ALL.into_iter().find(|p| p.name() == name);
-    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
-        .map(move |name| named(name).expect("one of the names above"))
+    named(&Precision::ALL, Precision::name)
 }
 
 /// Parses the name of a compute type.
 pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
-    let named = |name: String| ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
-    PossibleValuesParser::new(ComputeType::ALL.map(ComputeType::name))
-        .map(move |name| named(name).expect("one of the names above"))
+    named(&ComputeType::ALL, ComputeType::name)
+}
+
+/// Parses the name of another system's format.
+pub fn model_format() -> impl TypedValueParser<Value = Format> {
+    named(&Format::ALL, Format::name)
 }
 
 /// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as

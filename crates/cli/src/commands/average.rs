@@ -7,7 +7,7 @@ use burnformer_core::model_dir;
 use burnformer_infer::{GENERATION_FILE, TOKENIZER_FILES, load_tokenizers};
 use burnformer_train::average_models;
 
-use crate::output::note;
+use crate::output::{check_new, note};
 
 /// Arguments of `average`.
 #[derive(clap::Args)]
@@ -22,9 +22,7 @@ pub struct Args {
 
 /// Writes the mean of `models` to `out`, with the tokenisers and search settings of the first one.
 pub fn run(args: Args) -> Result<()> {
-    if args.out.exists() {
-        bail!("{}: exists already; choose another --out", args.out.display());
-    }
+    check_new(&args.out)?;
     check_one_run(&args.models)?;
     let (config, model) = average_models(&args.models, &Device::flex())?;
     model_dir::save(&args.out, config.as_ref(), &model)?;

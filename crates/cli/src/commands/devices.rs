@@ -36,8 +36,8 @@ struct Line {
 
 /// Lists the devices of this build and this machine, and how to get more.
 pub fn run(args: Args) -> Result<()> {
-    let wanted = Backend::ALL.into_iter().filter(|backend| args.device.names(*backend));
-    let wanted: Vec<Backend> = wanted.collect();
+    let wanted: Vec<Backend> =
+        Backend::all().filter(|backend| args.device.names(*backend)).collect();
     let mut lines = Vec::new();
     for backend in &wanted {
         let found = match args.device.are_explicit() {
@@ -59,20 +59,12 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn line(found: Found, args: &Args) -> Line {
-    let name = &found.name;
-    let line = |precision, test| Line {
-        name: name.to_string(),
-        part: found.part.clone(),
-        driver: found.driver.clone(),
-        memory_bytes: found.memory,
-        precision,
-        test,
-    };
     // A device that crashes when it is opened must not take the list with it.
-    let verdict = args.test.then(|| in_child(name));
-    let fails = matches!(verdict, Some(Err(_)));
+    let test = args.test.then(|| in_child(&found.name));
+    let fails = matches!(test, Some(Err(_)));
     let precision = if fails { Vec::new() } else { precision(found.device()) };
-    line(precision, verdict)
+    let Found { name, part, driver, memory: memory_bytes, .. } = found;
+    Line { name: name.to_string(), part, driver, memory_bytes, precision, test }
 }
 
 /// The floating-point types in which `device` can compute.
@@ -98,9 +90,9 @@ fn describe(line: &Line) -> String {
 
 /// Which devices are missing, and how to get them.
 fn missing(wanted: &[Backend]) -> Vec<String> {
-    let of_system = wanted.iter().filter(|backend| backend.is_of_this_system());
-    let missing = of_system.filter_map(|backend| match backend.is_built_in() {
-        true if backend.found().is_empty() => Some(format!("{backend:<10} none: {}", backend.remedy())),
+    let of_system = wanted.iter().filter(|backend| backend.facts().is_of_this_system);
+    let missing = of_system.filter_map(|backend| match backend.facts().is_built_in {
+        true if backend.found().is_empty() => Some(format!("{backend:<10} none: {}", backend.facts().remedy)),
         true => None,
         false => Some(format!(
             "{backend:<10} not in this build: `cargo xtask devices --device {backend}` builds it in{}",

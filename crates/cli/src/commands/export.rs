@@ -3,15 +3,15 @@ use std::path::PathBuf;
 use anyhow::Result;
 use burnformer_interop::{Format, Package};
 
-use super::import::format;
 use super::model;
 use crate::output::note;
+use crate::values::model_format;
 
 /// Arguments of `export`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The format to write
-    #[arg(value_parser = format())]
+    #[arg(value_parser = model_format())]
     format: Format,
     /// The model directory; embedded:de-en and embedded:en-de are inside the program
     #[arg(long, short, value_parser = model(), value_name = "DIR")]

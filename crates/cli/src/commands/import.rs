@@ -3,17 +3,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_hub::ModelName;
 use burnformer_interop::{Format, Package};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::named;
 use crate::output::{note, wrong_usage};
+use crate::values::model_format;
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Args {
     /// Format of the model [default: recognised from its files]
-    #[arg(value_parser = format())]
+    #[arg(value_parser = model_format())]
     format: Option<Format>,
     /// The other system's model: a folder, a file of Marian, or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched from
     /// the Hugging Face hub, firefox:de-en from the list of Firefox's models
@@ -21,12 +21,6 @@ pub struct Args {
     /// The new model directory [default for a name: the user's cache, where every command finds it by the name]
     #[arg(long, short)]
     out: Option<PathBuf>,
-}
-
-/// Parses the name of a format.
-pub fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name))
-        .map(|name| name.parse().expect("one of the names above"))
 }
 
 /// Converts a model of another system into a model directory.

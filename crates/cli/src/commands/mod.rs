@@ -27,11 +27,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
-use burnformer_documents::Format;
-use burnformer_infer::{Languages, Shortlist, TranslateOptions, Translator};
+use burnformer_infer::{LengthPenalty, Shortlist, TranslateOptions, Translator};
 use burnformer_train::TrainConfig;
 use burnformer_train::config::ConfigFileError;
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
 use crate::device::DeviceName;
@@ -72,10 +71,7 @@ impl Computing {
     ) -> Result<Value> {
         let default = models.is_empty().then_some(Path::new(embedded::DEFAULT_MODEL));
         let default = default.map(embedded::model_dir).transpose()?;
-        let manifest = |folder: &PathBuf| {
-            let path = folder.join("manifest.json");
-            digest_of_file(&path).with_context(|| path.display().to_string())
-        };
+        let manifest = |folder: &PathBuf| digest_of_file(&folder.join("manifest.json"));
         Ok(json!({
             "models": models.iter().chain(&default).map(manifest).collect::<Result<Vec<_>>>()?,
             "search": options.search,
@@ -83,6 +79,53 @@ impl Computing {
             "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
+    }
+}
+
+/// The options of commands that search for translations.
+#[derive(clap::Args)]
+struct Searching {
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's, but at least as many as the
+    /// translations of a sentence that are asked for]
+    #[arg(long, value_parser = between(1, 1000))]
+    beam: Option<usize>,
+    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
+    #[arg(long)]
+    alpha: Option<f64>,
+    /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as its vocabulary
+    /// writes it (eng_Latn)
+    #[arg(long, value_name = "CODE")]
+    source_language: Option<String>,
+    /// The language to translate into, likewise
+    #[arg(long, value_name = "CODE")]
+    target_language: Option<String>,
+}
+
+impl Searching {
+    /// The options with which `translator` finds the `n_best` translations of each sentence, with what `change` makes of them.
+    fn options(
+        &self,
+        translator: &Translator,
+        n_best: usize,
+        change: impl FnOnce(&mut TranslateOptions),
+    ) -> Result<TranslateOptions> {
+        let [from, to] = self.languages().map(Option::as_deref);
+        let languages = translator.languages(from, to).map_err(wrong_usage)?;
+        let mut options = TranslateOptions { languages, ..translator.options() };
+        let search = &mut options.search;
+        search.n_best = n_best;
+        search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
+        if let Some(alpha) = self.alpha {
+            search.length_penalty = LengthPenalty::Gnmt(alpha);
+        }
+        change(&mut options);
+        options.search.validate().map_err(wrong_usage)?;
+        Ok(options)
+    }
+
+    /// The codes of the languages, from which and into which.
+    fn languages(&self) -> [&Option<String>; 2] {
+        [&self.source_language, &self.target_language]
     }
 }
 
@@ -106,15 +149,6 @@ fn resolve(
     })
 }
 
-/// The languages to translate from and to, by the codes of the options `--source-language` and `--target-language`.
-fn languages(
-    translator: &Translator,
-    source: &Option<String>,
-    target: &Option<String>,
-) -> Result<Languages> {
-    translator.languages(source.as_deref(), target.as_deref()).map_err(wrong_usage)
-}
-
 /// The shortlist in the file of an option `--shortlist`, if it is given, which must be one for the model.
 fn shortlist(translator: &Translator, path: Option<&Path>) -> Result<Option<Arc<Shortlist>>> {
     let load = |path: &Path| {
@@ -133,10 +167,4 @@ fn at_least(least: u64) -> RangedU64ValueParser<usize> {
 /// Parses a whole number from `least` to `most`.
 fn between(least: u64, most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least..=most)
-}
-
-/// A format of documents by its name.
-fn document_format() -> impl TypedValueParser<Value = Format> {
-    let named = |name: String| name.parse::<Format>().expect("one of the names above");
-    PossibleValuesParser::new(Format::ALL.map(Format::name)).map(named)
 }

@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use burnformer_core::{ComputeType, model_dir, named_parameters};
 
 use super::model;
-use crate::output::note;
+use crate::output::{check_new, note};
 
 /// Arguments of `quantize`.
 #[derive(clap::Args)]
@@ -25,9 +25,7 @@ const WRITTEN: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"]
 /// Writes the model with its matrices in 8-bit integers to `--out`. It has a quarter of the size, and programs that
 /// decode with it multiply in 8 bits.
 pub fn run(args: Args) -> Result<()> {
-    if args.out.exists() {
-        bail!("{}: exists already; choose another --out", args.out.display());
-    }
+    check_new(&args.out)?;
     model_dir::verify(&args.model)?;
     if model_dir::load_compute_type(&args.model)? == ComputeType::Int8 {
         bail!(

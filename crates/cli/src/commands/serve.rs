@@ -101,16 +101,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// How long the server answers what it has accepted after a signal.
-const DRAIN: Duration = Duration::from_secs(10);
-
 /// Reads `de-en=DIR`.
 fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
-    let (pair, dir) = text
-        .split_once('=')
-        .ok_or_else(|| format!("{text:?} names no pair of languages: write de-en={text}"))?;
-    let dir = values::model_dir(Path::new(dir)).map_err(|error| format!("{error:#}"))?;
-    Ok((pair.parse()?, dir))
+    let (pair, dir) = file_of_pair(text)?;
+    let dir = values::model_dir(&dir).map_err(|error| format!("{error:#}"))?;
+    Ok((pair, dir))
 }
 
 /// Reads `de-en=FILE`.
@@ -181,8 +176,6 @@ fn settings(args: Args) -> Result<ServerSettings> {
     let models = models.into_iter().map(source).collect::<Result<_>>()?;
     let queue = QueueSettings::default();
     Ok(ServerSettings {
-        listen: args.listen,
-        models,
         queue: QueueSettings {
             batch: args.batch,
             waiting: args.max_waiting,
@@ -202,7 +195,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         preload: !args.lazy,
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
-        drain: DRAIN,
+        ..ServerSettings::new(args.listen, models)
     })
 }
 
@@ -215,9 +208,8 @@ fn model_source(
     compute: Option<ComputeType>,
 ) -> Result<ModelSource> {
     let weights = dir.join("model.safetensors");
-    let bytes = std::fs::metadata(&weights)
-        .with_context(|| format!("{} is no model directory: {}", dir.display(), weights.display()))?
-        .len();
+    let none = || format!("{} is no model directory: {}", dir.display(), weights.display());
+    let bytes = std::fs::metadata(&weights).with_context(none)?.len();
     let (name, of, device) = (dir.clone(), pair.clone(), device.clone());
     let terms = glossary.clone();
     let engine = move || -> Result<TranslatorEngine, InferError> {
@@ -234,12 +226,9 @@ fn model_source(
 /// The keys of a file.
 fn read_keys(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let keys: Vec<String> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect();
+    let lines = text.lines().map(str::trim);
+    let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
+    let keys: Vec<String> = keys.collect();
     anyhow::ensure!(
         !keys.is_empty(),
         "{} has no key: with an empty file nobody could ask; write one key per line",

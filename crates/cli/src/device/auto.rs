@@ -7,7 +7,8 @@ use anyhow::Result;
 use burn::tensor::Device;
 use sha2::{Digest, Sha256};
 
-use super::backend::{Backend, Found};
+use super::backend::Backend;
+use super::found::Found;
 use super::self_test::{Verdict, in_child, in_process};
 use crate::output::note;
 
@@ -18,7 +19,7 @@ pub fn choose() -> Result<Device> {
     if !cfg!(feature = "gpu") || !has_gpu() {
         return Ok(cpu);
     }
-    let gpus: Vec<Found> = Backend::ALL.into_iter().flat_map(gpus_of).collect();
+    let gpus: Vec<Found> = Backend::all().flat_map(gpus_of).collect();
     if gpus.is_empty() {
         note(format_args!("device: cpu (no GPU answers; `burnformer devices` says more)"));
     }
@@ -46,8 +47,7 @@ fn has_gpu() -> bool {
 }
 
 fn gpus_of(backend: Backend) -> Vec<Found> {
-    let is_cpu = matches!(backend, Backend::Cpu | Backend::NdArray);
-    let found = if is_cpu { Vec::new() } else { backend.found() };
+    let found = if backend.is_cpu() { Vec::new() } else { backend.found() };
     found.into_iter().filter(|found| !found.is_software).collect()
 }
 

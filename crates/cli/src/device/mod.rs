@@ -3,14 +3,18 @@
 
 mod auto;
 mod backend;
+mod found;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod guard;
+mod list;
 mod matmul;
 mod name;
+mod open;
 mod self_test;
 
-pub use backend::{Backend, Found};
+pub use backend::Backend;
+pub use found::Found;
 pub use guard::{guarded, quietly};
 pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
@@ -24,7 +28,7 @@ pub fn prepare() {
         gpu::keep_tuning();
         gpu::hush_drivers();
     }
-    self_test::answer_parent();
+    answer_parent();
 }
 
 /// The same for a process that is not this program, such as an interpreter: `program` is the command that starts it, for the
@@ -33,4 +37,16 @@ pub fn prepare_within(program: Vec<std::ffi::OsString>) {
     #[cfg(feature = "gpu")]
     gpu::keep_tuning();
     self_test::set_program(program);
+}
+
+/// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends the process.
+fn answer_parent() {
+    let Some(name) = std::env::var(self_test::SELF_TEST).ok() else { return };
+    let opened = quietly(|| {
+        let name: DeviceName = name.parse()?;
+        name.open().map_err(|cause| format!("{cause:#}"))
+    });
+    let verdict = opened.and_then(|device| in_process(&device));
+    let printed = crate::output::print(serde_json::json!(verdict));
+    std::process::exit(i32::from(printed.is_err()));
 }

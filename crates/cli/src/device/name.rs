@@ -1,11 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow, ensure};
-use burn::tensor::Device;
-
-use super::auto;
-use super::backend::{Backend, Found};
+use super::backend::Backend;
 
 /// The name of one device on the command line: `auto`, or a backend with the number of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,42 +14,15 @@ pub enum DeviceName {
 }
 
 impl DeviceName {
-    /// The device itself, ready to compute.
-    ///
-    /// # Errors
-    /// If this build or this machine has no such device. The message says what to do.
-    pub fn open(&self) -> Result<Device> {
-        match self {
-            Self::Auto => auto::choose(),
-            Self::Of(backend, index) => Ok(find(*backend, *index)?.open()?),
-        }
-    }
-
     /// PyTorch's name for this device if it has it, otherwise PyTorch's default device.
     pub fn in_torch(&self) -> String {
         match self {
             Self::Of(Backend::Metal, _) => "mps".into(),
-            Self::Of(Backend::Cpu | Backend::NdArray, _) | Self::Auto => "cpu".into(),
+            Self::Auto => "cpu".into(),
+            Self::Of(backend, _) if backend.is_cpu() => "cpu".into(),
             Self::Of(_, index) => format!("cuda:{index}"),
         }
     }
-}
-
-/// The device with number `index` of `backend`.
-fn find(backend: Backend, index: usize) -> Result<Found> {
-    let mut found = backend.devices()?;
-    let count = found.len();
-    ensure!(
-        index < count,
-        "there is no device {backend}:{index}: {backend} has {count} device{} here, counted from 0; \
-         `burnformer devices` lists them",
-        if count == 1 { "" } else { "s" },
-    );
-    Ok(found.swap_remove(index))
-}
-
-fn all_open(found: Vec<Found>) -> Result<Vec<Device>> {
-    found.into_iter().map(Found::open).collect()
 }
 
 impl fmt::Display for DeviceName {
@@ -80,30 +49,15 @@ impl FromStr for DeviceName {
 
 /// The names of several devices, separated by commas; `BACKEND:all` names every device of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceNames(Vec<Several>);
+pub struct DeviceNames(pub(super) Vec<Several>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Several {
+pub(super) enum Several {
     One(DeviceName),
     All(Backend),
 }
 
 impl DeviceNames {
-    /// The devices in the given order; at least one.
-    ///
-    /// # Errors
-    /// Those of [`DeviceName::open`].
-    pub fn open(&self) -> Result<Vec<Device>> {
-        let mut devices = Vec::new();
-        for name in &self.0 {
-            match name {
-                Several::One(name) => devices.push(name.open()?),
-                Several::All(backend) => devices.extend(all_open(backend.devices()?)?),
-            }
-        }
-        Ok(devices)
-    }
-
     /// Whether `backend` is one of the named backends, or may be chosen by `auto`.
     pub fn names(&self, backend: Backend) -> bool {
         self.0.iter().any(|name| match name {
@@ -130,22 +84,6 @@ impl FromStr for DeviceNames {
     }
 }
 
-impl FromStr for Backend {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|backend| backend.name() == text);
-        let names = || Self::ALL.map(Backend::name).join(", ");
-        known.ok_or_else(|| {
-            anyhow!(
-                "`{text}` is not a device; there are auto, {} (the first) and NAME:INDEX",
-                names()
-            )
-            .to_string()
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,8 +101,8 @@ mod tests {
     #[test]
     fn an_unknown_device_is_answered_with_those_there_are() {
         let message = "gpu".parse::<DeviceName>().unwrap_err();
-        for backend in Backend::ALL {
-            assert!(message.contains(backend.name()), "{message}");
+        for backend in Backend::all() {
+            assert!(message.contains(backend.facts().name), "{message}");
         }
     }
 
@@ -175,16 +113,5 @@ mod tests {
         assert_eq!(names.0, [cpu(), Several::All(Backend::Cuda), cpu()]);
         assert!(names.names(Backend::Cuda) && !names.names(Backend::Wgpu));
         assert!("cpu,,cpu".parse::<DeviceNames>().is_err());
-    }
-
-    #[test]
-    fn a_device_number_that_is_not_there_says_how_many_there_are() {
-        let error = DeviceName::Of(Backend::Cpu, 1).open().unwrap_err().to_string();
-        assert!(error.contains("cpu has 1 device here"), "{error}");
-    }
-
-    #[test]
-    fn the_cpu_may_be_named_twice() {
-        assert_eq!("cpu,cpu".parse::<DeviceNames>().unwrap().open().unwrap().len(), 2);
     }
 }

@@ -8,10 +8,9 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use burnformer_core::{Mode, Precision, Seq2Seq, TransformerConfig, label_smoothed_cross_entropy};
 use serde::{Deserialize, Serialize};
 
-use super::DeviceName;
 use super::guard::quietly;
 use super::matmul;
-use crate::output::print;
+use super::name::DeviceName;
 
 /// The largest difference from the CPU that passes, relative to the value if that is above one.
 const TOLERANCE: f64 = 1e-3;
@@ -19,7 +18,7 @@ const TOLERANCE: f64 = 1e-3;
 const SIZE: usize = 1024;
 
 /// The environment variable that names the device which a process of this program tests, and nothing else.
-const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
+pub(super) const SELF_TEST: &str = "BURNFORMER_SELF_TEST";
 
 /// The result of a self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,25 +77,6 @@ pub fn in_child(name: &DeviceName) -> Result<Verdict, String> {
     let output = program()?.env(SELF_TEST, name.to_string()).stdin(Stdio::null()).output();
     let output = output.map_err(|e| e.to_string())?;
     serde_json::from_slice(&output.stdout).map_err(|_| format!("it crashes ({})", output.status))?
-}
-
-/// In a process that [`in_child`] started: tests the device, prints the verdict as JSON and ends the process.
-pub(super) fn answer_parent() {
-    let Some(name) = std::env::var(SELF_TEST).ok() else { return };
-    let opened = quietly(|| {
-        let name: DeviceName = name.parse()?;
-        name.open().map_err(|cause| format!("{cause:#}"))
-    });
-    let verdict = opened.and_then(|device| in_process(&device));
-    let printed = print(serde_json::json!(verdict));
-    std::process::exit(i32::from(printed.is_err()));
-}
-
-/// Whether `device` computes anything at all.
-pub fn adds(device: &Device) -> Result<(), String> {
-    let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
-    let sum: Vec<f32> = sum.iter().collect();
-    if sum == [2.0, 2.0] { Ok(()) } else { Err(format!("it says that 1 + 1 = {sum:?}")) }
 }
 
 /// The loss and then the gradients of every parameter, of one batch with padding in a small Transformer.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, Result};
-use burnformer_data::corpus::{LinePair, Side};
+use burnformer_data::corpus::Side;
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 
 /// The sentences of the source, in order.
@@ -31,15 +31,16 @@ impl Input {
 
     /// The next sentence; `None` at the end.
     pub(super) fn next_sentence(&mut self) -> Result<Option<Sentence>> {
-        let (source, reference) = match self {
-            Self::Source(lines) => (lines.next_line()?.map(|line| line.text), None),
-            Self::WithReferences(pairs) => match pairs.next_pair()? {
-                Some(LinePair { source, target, .. }) => (Some(source), Some(target)),
-                None => (None, None),
-            },
+        let sentence = |source: &str, reference: Option<&str>| Sentence {
+            source: one_column(source),
+            reference: reference.map(one_column),
         };
-        let reference = reference.map(|reference| one_column(&reference));
-        Ok(source.map(|source| Sentence { source: one_column(&source), reference }))
+        Ok(match self {
+            Self::Source(lines) => lines.next_line()?.map(|line| sentence(&line.text, None)),
+            Self::WithReferences(pairs) => {
+                pairs.next_pair()?.map(|pair| sentence(&pair.source, Some(&pair.target)))
+            }
+        })
     }
 
     /// The next sentences, none at the end, and the error in the line after them, if any.

@@ -5,12 +5,12 @@ mod journal;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use burnformer_data::DataError;
 use burnformer_data::corpus::repeated_pipe;
 use burnformer_infer::{
-    Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LengthPenalty, LongSources, Request,
-    TranslateOptions, Translator,
+    Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
+    Translator,
 };
 use burnformer_metrics::Bleu;
 use rayon::prelude::*;
@@ -18,8 +18,8 @@ use serde_json::Value;
 
 use self::input::{Input, Sentence};
 use self::journal::Journal;
-use super::{Computing, at_least, between, languages, model, text};
-use crate::output::{note, note_terminal, wrong_usage};
+use super::{Computing, Searching, at_least, between, model, text};
+use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
 
 /// The number of lines that are translated and written together unless another is given.
@@ -45,18 +45,8 @@ pub struct Args {
     /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its reference
     #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
     nbest: Option<usize>,
-    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's, but at least N]
-    #[arg(long, value_parser = between(1, 1000))]
-    beam: Option<usize>,
-    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
-    #[arg(long)]
-    alpha: Option<f64>,
-    /// The language to translate from, for a model of several languages, as in `translate`
-    #[arg(long, value_name = "CODE")]
-    source_language: Option<String>,
-    /// The language to translate into, likewise
-    #[arg(long, value_name = "CODE")]
-    target_language: Option<String>,
+    #[command(flatten)]
+    searching: Searching,
     /// Longest source sentence in tokens; a pair with a longer one is left out
     #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
     longest: usize,
@@ -80,7 +70,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     // A process that was killed at the very end may have left both; the next one removes the journal.
     if args.out.is_file() && !journal::path_for(&args.out)?.exists() {
-        bail!("{}: exists already; choose another --out", args.out.display());
+        check_new(&args.out)?;
     }
     note_terminal(texts);
     let translator = args.computing.load(&args.model)?;
@@ -114,24 +104,16 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The options of the search, under which no sentence is cut.
 fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
-    let mut options = translator.options();
-    options.long_sources = LongSources::Refuse;
-    let search = &mut options.search;
-    search.n_best = args.nbest.unwrap_or(1);
-    search.beam_size = args.beam.unwrap_or(search.beam_size.max(search.n_best));
-    if let Some(alpha) = args.alpha {
-        search.length_penalty = LengthPenalty::Gnmt(alpha);
-    }
-    search.validate().map_err(wrong_usage)?;
-    options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
-    options.longest = args.longest;
-    options.languages = languages(translator, &args.source_language, &args.target_language)?;
-    Ok(options)
+    args.searching.options(translator, args.nbest.unwrap_or(1), |options| {
+        options.long_sources = LongSources::Refuse;
+        options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
+        options.longest = args.longest;
+    })
 }
 
 /// What decides the translations, beside the text.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
-    let languages = [&args.source_language, &args.target_language];
+    let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;
     identity["chosen_by_reference"] = args.reference.is_some().into();
     // A number may differ in its last digit from the text that the journal has of it.
@@ -154,10 +136,7 @@ fn translations(
     let chosen: Vec<Option<String>> = usable
         .par_iter()
         .zip(found)
-        .map(|(&i, hypotheses)| {
-            let whole = whole(translator, hypotheses);
-            best(whole, sentences[i].reference.as_deref())
-        })
+        .map(|(&i, all)| best(whole(translator, all), sentences[i].reference.as_deref()))
         .collect();
     let mut all = vec![None; sentences.len()];
     usable.into_iter().zip(chosen).for_each(|(i, translation)| all[i] = translation);

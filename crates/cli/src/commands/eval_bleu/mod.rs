@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
-use burnformer_infer::{LONGEST_SENTENCE, LengthPenalty, LongSources, Request};
+use burnformer_infer::{LONGEST_SENTENCE, LongSources, Request};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
     Smoothing, Ter, as_strs,
@@ -13,13 +13,14 @@ use burnformer_metrics::{
 use serde_json::Value;
 
 use self::paired::{Paired, Test, print_json, print_text};
-use super::{Computing, at_least, between, languages, model, shortlist};
+use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
 use crate::progress::Progress;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
+#[command(mut_group("Searching", |options| options.requires("model")))]
 pub struct Args {
     /// Translate --source with this model and score the result; several models form an ensemble
     #[arg(long, requires = "source", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
@@ -27,12 +28,6 @@ pub struct Args {
     /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column
     #[arg(long, requires = "model")]
     source: Option<PathBuf>,
-    /// The language to translate from, for a model of several languages, as in `translate`
-    #[arg(long, value_name = "CODE", requires = "model")]
-    source_language: Option<String>,
-    /// The language to translate into, likewise
-    #[arg(long, value_name = "CODE", requires = "model")]
-    target_language: Option<String>,
     /// Score the translations in this file; `-` is standard input; of .tsv the second column
     #[arg(long, required_unless_present = "model")]
     hypothesis: Option<PathBuf>,
@@ -80,12 +75,8 @@ pub struct Args {
     /// Print JSON in sacreBLEU's format
     #[arg(long)]
     json: bool,
-    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
-    #[arg(long, value_parser = between(1, 1000), requires = "model")]
-    beam: Option<usize>,
-    /// Length penalty α (Wu et al., 2016) [default: the model's]
-    #[arg(long, requires = "model")]
-    alpha: Option<f64>,
+    #[command(flatten)]
+    searching: Searching,
     /// File of likely translations of each token, as in `translate`
     #[arg(long, value_name = "FILE", requires = "model")]
     shortlist: Option<PathBuf>,
@@ -119,60 +110,66 @@ pub fn run(args: Args) -> Result<()> {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
     note_terminal(all());
-    let references =
-        paths.iter().map(|path| lines(path, Side::Target)).collect::<Result<Vec<_>>>()?;
+    let read = |path: &PathBuf| lines(path, Side::Target);
+    let references = paths.iter().map(read).collect::<Result<Vec<_>>>()?;
     let side = if args.hypothesis.is_some() { Side::Target } else { Side::Source };
     let text_lines = lines(text, side)?;
-    for (path, reference) in paths.iter().zip(&references) {
-        check_lengths((text, text_lines.len()), (path, reference.len()))?;
+    let baseline = args.baseline.as_ref().map(read).transpose()?;
+    let others = paths.iter().chain(&args.baseline).zip(references.iter().chain(&baseline));
+    for (path, lines) in others {
+        check_lengths((text, text_lines.len()), (path, lines.len()))?;
     }
-    let baseline = match &args.baseline {
-        None => None,
-        Some(path) => {
-            let lines = lines(path, Side::Target)?;
-            check_lengths((text, text_lines.len()), (path, lines.len()))?;
-            Some((path, lines))
-        }
-    };
     let hypotheses = match &args.hypothesis {
         Some(_) => text_lines,
         None => translate(&args, text, &text_lines)?,
     };
     let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
-    let references = References::new(&streams);
-    let hypotheses = as_strs(&hypotheses);
-    if let Some((path, baseline)) = &baseline {
-        let paired = Paired::new(args.paired, args.trials);
-        let systems = [&as_strs(baseline)[..], &hypotheses];
-        let compare = |&name| paired.compare(&*metric(name, &args), systems, &references);
-        let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
-        let system = args.model.first().unwrap_or(text).display().to_string();
-        let names = [&*path.display().to_string(), &*system];
-        return if args.json {
-            print_json(names, &all)
-        } else {
-            print_text(names, &all, args.width)
-        };
+    let (references, hypotheses) = (References::new(&streams), as_strs(&hypotheses));
+    match args.baseline.as_deref().zip(baseline) {
+        Some((path, lines)) => {
+            let names = [path, args.model.first().unwrap_or(text)];
+            compare(&args, names, [&as_strs(&lines), &hypotheses], &references)
+        }
+        None => score(&args, &hypotheses, &references),
     }
-    let mut scores = Vec::new();
-    for &name in &args.metric {
-        let metric = metric(name, &args);
-        let score = match args.confidence {
-            false => metric.evaluate(&hypotheses, &references)?,
-            true => {
-                let bootstrap = Bootstrap { samples: args.confidence_n, ..Bootstrap::default() };
-                metric.evaluate_with_confidence(&hypotheses, &references, bootstrap)?
-            }
-        };
-        scores.push(score);
+}
+
+/// Prints the scores of two systems, the baseline first, and how probable their difference is.
+fn compare(
+    args: &Args,
+    names: [&Path; 2],
+    systems: [&[&str]; 2],
+    references: &References,
+) -> Result<()> {
+    let paired = Paired::new(args.paired, args.trials);
+    let compare = |&name| paired.compare(&*metric(name, args), systems, references);
+    let all = args.metric.iter().map(compare).collect::<Result<Vec<_>>>()?;
+    let [baseline, system] = names.map(Path::display);
+    let names = [format!("Baseline: {baseline}"), system.to_string()];
+    match args.json {
+        true => print_json(&names, &all),
+        false => print_text(&names, &all, args.width),
     }
+}
+
+/// Prints the scores of `hypotheses`.
+fn score(args: &Args, hypotheses: &[&str], references: &References) -> Result<()> {
+    let score = |&name: &MetricName| -> Result<Score> {
+        let metric = metric(name, args);
+        if !args.confidence {
+            return Ok(metric.evaluate(hypotheses, references)?);
+        }
+        let bootstrap = Bootstrap { samples: args.confidence_n, ..Bootstrap::default() };
+        Ok(metric.evaluate_with_confidence(hypotheses, references, bootstrap)?)
+    };
+    let scores = args.metric.iter().map(score).collect::<Result<Vec<_>>>()?;
     let lost = |score: &Score| score.name == "BLEU" && score.value < LITTLE;
     if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().any(lost) {
         note(
             "nearly nothing is right: does the model translate from the language of --source into that of --reference?",
         );
     }
-    print(&args, &scores)
+    print(args, &scores)
 }
 
 /// Scores of fewer lines may be low by chance.
@@ -252,17 +249,12 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
 
 fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
     let translator = args.computing.load(&args.model)?;
-    let mut options = translator.options();
-    options.search.beam_size = args.beam.unwrap_or(options.search.beam_size);
-    options.search.n_best = 1;
-    if let Some(alpha) = args.alpha {
-        options.search.length_penalty = LengthPenalty::Gnmt(alpha);
-    }
-    options.search.validate().map_err(wrong_usage)?;
-    options.longest = args.longest;
-    options.long_sources = LongSources::Truncate;
-    options.languages = languages(&translator, &args.source_language, &args.target_language)?;
-    options.shortlist = shortlist(&translator, args.shortlist.as_deref())?;
+    let shortlist = shortlist(&translator, args.shortlist.as_deref())?;
+    let options = args.searching.options(&translator, 1, |options| {
+        options.long_sources = LongSources::Truncate;
+        options.longest = args.longest;
+        options.shortlist = shortlist;
+    })?;
     // Before the work, so that a name that cannot be written costs none.
     let read: Vec<&Path> = args.reference.iter().map(PathBuf::as_path).chain([path]).collect();
     let output =

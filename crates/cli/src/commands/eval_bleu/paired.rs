@@ -79,8 +79,7 @@ impl Comparison {
 }
 
 /// Prints the metrics' lines: signature, baseline, and system with its p-value, which has a `*` below 0.05.
-pub fn print_text(names: [&str; 2], all: &[Comparison], width: usize) -> Result<()> {
-    let names = [format!("Baseline: {}", names[0]), names[1].to_owned()];
+pub fn print_text(names: &[String; 2], all: &[Comparison], width: usize) -> Result<()> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for comparison in all {
         put(format!("{}|{}", comparison.name, comparison.signature))?;
@@ -97,8 +96,7 @@ pub fn print_text(names: [&str; 2], all: &[Comparison], width: usize) -> Result<
 }
 
 /// Prints what sacreBLEU prints for `--format json`: an object for each system.
-pub fn print_json(names: [&str; 2], all: &[Comparison]) -> Result<()> {
-    let names = [format!("Baseline: {}", names[0]), names[1].to_owned()];
+pub fn print_json(names: &[String; 2], all: &[Comparison]) -> Result<()> {
     let object = |(place, name): (usize, &String)| {
         let mut object = Map::from_iter([("system".to_owned(), Value::from(name.as_str()))]);
         for comparison in all {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use burnformer_view::Picture;
 
-use crate::output::note;
+use crate::output::draw;
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -44,11 +44,7 @@ struct Output {
 
 impl Output {
     fn save(&self, picture: &impl Picture) -> Result<()> {
-        for path in &self.output {
-            picture.save(path)?;
-            note(format_args!("wrote {}", path.display()));
-        }
-        Ok(())
+        draw(picture, &self.output)
     }
 }
 

@@ -153,7 +153,7 @@ impl Trainer<'_> {
     /// Trains in `folder` until the run ends, and calls `started` once it has started.
     ///
     /// # Errors
-    /// Those of the run; [`Stopped`](crate::signals::Stopped) if a signal ended it.
+    /// Those of the run; [`Stopped`](crate::output::Stopped) if a signal ended it.
     fn learn(
         &self,
         config: &TrainConfig,

@@ -22,7 +22,7 @@ pub(super) fn run(
         say(format_args!("{name}: bytes that are not UTF-8 are replaced by U+FFFD"));
     }
     let mut output = Output::create(args.output.as_deref(), &[&args.input])?;
-    let language = args.language.as_ref().or(args.source_language.as_ref());
+    let language = args.language.as_ref().or(args.searching.source_language.as_ref());
     let source = Source { text: &text, format, language: language.map(String::as_str) };
     output.text(&translate(translator, source, options, &Cancel::default())?)?;
     output.flush()

@@ -6,7 +6,7 @@ mod results;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
 use burnformer_data::corpus::Side;
 use burnformer_documents::Format;
 use burnformer_infer::{
@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 use self::input::Input;
 use self::requests::requests;
 use self::results::{alternatives, write};
-use super::{Computing, at_least, between, document_format, languages, model, shortlist};
+use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file};
 use crate::signals;
+use crate::values::named;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
@@ -45,21 +46,17 @@ pub struct Args {
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = document_format(),
+        value_parser = named(&Format::ALL, Format::name),
         conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
     )]
     format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else en]
     #[arg(long, value_name = "LANGUAGE", requires = "format")]
     language: Option<String>,
-    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's]
-    #[arg(long, value_parser = between(1, 1000))]
-    beam: Option<usize>,
-    /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
-    #[arg(long, conflicts_with = "penalty")]
-    alpha: Option<f64>,
+    #[command(flatten)]
+    searching: Searching,
     /// Another length penalty than ((5 + n) / 6)^α: `average` (log-probability per token) or `none`
-    #[arg(long)]
+    #[arg(long, conflicts_with = "alpha")]
     penalty: Option<PenaltyName>,
     /// Print the N best translations of each sentence, best first, with their scores: exactly N lines for each input
     /// line, in the form `number ||| translation ||| score`. Translations that were cut at the length limit come last.
@@ -90,13 +87,6 @@ pub struct Args {
     /// With --sample: the seed that determines every draw
     #[arg(long, default_value_t = 1, requires = "sample")]
     seed: u64,
-    /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as its vocabulary
-    /// writes it (eng_Latn)
-    #[arg(long, value_name = "CODE")]
-    source_language: Option<String>,
-    /// The language to translate into, likewise
-    #[arg(long, value_name = "CODE")]
-    target_language: Option<String>,
     /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
     /// line is its prefix
     #[arg(long, value_name = "FILE")]
@@ -143,9 +133,7 @@ enum PenaltyName {
 pub fn run(args: Args) -> Result<()> {
     check_text(&args)?;
     let translator = args.computing.load(&args.model)?;
-    let mut options = options(&args, &translator);
-    options.languages = languages(&translator, &args.source_language, &args.target_language)?;
-    options.search.validate().map_err(wrong_usage)?;
+    let mut options = options(&args, &translator)?;
     if let Some(path) = &args.glossary {
         let glossary = Glossary::load(path)?;
         translator.check_glossary(&glossary)?;
@@ -220,13 +208,10 @@ fn write_lines(
 
 /// What decides the output, beside the text and the prefixes.
 fn identity(args: &Args, options: &TranslateOptions) -> Result<Value> {
-    let languages = [&args.source_language, &args.target_language];
+    let languages = args.searching.languages();
     let mut identity = args.computing.identity(&args.model, options, languages)?;
-    let files = [("glossary", &args.glossary), ("shortlist", &args.shortlist)];
-    for (name, path) in files {
-        let digest =
-            |path: &PathBuf| digest_of_file(path).with_context(|| path.display().to_string());
-        identity[name] = path.as_ref().map(digest).transpose()?.into();
+    for (name, path) in [("glossary", &args.glossary), ("shortlist", &args.shortlist)] {
+        identity[name] = path.as_deref().map(digest_of_file).transpose()?.into();
     }
     // Rounding depends on the sizes of batches.
     identity["batches"] = json!([args.batch, args.chunk]);
@@ -256,29 +241,26 @@ fn check_text(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn options(args: &Args, translator: &Translator) -> TranslateOptions {
-    let mut options = translator.options();
-    let search = &mut options.search;
-    search.beam_size = args.beam.unwrap_or(search.beam_size);
-    search.n_best = args.nbest.unwrap_or(1);
-    if args.beam.is_none() && !args.sample {
-        search.beam_size = search.beam_size.max(search.n_best);
-    }
-    search.min_length = args.min_length.unwrap_or(search.min_length);
-    search.max_length = args.max_length.or(search.max_length);
-    search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
-    search.length_penalty = match (args.alpha, args.penalty) {
-        (Some(alpha), _) => LengthPenalty::Gnmt(alpha),
-        (None, Some(PenaltyName::Average)) => LengthPenalty::Average,
-        (None, Some(PenaltyName::None)) => LengthPenalty::None,
-        (None, None) => search.length_penalty,
-    };
-    if args.sample {
-        let &Args { temperature, top_k, top_p, seed, .. } = args;
-        search.sampling = Some(Sampling { temperature, top_k, top_p, seed });
-    }
-    options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
-    options.longest = args.longest;
-    options.long_sources = LongSources::Truncate;
-    options
+fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
+    args.searching.options(translator, args.nbest.unwrap_or(1), |options| {
+        let search = &mut options.search;
+        search.min_length = args.min_length.unwrap_or(search.min_length);
+        search.max_length = args.max_length.or(search.max_length);
+        search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
+        search.length_penalty = match args.penalty {
+            Some(PenaltyName::Average) => LengthPenalty::Average,
+            Some(PenaltyName::None) => LengthPenalty::None,
+            None => search.length_penalty,
+        };
+        if args.sample {
+            // Draws need no beam of their number.
+            let usual = translator.options().search.beam_size;
+            search.beam_size = args.searching.beam.unwrap_or(usual);
+            let &Args { temperature, top_k, top_p, seed, .. } = args;
+            search.sampling = Some(Sampling { temperature, top_k, top_p, seed });
+        }
+        options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
+        options.longest = args.longest;
+        options.long_sources = LongSources::Truncate;
+    })
 }

@@ -1,0 +1,51 @@
+//! Devices that are there.
+
+use anyhow::{Result, bail};
+use burn::tensor::{Device, Tensor};
+
+use super::guard::{note_foreign, quietly};
+use super::name::DeviceName;
+
+/// A device that this build and this machine have.
+#[derive(Debug)]
+pub struct Found {
+    /// The name on the command line.
+    pub name: DeviceName,
+    /// The name that the driver or the system gives the device.
+    pub part: String,
+    /// The driver.
+    pub driver: Option<String>,
+    /// The memory in bytes, if it is known.
+    pub memory: Option<u64>,
+    /// Whether this is a graphics driver that computes on the CPU.
+    pub is_software: bool,
+    pub(super) device: Device,
+}
+
+impl Found {
+    /// The device, without a test.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The device, after it has added two numbers as a test.
+    ///
+    /// # Errors
+    /// If the device does not work.
+    pub fn open(self) -> Result<Device> {
+        if !matches!(self.name, DeviceName::Of(backend, _) if backend.is_cpu()) {
+            note_foreign();
+            if let Err(cause) = quietly(|| adds(&self.device)) {
+                bail!("{} ({}) does not compute: {cause}", self.name, self.part);
+            }
+        }
+        Ok(self.device)
+    }
+}
+
+/// Whether `device` computes anything at all.
+fn adds(device: &Device) -> Result<(), String> {
+    let sum = (Tensor::<1>::ones([2], device) + 1.0).into_data();
+    let sum: Vec<f32> = sum.iter().collect();
+    if sum == [2.0, 2.0] { Ok(()) } else { Err(format!("it says that 1 + 1 = {sum:?}")) }
+}
