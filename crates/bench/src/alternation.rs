@@ -4,24 +4,21 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use burnformer::output::note;
+use burnformer::output::{note, print};
 
-use crate::peer::{NAME, Peer, PeerName, Program, Run, TYPE, measured};
+use crate::peer::{NAME, Peer, Program, Run, TYPE, measured};
 use crate::setting::{Setting, contenders, median, sorted};
 
 /// Options of a comparison with a peer.
 #[derive(clap::Args)]
 pub struct Alternation {
-    /// Compare with this framework: both sides run in alternation, the fastest setting of each side counts, and the
-    /// ratio is printed
-    #[arg(long, value_name = "PEER", requires = "python")]
-    against: Option<PeerName>,
-    /// The Python interpreter that has the packages of the other framework
-    #[arg(long)]
-    python: Option<PathBuf>,
+    /// Compare with the other framework, whose packages this Python interpreter has: both sides run in alternation, the fastest
+    /// setting of each side counts, and the ratio is printed
+    #[arg(long, value_name = "PYTHON")]
+    against: Option<PathBuf>,
     /// Number of rounds; in each round both sides run once in every setting, and the sides take turns to begin
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pairs: u16,
@@ -53,12 +50,7 @@ impl Alternation {
     ///
     /// From the second round on, settings that were much slower than the fastest in the first round are left out.
     pub fn run(&self, mut comparison: Comparison) -> Result<()> {
-        let (Some(name), Some(python)) = (self.against, &self.python) else {
-            bail!("--against needs --python PATH");
-        };
-        if name != comparison.peer.name() {
-            bail!("--against: this benchmark's peer is {}", comparison.peer.name());
-        }
+        let python = self.against.as_deref().context("--against names the Python of the peer")?;
         let program = Program::new(python, comparison.peer)?;
         let mut rounds = Vec::new();
         for turn in 1..=self.pairs {
@@ -71,9 +63,9 @@ impl Alternation {
             comparison.keep_contenders(&round);
             rounds.push(round);
         }
-        compute_types(&rounds).into_iter().try_for_each(|compute_type| {
-            burnformer::output::print(report(&rounds, compute_type, comparison.figure))
-        })
+        compute_types(&rounds)
+            .into_iter()
+            .try_for_each(|compute_type| print(report(&rounds, compute_type, comparison.figure)))
     }
 }
 

@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use burnformer_study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
-use burnformer_view::{Axis, Chart, Figure, Picture, Series};
+use burnformer_view::{Axis, Chart, Figure, Series};
 
-use burnformer::output::{note, print};
+use burnformer::output::{draw, note, print};
 
 use crate::MEMORY;
 use crate::options::{Format, Place};
@@ -32,9 +32,6 @@ pub struct Args {
     /// Time for each measurement in milliseconds; at least three passes are measured
     #[arg(long, default_value_t = 200)]
     patience: u64,
-    /// Write every measurement to this CSV file
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
     /// Draw time and memory over length and width to this file, .png or .svg; may be given several times
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
@@ -48,14 +45,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args)?;
-    if let Some(path) = &args.csv {
-        std::fs::write(path, csv(&all)).with_context(|| format!("{}", path.display()))?;
-        note(format_args!("wrote {}", path.display()));
-    }
-    for path in &args.picture {
-        figure(&all).save(path)?;
-        note(format_args!("wrote {}", path.display()));
-    }
+    draw(&figure(&all), &args.picture)?;
     if !args.format.json {
         return print(table(&all, args.fit_from).trim_end());
     }
@@ -89,15 +79,6 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
     Ok(all)
 }
 
-fn csv(all: &[Measurement]) -> String {
-    let mut text = String::from("layer,n,d,seconds,bytes,sequential_steps,path_length\n");
-    for m in all {
-        let Measurement { kind, n, d, seconds, bytes, steps, path } = m;
-        let _ = writeln!(text, "{},{n},{d},{seconds:.9},{bytes},{steps},{path}", kind.name());
-    }
-    text
-}
-
 /// The points `(x, y)` of `kind`, in the order of x.
 fn points(
     all: &[Measurement],
@@ -109,17 +90,15 @@ fn points(
     points
 }
 
-fn longest(all: &[Measurement]) -> usize {
-    all.iter().map(|m| m.n).max().unwrap_or(0)
-}
-
-fn widest(all: &[Measurement]) -> usize {
-    all.iter().map(|m| m.d).max().unwrap_or(0)
+/// The largest length and the largest width.
+fn largest(all: &[Measurement]) -> (usize, usize) {
+    let most = |of: fn(&Measurement) -> usize| all.iter().map(of).max().unwrap_or(0);
+    (most(|m| m.n), most(|m| m.d))
 }
 
 /// Prints a row for each layer: the fitted exponents beside the orders of the paper, and figures at the largest size.
 fn table(all: &[Measurement], fit_from: usize) -> String {
-    let (n, d) = (longest(all), widest(all));
+    let (n, d) = largest(all);
     let mut text = format!(
         "| layer | paper's complexity | time ~ n^ (d {d}, n ≥ {fit_from}) | time ~ d^ (n {n}) | memory ~ n^ \
          | ms | MB | sequential steps | longest path |\n|---|---|---|---|---|---|---|---|---|\n"
@@ -133,8 +112,7 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
         let Some(largest) = all.iter().find(|m| m.kind == kind && m.n == n && m.d == d) else {
             continue;
         };
-        let [order, steps, path] = kind.orders();
-        let [paper_n, paper_d] = kind.exponents();
+        let ([order, steps, path], [paper_n, paper_d]) = kind.in_the_paper();
         let _ = writeln!(
             text,
             "| {} | {order} | {} ({paper_n}) | {} ({paper_d}) | {} | {:.2} | {:.2} | {} ({steps}) | {} ({path}) |",
@@ -160,30 +138,27 @@ fn shown(exponent: Option<f64>) -> String {
 }
 
 fn figure(all: &[Measurement]) -> Figure {
-    let (n, d) = (longest(all), widest(all));
+    let (n, d) = largest(all);
     let series = |keep: &dyn Fn(&Measurement) -> bool, at: &dyn Fn(&Measurement) -> (f64, f64)| {
         let of =
             |kind: Kind| Series::new(kind.name(), points(all, |m| m.kind == kind && keep(m), at));
         Kind::ALL.into_iter().map(of).collect()
     };
-    let chart = |title: String, x: &str, y: &str, series| Chart {
-        title,
-        x: Axis::log2(x),
-        y: Axis::log(y),
-        series,
+    let quantities: [(&str, &str, fn(&Measurement) -> f64); 2] =
+        [("Time", "ms", |m| m.seconds * 1e3), ("Memory", "MB", |m| m.bytes as f64 / 1e6)];
+    let chart = |title: String, x: &str, y: &str, series| {
+        let (x, y) = (Axis::log2(x), Axis::log(y));
+        Chart { title, x, y, series }
     };
-    let over_n = |m: &Measurement| m.d == d;
-    let over_d = |m: &Measurement| m.n == n;
-    let ms = |m: &Measurement| m.seconds * 1e3;
-    let mb = |m: &Measurement| m.bytes as f64 / 1e6;
-    let (by_n, by_d) = ("positions n", "width d");
-    let charts = vec![
-        chart(format!("Time at d {d}"), by_n, "ms", series(&over_n, &|m| (m.n as f64, ms(m)))),
-        chart(format!("Memory at d {d}"), by_n, "MB", series(&over_n, &|m| (m.n as f64, mb(m)))),
-        chart(format!("Time at n {n}"), by_d, "ms", series(&over_d, &|m| (m.d as f64, ms(m)))),
-        chart(format!("Memory at n {n}"), by_d, "MB", series(&over_d, &|m| (m.d as f64, mb(m)))),
-    ];
-    Figure { charts, columns: 2 }
+    let over_n = quantities.map(|(name, unit, of)| {
+        let series = series(&|m| m.d == d, &|m| (m.n as f64, of(m)));
+        chart(format!("{name} at d {d}"), "positions n", unit, series)
+    });
+    let over_d = quantities.map(|(name, unit, of)| {
+        let series = series(&|m| m.n == n, &|m| (m.d as f64, of(m)));
+        chart(format!("{name} at n {n}"), "width d", unit, series)
+    });
+    Figure { charts: over_n.into_iter().chain(over_d).collect(), columns: 2 }
 }
 
 #[cfg(test)]
@@ -195,7 +170,7 @@ mod tests {
         let mut all = Vec::new();
         for kind in Kind::ALL {
             for (n, d) in [(512, 64), (512, 128), (1024, 64), (1024, 128)] {
-                let [by_n, by_d] = kind.exponents();
+                let (_, [by_n, by_d]) = kind.in_the_paper();
                 let seconds = 1e-9 * (n as f64).powf(by_n) * (d as f64).powf(by_d);
                 all.push(Measurement { kind, n, d, seconds, bytes: n * d, steps: 1, path: 1 });
             }
@@ -209,13 +184,6 @@ mod tests {
         let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(row("| self-attention").contains("| 2.00 (2) | 1.00 (1) | 1.00 |"), "{table}");
         assert!(row("| convolution").contains("| 1.00 (1) | 2.00 (2) |"), "{table}");
-    }
-
-    #[test]
-    fn the_csv_has_a_line_for_each_measurement() {
-        let csv = csv(&ideal());
-        assert_eq!(csv.lines().count(), 1 + 24);
-        assert!(csv.contains("separable convolution,1024,128,"));
     }
 
     #[test]

@@ -1,27 +1,10 @@
 //! Programs of other frameworks that measure the same work, and how to read what they print.
 
-use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-
-/// A framework to compare with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum PeerName {
-    Torch,
-    Ctranslate2,
-}
-
-impl Display for PeerName {
-    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Torch => "torch",
-            Self::Ctranslate2 => "ctranslate2",
-        })
-    }
-}
 
 /// A program that measures the same work in another framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,30 +20,13 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// The framework that the program belongs to.
-    pub fn name(self) -> PeerName {
+    /// The program, and the Python packages that it needs; the first is the framework.
+    fn program(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Self::TorchTrain | Self::TorchMatmul => PeerName::Torch,
-            Self::Ct2Decode | Self::Ct2Translate => PeerName::Ctranslate2,
-        }
-    }
-
-    fn program(self) -> &'static str {
-        match self {
-            Self::TorchTrain => "torch_train.py",
-            Self::Ct2Decode => "ct2_decode.py",
-            Self::Ct2Translate => "ct2_translate.py",
-            Self::TorchMatmul => "torch_matmul.py",
-        }
-    }
-
-    /// The Python packages that the program needs.
-    fn packages(self) -> &'static [&'static str] {
-        match self {
-            Self::TorchTrain => &["torch", "sentencepiece"],
-            Self::Ct2Decode => &["ctranslate2", "torch", "transformers"],
-            Self::Ct2Translate => &["ctranslate2", "tokenizers"],
-            Self::TorchMatmul => &["torch"],
+            Self::TorchTrain => ("torch_train.py", &["torch", "sentencepiece"]),
+            Self::Ct2Decode => ("ct2_decode.py", &["ctranslate2", "torch", "transformers"]),
+            Self::Ct2Translate => ("ct2_translate.py", &["ctranslate2", "tokenizers"]),
+            Self::TorchMatmul => ("torch_matmul.py", &["torch"]),
         }
     }
 }
@@ -72,21 +38,22 @@ print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None]
 /// Returns an error if `python` does not run, or lacks a package that `peer` needs.
 fn check_packages(python: &Path, peer: Peer) -> Result<()> {
     let shown = python.display();
-    let output = Command::new(python).args(["-c", MISSING]).args(peer.packages()).output();
+    let packages = peer.program().1;
+    let output = Command::new(python).args(["-c", MISSING]).args(packages).output();
     let output = output.with_context(|| {
-        format!("--python {shown} does not start: give the path of a Python 3, for example --python python3")
+        format!("--against {shown} does not start: give the path of a Python 3, for example --against python3")
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(
         output.status.success(),
-        "--python {shown} is not a Python 3 that works: {}",
+        "--against {shown} is not a Python 3 that works: {}",
         errors.trim()
     );
     let missing = String::from_utf8_lossy(&output.stdout).trim().to_string();
     ensure!(
         missing.is_empty(),
-        "--python {shown} lacks what measuring {} needs: {}. Install it with: {shown} -m pip install {missing}",
-        peer.name(),
+        "--against {shown} lacks what measuring {} needs: {}. Install it with: {shown} -m pip install {missing}",
+        packages[0],
         missing.replace(' ', ", "),
     );
     Ok(())
@@ -95,8 +62,7 @@ fn check_packages(python: &Path, peer: Peer) -> Result<()> {
 /// The folder of the peers' programs in this repository.
 fn folder() -> PathBuf {
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
-    let own = own.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    own.join("../../benches/peers")
+    Path::new(&own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into())).join("../../benches/peers")
 }
 
 /// The program of a peer, and the Python that runs it.
@@ -118,7 +84,7 @@ impl Program {
     /// The command that runs the program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.python);
-        command.arg(folder().join(self.peer.program()));
+        command.arg(folder().join(self.peer.program().0));
         command
     }
 }

@@ -260,17 +260,12 @@ fn own_setting(args: &Args) -> Setting {
 fn own_arguments(args: &Args, text: &[PathBuf]) -> Vec<String> {
     let mut own: Vec<String> = ["train", "--json", "--train"].map(String::from).into();
     own.extend(text.iter().map(|path| path.display().to_string()));
-    let numbers = [
-        ("--updates", args.updates.to_string()),
-        ("--warm", args.warm.to_string()),
-        ("--budget", args.text.budget.to_string()),
+    own.extend(flat([
         ("--multiple", args.multiple.to_string()),
         ("--device", args.place.device.to_string()),
-        ("--dropout", args.dropout.to_string()),
         ("--precision", args.precision.to_string()),
-    ];
-    own.extend(flat(numbers));
-    own.extend(args.shape.to_options());
+    ]));
+    own.extend(shared_arguments(args));
     own
 }
 
@@ -279,17 +274,22 @@ fn peer_arguments(args: &Args, text: &[PathBuf]) -> Result<Vec<String>> {
         anyhow::bail!("--against needs --train SOURCE TARGET: two plain text files");
     };
     let mut own = vec![source.display().to_string(), target.display().to_string()];
-    let numbers = [
+    own.extend(flat([("--device", args.place.device.in_torch())]));
+    if args.place.threads > 0 {
+        own.extend(flat([("--threads", args.place.threads.to_string())]));
+    }
+    own.extend(shared_arguments(args));
+    Ok(own)
+}
+
+/// The options that both sides understand.
+fn shared_arguments(args: &Args) -> Vec<String> {
+    let mut shared = args.shape.to_options();
+    shared.extend(flat([
         ("--updates", args.updates.to_string()),
         ("--warm", args.warm.to_string()),
         ("--budget", args.text.budget.to_string()),
         ("--dropout", args.dropout.to_string()),
-        ("--device", args.place.device.in_torch().to_string()),
-    ];
-    own.extend(flat(numbers));
-    if args.place.threads > 0 {
-        own.extend(flat([("--threads", args.place.threads.to_string())]));
-    }
-    own.extend(args.shape.to_options());
-    Ok(own)
+    ]));
+    shared
 }

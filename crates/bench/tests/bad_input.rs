@@ -13,14 +13,8 @@ fn refused(arguments: &[&str], needles: &[&str]) {
 
 #[test]
 fn a_python_that_does_not_start_is_named() {
-    let arguments = ["decode", "--against", "ctranslate2", "--python", "/no/such/python"];
-    refused(&arguments, &["--python /no/such/python does not start", "--python python3"]);
-}
-
-#[test]
-fn a_peer_of_another_benchmark_is_refused() {
-    let arguments = ["decode", "--against", "torch", "--python", "python3"];
-    refused(&arguments, &["this benchmark's peer is ctranslate2"]);
+    let arguments = ["decode", "--against", "/no/such/python"];
+    refused(&arguments, &["--against /no/such/python does not start", "--against python3"]);
 }
 
 #[cfg(unix)]
@@ -28,7 +22,7 @@ fn a_peer_of_another_benchmark_is_refused() {
 fn missing_packages_of_a_peer_are_named_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let python = stub(folder.path(), "python", "echo torch transformers");
-    let arguments = ["decode", "--against", "ctranslate2", "--python", &python];
+    let arguments = ["decode", "--against", &python];
     let remedy = format!("{python} -m pip install torch transformers");
     refused(&arguments, &["lacks what measuring ctranslate2 needs: torch, transformers", &remedy]);
 }
@@ -38,7 +32,7 @@ fn missing_packages_of_a_peer_are_named_with_the_remedy() {
 fn a_python_that_fails_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let python = stub(folder.path(), "python", "echo 'no module named site' >&2; exit 1");
-    let arguments = ["kernels", "--against", "torch", "--python", &python];
+    let arguments = ["kernels", "--against", &python];
     refused(&arguments, &["is not a Python 3 that works", "no module named site"]);
 }
 

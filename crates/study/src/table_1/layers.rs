@@ -51,25 +51,17 @@ impl Kind {
         }
     }
 
-    /// The complexity per layer, the number of sequential operations and the maximum path length in the paper (Table
-    /// 1; for separable convolutions §4). Table 1 gives log_k(n) for convolutions, which are dilated then; §4 gives n/k
-    /// for the contiguous kernels that are measured here.
-    pub fn orders(self) -> [&'static str; 3] {
+    /// What the paper says of it: the complexity per layer, the number of sequential operations and the maximum path length
+    /// (Table 1; for separable convolutions §4), and the exponents of n and of d in the complexity. Table 1 gives log_k(n) for
+    /// convolutions, which are dilated then; §4 gives n/k for the contiguous kernels that are measured here.
+    pub fn in_the_paper(self) -> ([&'static str; 3], [f64; 2]) {
+        let path = "n/k; dilated log_k(n)";
         match self {
-            Self::SelfAttention => ["n²·d", "1", "1"],
-            Self::RestrictedSelfAttention => ["r·n·d", "1", "n/r"],
-            Self::Lstm | Self::Gru => ["n·d²", "n", "n"],
-            Self::Convolution => ["k·n·d²", "1", "n/k; dilated log_k(n)"],
-            Self::SeparableConvolution => ["k·n·d + n·d²", "1", "n/k; dilated log_k(n)"],
-        }
-    }
-
-    /// The exponents of n and of d in the paper's complexity.
-    pub fn exponents(self) -> [f64; 2] {
-        match self {
-            Self::SelfAttention => [2.0, 1.0],
-            Self::RestrictedSelfAttention => [1.0, 1.0],
-            _ => [1.0, 2.0],
+            Self::SelfAttention => (["n²·d", "1", "1"], [2.0, 1.0]),
+            Self::RestrictedSelfAttention => (["r·n·d", "1", "n/r"], [1.0, 1.0]),
+            Self::Lstm | Self::Gru => (["n·d²", "n", "n"], [1.0, 2.0]),
+            Self::Convolution => (["k·n·d²", "1", path], [1.0, 2.0]),
+            Self::SeparableConvolution => (["k·n·d + n·d²", "1", path], [1.0, 2.0]),
         }
     }
 }
