@@ -8,35 +8,21 @@ pub(crate) fn is_code(code: &str) -> bool {
     (2..=16).contains(&code.len()) && code.chars().all(valid)
 }
 
-/// The codes of ISO 639-2 for which ISO 639-3 has others: those after English names, which libraries use.
-const BIBLIOGRAPHIC: [(&str, &str); 20] = [
-    ("alb", "sqi"),
-    ("arm", "hye"),
-    ("baq", "eus"),
-    ("bur", "mya"),
-    ("chi", "zho"),
-    ("cze", "ces"),
-    ("dut", "nld"),
-    ("fre", "fra"),
-    ("geo", "kat"),
-    ("ger", "deu"),
-    ("gre", "ell"),
-    ("ice", "isl"),
-    ("mac", "mkd"),
-    ("mao", "mri"),
-    ("may", "msa"),
-    ("per", "fas"),
-    ("rum", "ron"),
-    ("slo", "slk"),
-    ("tib", "bod"),
-    ("wel", "cym"),
-];
+/// The codes of ISO 639-2 for which ISO 639-3 has others, each before the other: those after English names, which libraries use.
+const BIBLIOGRAPHIC: &str = "alb sqi, arm hye, baq eus, bur mya, chi zho, cze ces, dut nld, fre fra, geo kat, ger deu, \
+     gre ell, ice isl, mac mkd, mao mri, may msa, per fas, rum ron, slo slk, tib bod, wel cym";
+
+/// The code of ISO 639-3 for one of [`BIBLIOGRAPHIC`].
+fn of_library(code: &str) -> Option<&'static str> {
+    let mut pairs = BIBLIOGRAPHIC.split(", ").filter_map(|pair| pair.split_once(' '));
+    pairs.find(|(own, _)| *own == code).map(|(_, other)| other)
+}
 
 /// The language of `code`, of two letters or three (`de`, `deu`, `ger`), and its region or script, if it names one.
 pub(crate) fn of(code: &str) -> (Option<Language>, Option<&str>) {
     let (base, region) = code.split_once(['-', '_']).map_or((code, None), |(b, r)| (b, Some(r)));
     let base = base.to_ascii_lowercase();
-    let base = BIBLIOGRAPHIC.iter().find(|(b, _)| *b == base).map_or(&*base, |(_, code)| code);
+    let base = of_library(&base).unwrap_or(&base);
     (Language::from_639_1(base).or_else(|| Language::from_639_3(base)), region)
 }
 
@@ -102,7 +88,7 @@ mod tests {
         ] {
             assert_eq!(resolve(code, &known), meant, "{code}");
         }
-        for (code, other) in BIBLIOGRAPHIC {
+        for (code, other) in BIBLIOGRAPHIC.split(", ").map(|pair| pair.split_once(' ').unwrap()) {
             assert!(Language::from_639_3(other).is_some(), "{other}");
             assert!(Language::from_639_3(code).is_none(), "{code} is another language's");
         }

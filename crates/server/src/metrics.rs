@@ -59,18 +59,11 @@ impl Metrics {
         let help = "Time from a request's last byte to its answer, of requests to translate";
         registry.register_with_unit("request", help, Unit::Seconds, self.seconds.clone());
         registry.register("sentences", "Sentences translated by a model", self.sentences.clone());
-        registry.register(
-            "cached_sentences",
-            "Sentences answered from the cache",
-            self.cached.clone(),
-        );
+        let help = "Sentences answered from the cache";
+        registry.register("cached_sentences", help, self.cached.clone());
         registry.register("batch_sentences", "Sentences per batch", self.batch_sizes.clone());
-        registry.register_with_unit(
-            "batch",
-            "Time per batch",
-            Unit::Seconds,
-            self.batch_seconds.clone(),
-        );
+        let (help, batches) = ("Time per batch", self.batch_seconds.clone());
+        registry.register_with_unit("batch", help, Unit::Seconds, batches);
         registry.register("waiting_sentences", "Sentences that wait now", self.waiting.clone());
         registry.register("loaded_models", "Models that are loaded now", self.loaded.clone());
     }
