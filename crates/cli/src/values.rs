@@ -12,7 +12,7 @@ use crate::output::note;
 use crate::{embedded, named};
 
 /// Parses the `name` of one of `all`.
-pub fn named<T: Copy + Send + Sync>(
+pub fn one_of<T: Copy + Send + Sync>(
     all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -23,17 +23,17 @@ pub fn named<T: Copy + Send + Sync>(
 
 /// Parses the name of a precision.
 pub fn precision() -> impl TypedValueParser<Value = Precision> {
-    named(&Precision::ALL, Precision::name)
+    one_of(&Precision::ALL, Precision::name)
 }
 
 /// Parses the name of a compute type.
 pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
-    named(&ComputeType::ALL, ComputeType::name)
+    one_of(&ComputeType::ALL, ComputeType::name)
 }
 
 /// Parses the name of another system's format.
 pub fn model_format() -> impl TypedValueParser<Value = Format> {
-    named(&Format::ALL, Format::name)
+    one_of(&Format::ALL, Format::name)
 }
 
 /// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as

@@ -23,7 +23,7 @@ use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file};
 use crate::signals;
-use crate::values::named;
+use crate::values::one_of;
 
 /// Arguments of `translate`.
 #[derive(clap::Args)]
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = named(&Format::ALL, Format::name),
+        value_parser = one_of(&Format::ALL, Format::name),
         conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
     )]
     format: Option<Format>,
