@@ -51,6 +51,16 @@ fn hypotheses_and_references_that_do_not_match_are_named() {
 }
 
 #[test]
+fn options_of_the_search_need_a_model() {
+    let folder = Folder::new();
+    let text = folder.write("text", "a\n");
+    for option in [["--beam", "2"], ["--alpha", "1"], ["--source-language", "de"]] {
+        let arguments = ["eval-bleu", "--hypothesis", &text, "--reference", &text];
+        refused(&[&arguments[..], &option].concat(), 2, &["--model"]);
+    }
+}
+
+#[test]
 fn options_out_of_range_are_wrong_usage() {
     let folder = Folder::new();
     let text = folder.write("text", "a b c d e\n");

@@ -38,7 +38,7 @@ pub(crate) struct AttentionRequest {
     pub api_key: Option<String>,
 }
 
-/// The answer to `/v1/attention`, which is a [`Sentence`] in JSON.
+/// The answer to `/v1/attention`.
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct AttentionResponse {

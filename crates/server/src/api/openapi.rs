@@ -11,7 +11,7 @@ pub(crate) fn document(service: &Service, paths: OpenApi) -> Value {
     let mut document = serde_json::to_value(paths).expect("a document is JSON");
     let schemas = document["components"]["schemas"].as_object_mut().into_iter().flatten();
     for (request, schema) in schemas.filter(|(name, _)| name.ends_with("Request")) {
-        let fields = schema["properties"].as_object_mut();
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
         for (name, field) in fields.into_iter().flatten() {
             restrict(service, request, name, field);
         }

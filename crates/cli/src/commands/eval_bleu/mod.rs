@@ -20,7 +20,7 @@ use crate::progress::Progress;
 
 /// Arguments of `eval-bleu`.
 #[derive(clap::Args)]
-#[command(mut_group("Searching", |options| options.requires("model")))]
+#[command(mut_args(of_model))]
 pub struct Args {
     /// Translate --source with this model and score the result; several models form an ensemble
     #[arg(long, requires = "source", conflicts_with = "hypothesis", value_parser = model(), value_name = "DIR")]
@@ -88,6 +88,14 @@ pub struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     computing: Computing,
+}
+
+/// Adds to an option of the search that it needs a model.
+fn of_model(option: clap::Arg) -> clap::Arg {
+    match option.get_id().as_str() {
+        "beam" | "alpha" | "source_language" | "target_language" => option.requires("model"),
+        _ => option,
+    }
 }
 
 /// A score that can be computed.
