@@ -137,6 +137,9 @@ fn shown(exponent: Option<f64>) -> String {
     exponent.map_or("–".to_string(), |exponent| format!("{exponent:.2}"))
 }
 
+/// A name, its unit, and the measured number.
+type Quantity = (&'static str, &'static str, fn(&Measurement) -> f64);
+
 fn figure(all: &[Measurement]) -> Figure {
     let (n, d) = largest(all);
     let series = |keep: &dyn Fn(&Measurement) -> bool, at: &dyn Fn(&Measurement) -> (f64, f64)| {
@@ -144,7 +147,7 @@ fn figure(all: &[Measurement]) -> Figure {
             |kind: Kind| Series::new(kind.name(), points(all, |m| m.kind == kind && keep(m), at));
         Kind::ALL.into_iter().map(of).collect()
     };
-    let quantities: [(&str, &str, fn(&Measurement) -> f64); 2] =
+    let quantities: [Quantity; 2] =
         [("Time", "ms", |m| m.seconds * 1e3), ("Memory", "MB", |m| m.bytes as f64 / 1e6)];
     let chart = |title: String, x: &str, y: &str, series| {
         let (x, y) = (Axis::log2(x), Axis::log(y));
