@@ -81,7 +81,7 @@ fn updates_lower_the_loss() {
     let replicas = Replicas::new(&[Device::default()]);
     let mut losses = Vec::new();
     for step in 1..=30 {
-        let (next, pending) = updater.update(model, &batch, step, 1e-3, &replicas);
+        let (next, pending, _) = updater.update(model, &batch, step, 1e-3, &replicas);
         model = next;
         losses.push(updater.read(&[pending])[0].loss);
     }
