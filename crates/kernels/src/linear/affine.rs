@@ -1,11 +1,10 @@
-//! The products of an affine map x·Wᵀ and of its backward pass in float32: by our own instructions where the processor has them,
-//! by a library elsewhere.
+//! The products of an affine map x·Wᵀ and of its backward pass.
 
-use super::float32;
-use crate::cpu::{Matrix, MatrixMut, Parallelism, multiply};
-
-/// A product with fewer multiplications than this stays on one thread.
-const PARALLEL: usize = 128 * 128 * 128;
+use super::epilogue::Epilogue;
+use super::left::Left;
+use super::panels::Panels;
+use super::precision::Precision;
+use super::{bfloat16, float32};
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
@@ -18,45 +17,55 @@ pub struct Sizes {
     pub output: usize,
 }
 
-impl Sizes {
-    fn parallelism(self) -> Parallelism {
-        let work = self.rows.saturating_mul(self.input).saturating_mul(self.output);
-        if work < PARALLEL { Parallelism::None } else { Parallelism::Rayon(0) }
-    }
-}
-
-/// Writes `x·weightᵀ` into `out` by the library: `x` `[rows, input]`, `weight` `[output, input]`, `out` `[rows, output]`.
-pub(super) fn affine_product(sizes: Sizes, x: &[f32], weight: &[f32], out: &mut [f32]) {
-    let Sizes { rows, input, output } = sizes;
-    let out = MatrixMut::new(out, rows, output, output);
-    let weight = Matrix::new(weight, output, input, input).transposed();
-    multiply(out, Matrix::new(x, rows, input, input), weight, 1.0, sizes.parallelism());
-}
-
-/// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
-pub fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
-    if let Some(dx) = float32::grad_of_input(sizes, grad, weight) {
-        return dx;
-    }
-    let Sizes { rows, input, output } = sizes;
-    let mut dx = vec![0.0; rows * input];
-    let grad = Matrix::new(grad, rows, output, output);
-    let weight = Matrix::new(weight, output, input, input);
-    let out = MatrixMut::new(&mut dx, rows, input, input);
-    multiply(out, grad, weight, 1.0, sizes.parallelism());
-    dx
-}
-
-/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
+/// The gradient of the weight in float32, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
 pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
-    if let Some(dweight) = float32::grad_of_weight(sizes, grad, x) {
-        return dweight;
+    Precision::Float32.grad_of_weight(sizes, grad, x)
+}
+
+impl Precision {
+    /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or
+    /// empty.
+    pub(super) fn forward(
+        self,
+        sizes: Sizes,
+        x: &[f32],
+        weight: &[f32],
+        bias: &[f32],
+        epilogue: Epilogue,
+    ) -> Vec<f32> {
+        let Sizes { rows, input, output } = sizes;
+        let panels = match self {
+            Self::Float32 => float32::panels_of_rows(float32::best(), weight, [output, input]),
+            Self::BFloat16 => bfloat16::panels_of_rows(bfloat16::best(), weight, [output, input]),
+        };
+        self.product(Left::rows(x, [rows, input]), &panels, bias, epilogue)
     }
-    let Sizes { rows, input, output } = sizes;
-    let mut dweight = vec![0.0; output * input];
-    let grad = Matrix::new(grad, rows, output, output).transposed();
-    let x = Matrix::new(x, rows, input, input);
-    let out = MatrixMut::new(&mut dweight, output, input, input);
-    multiply(out, grad, x, 1.0, sizes.parallelism());
-    dweight
+
+    /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
+    pub(super) fn grad_of_input(self, sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
+        let Sizes { rows, input, output } = sizes;
+        let panels = self.panels_of_columns(weight, [output, input]);
+        self.product(Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
+    }
+
+    /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
+    pub(super) fn grad_of_weight(self, sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
+        let Sizes { rows, input, output } = sizes;
+        let panels = self.panels_of_columns(x, [rows, input]);
+        self.product(Left::columns(grad, [rows, output]), &panels, &[], Epilogue::None)
+    }
+
+    fn panels_of_columns(self, matrix: &[f32], shape: [usize; 2]) -> Panels {
+        match self {
+            Self::Float32 => float32::panels_of_columns(float32::best(), matrix, shape),
+            Self::BFloat16 => bfloat16::panels_of_columns(bfloat16::best(), matrix, shape),
+        }
+    }
+
+    fn product(self, left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+        match self {
+            Self::Float32 => float32::product(left, right, bias, epilogue),
+            Self::BFloat16 => bfloat16::product(left, right, bias, epilogue),
+        }
+    }
 }

@@ -1,47 +1,10 @@
-//! The arithmetic of affine maps on slices.
+//! The backward pass of the epilogue on slices.
 
 use rayon::prelude::*;
 
-use super::affine::{Sizes, affine_product};
-use super::epilogue::Epilogue;
-use super::float32;
-use crate::cpu::{increase, ordered_sum, rows_per_task, sums_of_task};
+use super::affine::Sizes;
+use crate::cpu::{ordered_sum, rows_per_task, sums_of_task};
 use crate::simd::vectorised;
-
-/// The number of rows that one task of the element-wise passes handles.
-const ROWS: usize = 32;
-
-/// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or empty.
-pub(super) fn forward(
-    sizes: Sizes,
-    x: &[f32],
-    weight: &[f32],
-    bias: &[f32],
-    epilogue: Epilogue,
-) -> Vec<f32> {
-    if let Some(out) = float32::forward(sizes, x, weight, bias, epilogue) {
-        return out;
-    }
-    let mut out = vec![0.0; sizes.rows * sizes.output];
-    if out.is_empty() {
-        return out;
-    }
-    affine_product(sizes, x, weight, &mut out);
-    if bias.is_empty() && epilogue == Epilogue::None {
-        return out;
-    }
-    out.par_chunks_mut(ROWS * sizes.output).for_each(|rows| {
-        for row in rows.chunks_exact_mut(sizes.output) {
-            if !bias.is_empty() {
-                increase(row, bias);
-            }
-            if epilogue == Epilogue::Relu {
-                relu(row);
-            }
-        }
-    });
-    out
-}
 
 /// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in `out`. If `wanted`,
 /// returns the sums of its columns, which are the gradient of the bias.
@@ -67,13 +30,6 @@ pub(super) fn through_relu(
 }
 
 vectorised! {
-    fn relu(xs: &mut [f32]) {
-        for x in xs {
-            // Written so that NaN stays NaN.
-            *x = if *x < 0.0 { 0.0 } else { *x };
-        }
-    }
-
     fn relu_gradient(grad: &mut [f32], out: &[f32]) {
         for (g, &y) in grad.iter_mut().zip(out) {
             *g = if y > 0.0 { *g } else { 0.0 };

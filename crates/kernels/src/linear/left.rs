@@ -1,48 +1,34 @@
-//! The left factor of a product.
+//! The left factor of a whole product.
 
-/// Blocks that the rows are divided into at least, if there are enough.
-const BLOCKS: usize = 8;
-
-/// A matrix `[rows, depth]`, as it lies in memory. Whole products take it a block at a time, in the order of their
-/// innermost loop.
+/// A matrix `[rows, depth]` of float32, as it lies in memory.
 #[derive(Clone, Copy)]
-pub(super) enum Left<'a> {
-    /// Row-major.
-    Rows { matrix: &'a [f32], shape: [usize; 2] },
-    /// Its transpose, `[depth, rows]`, row-major.
-    Columns { matrix: &'a [f32], shape: [usize; 2] },
+pub(super) struct Left<'a> {
+    pub matrix: &'a [f32],
+    pub rows: usize,
+    /// The number of terms of a sum.
+    pub depth: usize,
+    pub lie: Lie,
+}
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lie {
+    /// Row after row.
+    Rows,
+    /// Column after column.
+    Columns,
 }
 
 impl<'a> Left<'a> {
-    /// The matrix, `[rows, depth]`.
+    /// The matrix, `[rows, depth]` row-major.
     pub(super) fn rows(matrix: &'a [f32], [rows, depth]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {rows}x{depth}");
-        Self::Rows { matrix, shape: [rows, depth] }
+        Self { matrix, rows, depth, lie: Lie::Rows }
     }
 
-    /// The transpose of the matrix, `[depth, rows]`.
+    /// The transpose of the matrix, `[depth, rows]` row-major.
     pub(super) fn columns(matrix: &'a [f32], [depth, rows]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {depth}x{rows}");
-        Self::Columns { matrix, shape: [depth, rows] }
-    }
-
-    /// The number of rows.
-    pub(super) fn count(self) -> usize {
-        match self {
-            Self::Rows { shape: [rows, _], .. } | Self::Columns { shape: [_, rows], .. } => rows,
-        }
-    }
-
-    /// The number of terms of a sum.
-    pub(super) fn depth(self) -> usize {
-        match self {
-            Self::Rows { shape: [_, depth], .. } | Self::Columns { shape: [depth, _], .. } => depth,
-        }
-    }
-
-    /// Rows that are worked on together: a function of their number alone, a multiple of `tile`, and at most `most`, of
-    /// which `tile` is not more.
-    pub(super) fn rows_per_block(self, tile: usize, most: usize) -> usize {
-        (self.count() / BLOCKS).next_multiple_of(tile).clamp(tile, most / tile * tile)
+        Self { matrix, rows, depth, lie: Lie::Columns }
     }
 }

@@ -9,26 +9,34 @@ mod compute_type;
 mod cpu;
 mod epilogue;
 #[cfg(feature = "cpu")]
-mod filled;
-#[cfg(feature = "cpu")]
 mod float32;
 #[cfg(feature = "cpu")]
-pub(crate) mod int8;
+mod instructions;
+#[cfg(feature = "cpu")]
+mod int8;
 #[cfg(feature = "cpu")]
 mod left;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
+#[cfg(feature = "cpu")]
+mod panels;
+mod precision;
+#[cfg(feature = "cpu")]
 mod product;
 pub(crate) mod quantize;
 pub(crate) mod reference;
 #[cfg(feature = "cpu")]
+mod tile;
+#[cfg(feature = "cpu")]
 mod unrolled;
+#[cfg(feature = "cpu")]
+mod vector;
 
 use burn::tensor::{Device, Tensor};
 
 use crate::op::Place;
-use product::Product;
+use precision::Precision;
 
 pub use compute_type::ComputeType;
 pub use epilogue::Epilogue;
@@ -48,7 +56,7 @@ pub fn linear<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    linear_with(x, weight, bias, Epilogue::None, Product::Float32)
+    linear_with(x, weight, bias, Epilogue::None, Precision::Float32)
 }
 
 /// The first half of the feed-forward network, `max(0, x·Wᵀ + b)` (paper §3.3).
@@ -66,7 +74,7 @@ pub fn linear_relu<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
 ) -> Tensor<D> {
-    linear_with(x, weight, bias, Epilogue::Relu, Product::Float32)
+    linear_with(x, weight, bias, Epilogue::Relu, Precision::Float32)
 }
 
 /// `epilogue(x·Wᵀ + b)` of float32 tensors, with the factors of the product rounded to bfloat16 and the result in float32;
@@ -88,7 +96,7 @@ pub fn linear_bfloat16<const D: usize>(
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
 ) -> Tensor<D> {
-    linear_with(x, weight, bias, epilogue, Product::BFloat16)
+    linear_with(x, weight, bias, epilogue, Precision::BFloat16)
 }
 
 /// Whether [`linear_bfloat16`] takes less time than [`linear`] on `device`, as far as that is known: on a processor with the
@@ -107,7 +115,7 @@ fn linear_with<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
-    product: Product,
+    precision: Precision,
 ) -> Tensor<D> {
     check(&x, &weight, bias.as_ref());
     let place = match &bias {
@@ -116,11 +124,11 @@ fn linear_with<const D: usize>(
     };
     match place {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::linear(x, weight, bias, epilogue, product),
-        _ => match (product, epilogue) {
-            (Product::Float32, Epilogue::None) => reference::linear(x, weight, bias),
-            (Product::Float32, Epilogue::Relu) => reference::linear_relu(x, weight, bias),
-            (Product::BFloat16, _) => reference::linear_bfloat16(x, weight, bias, epilogue),
+        Place::Cpu => op::linear(x, weight, bias, epilogue, precision),
+        _ => match (precision, epilogue) {
+            (Precision::Float32, Epilogue::None) => reference::linear(x, weight, bias),
+            (Precision::Float32, Epilogue::Relu) => reference::linear_relu(x, weight, bias),
+            (Precision::BFloat16, _) => reference::linear_bfloat16(x, weight, bias, epilogue),
         },
     }
 }

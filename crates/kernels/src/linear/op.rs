@@ -4,12 +4,11 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Shape, Tensor};
 
+use super::affine::Sizes;
+use super::cpu;
 use super::epilogue::Epilogue;
-use super::product::Product;
-use super::{bfloat16, cpu};
-use crate::cpu::{
-    Sizes, column_sums, contiguous, dims, floats, grad_of_input, grad_of_weight, overwrite, tensor,
-};
+use super::precision::Precision;
+use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
 use crate::op::{FusedOp, Keep, apply};
 
 /// The affine map of tensors on the CPU.
@@ -18,26 +17,23 @@ pub(super) fn linear<const D: usize>(
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
     epilogue: Epilogue,
-    product: Product,
+    precision: Precision,
 ) -> Tensor<D> {
     // An empty bias stands for none, and wants no gradient.
     let bias = bias.unwrap_or_else(|| Tensor::zeros([0], &x.device()));
-    apply(Linear { epilogue, product }, [x.into(), weight.into(), bias.into()])
+    apply(Linear { epilogue, precision }, [x.into(), weight.into(), bias.into()])
 }
 
 #[derive(Debug)]
 struct Linear {
     epilogue: Epilogue,
-    product: Product,
+    precision: Precision,
 }
-
-/// A gradient from the gradient of the output and the other factor.
-type Gradient = fn(Sizes, &[f32], &[f32]) -> Vec<f32>;
 
 /// The inputs and, if a ReLU follows, the output. All are shared with the graph, none is copied.
 #[derive(Clone, Debug)]
 struct Saved {
-    product: Product,
+    precision: Precision,
     x: FlexTensor,
     weight: FlexTensor,
     rectified: Option<FlexTensor>,
@@ -49,13 +45,10 @@ impl FusedOp<3> for Linear {
 
     fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
         let [x, weight, bias] = inputs.map(contiguous);
-        let mut saved = Saved { product: self.product, x, weight, rectified: None };
+        let mut saved = Saved { precision: self.precision, x, weight, rectified: None };
         let sizes = saved.sizes();
         let (x, weight, bias) = (floats(&saved.x), floats(&saved.weight), floats(&bias));
-        let out = match self.product {
-            Product::Float32 => cpu::forward(sizes, x, weight, bias, self.epilogue),
-            Product::BFloat16 => bfloat16::forward(sizes, x, weight, bias, self.epilogue),
-        };
+        let out = self.precision.forward(sizes, x, weight, bias, self.epilogue);
         let output = tensor(out, saved.output_shape());
         saved.rectified = (self.epilogue == Epilogue::Relu).then(|| output.clone());
         (output, saved)
@@ -63,7 +56,7 @@ impl FusedOp<3> for Linear {
 
     fn backward(saved: Saved, grad: FlexTensor, wanted: [bool; 3]) -> [Option<FlexTensor>; 3] {
         let [wants_x, wants_weight, wants_bias] = wanted;
-        let Saved { product, x, weight, rectified } = &saved;
+        let Saved { precision, x, weight, rectified } = &saved;
         let sizes = saved.sizes();
         let (grad, sums) = match rectified {
             None => {
@@ -80,12 +73,8 @@ impl FusedOp<3> for Linear {
             }
         };
         let grad = floats(&grad);
-        let (of_input, of_weight) = match product {
-            Product::Float32 => (grad_of_input as Gradient, grad_of_weight as Gradient),
-            Product::BFloat16 => (bfloat16::grad_of_input as _, bfloat16::grad_of_weight as _),
-        };
-        let dx = wants_x.then(|| of_input(sizes, grad, floats(weight)));
-        let dweight = wants_weight.then(|| of_weight(sizes, grad, floats(x)));
+        let dx = wants_x.then(|| precision.grad_of_input(sizes, grad, floats(weight)));
+        let dweight = wants_weight.then(|| precision.grad_of_weight(sizes, grad, floats(x)));
         [
             dx.map(|dx| tensor(dx, x.layout().shape().clone())),
             dweight.map(|dweight| tensor(dweight, [sizes.output, sizes.input])),

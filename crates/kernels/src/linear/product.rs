@@ -1,7 +1,196 @@
-/// The type in which the factors of a product are multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Product {
-    /// That of the tensors.
-    Float32,
-    BFloat16,
+//! Whole products: blocks of rows times panels, in parallel.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::instructions::Instructions;
+use super::panels::{Line, Panels};
+use super::tile::{Last, Order, Scales, Tile};
+
+/// The rows of a block of a whole product at most.
+const ROWS: usize = 128;
+/// The blocks that the rows of a whole product are divided into at least, if there are enough.
+const BLOCKS: usize = 8;
+/// The words of a left factor that are worked on for one panel after the other, while they stay in the second-level cache.
+const BLOCK: usize = 64 * 1024;
+/// A whole product with fewer steps than this stays on one thread. A larger one takes more than a few microseconds.
+const PARALLEL_ROWS: usize = 1 << 18;
+/// A product of few rows with fewer steps than this stays on one thread. A larger one takes a few microseconds, which is more than
+/// it costs to give a share to a thread of the pool that is awake.
+const PARALLEL_PANELS: usize = 1 << 16;
+
+/// The left factor of a product.
+pub(super) trait LeftFactor: Sync {
+    /// The number of rows.
+    fn rows(&self) -> usize;
+
+    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they do not lie in one. The address is
+    /// valid as long as the factor and the memory.
+    fn block(
+        &self,
+        instructions: Instructions,
+        rows: Range<usize>,
+        steps: Range<usize>,
+        memory: &mut Vec<Line>,
+    ) -> (*const u32, Order);
+}
+
+/// `epilogue(left·right + bias)`, `[rows, columns]` row-major.
+pub(super) struct Product<'a, L> {
+    pub left: L,
+    pub right: &'a Panels,
+    /// What follows the sums, for all rows and columns.
+    pub last: Last<'a>,
+}
+
+/// The result that is being written. The threads write disjoint rows or columns of it.
+#[derive(Clone, Copy)]
+struct Target(*mut u32);
+
+// SAFETY: threads only write through the pointer, each to rows or columns of its own.
+unsafe impl Sync for Target {}
+
+impl<L: LeftFactor> Product<'_, L> {
+    /// The product by threads that share the rows, which suits many rows. `depth` steps of all panels are added before the next
+    /// ones: they stay in the first-level cache, or stream from the second-level one.
+    pub(super) fn by_rows(&self, depth: usize) -> Vec<f32> {
+        self.written(|out| {
+            let (rows, panels) = (self.left.rows(), 0..self.right.count());
+            let tile = self.right.instructions().tile;
+            let chunk = (rows / BLOCKS).next_multiple_of(tile).clamp(tile, ROWS / tile * tile);
+            let run = |memory: &mut Vec<Line>, start: usize| {
+                let rows = start..(start + chunk).min(rows);
+                self.block(rows, panels.clone(), depth, memory, out);
+            };
+            let work = rows * self.right.columns() * self.right.steps();
+            if work < PARALLEL_ROWS {
+                let mut memory = Vec::new();
+                (0..rows).step_by(chunk).for_each(|start| run(&mut memory, start));
+            } else {
+                let starts = (0..rows).into_par_iter().step_by(chunk);
+                starts.for_each_init(Vec::new, run);
+            }
+        })
+    }
+
+    /// The product by threads that share the panels, which suits few rows.
+    pub(super) fn by_panels(&self) -> Vec<f32> {
+        self.written(|out| {
+            let (rows, steps, panels) = (self.left.rows(), self.right.steps(), self.right.count());
+            let tile = self.right.instructions().tile;
+            let block = (BLOCK / steps.max(1)).next_multiple_of(tile).max(tile);
+            let run = |panels: Range<usize>| {
+                for start in (0..rows).step_by(block) {
+                    let rows = start..(start + block).min(rows);
+                    self.block(rows, panels.clone(), steps.max(1), &mut Vec::new(), out);
+                }
+            };
+            let threads = rayon::current_num_threads();
+            if threads == 1 || rows * self.right.columns() * steps < PARALLEL_PANELS {
+                run(0..panels);
+            } else {
+                let share = panels.div_ceil(4 * threads).max(1);
+                let shares = (0..panels).into_par_iter().step_by(share);
+                shares.for_each(|first| run(first..(first + share).min(panels)));
+            }
+        })
+    }
+
+    /// The result, of which `write` computes every block.
+    fn written(&self, write: impl FnOnce(&Target)) -> Vec<f32> {
+        let (rows, columns) = (self.left.rows(), self.right.columns());
+        let bias = self.last.bias.len();
+        assert!(bias == 0 || bias == columns, "bias of {columns} columns");
+        let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
+        write(&Target(out.as_mut_ptr().cast()));
+        // SAFETY: every row and column was written, since there is always a block of steps.
+        unsafe { out.set_len(rows * columns) };
+        out
+    }
+
+    /// Writes `panels` of `rows`, `depth` steps at a time.
+    fn block(
+        &self,
+        rows: Range<usize>,
+        panels: Range<usize>,
+        depth: usize,
+        memory: &mut Vec<Line>,
+        out: &Target,
+    ) {
+        let (instructions, columns) = (self.right.instructions(), self.right.columns());
+        // A sum of nothing is written too.
+        for index in 0..self.right.steps().div_ceil(depth).max(1) {
+            let steps = index * depth..((index + 1) * depth).min(self.right.steps());
+            let (left, order) = self.left.block(instructions, rows.clone(), steps.clone(), memory);
+            for panel in panels.clone() {
+                let of_panel = self.right.columns_of(panel);
+                let tile = Tile {
+                    left,
+                    order,
+                    rows: rows.len(),
+                    steps: steps.len(),
+                    panel: self.right.words(panel, steps.clone()),
+                    vectors: of_panel.len().div_ceil(instructions.lanes),
+                    is_first: index == 0,
+                    last: (steps.end == self.right.steps())
+                        .then(|| self.last.part(&rows, &of_panel)),
+                    // SAFETY: the row and the column exist.
+                    out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
+                    stride: columns,
+                };
+                // SAFETY: the processor has the instructions; `left` is the block of these rows and steps, and nobody else
+                // writes these rows and columns of `out`.
+                unsafe { run(instructions, &tile, of_panel.len()) };
+            }
+        }
+    }
+}
+
+impl<'a> Last<'a> {
+    /// What follows the sums of these rows and columns.
+    fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
+        let Self { bias, epilogue, scales } = *self;
+        let scales = match scales.rows {
+            [] => scales,
+            _ => Scales {
+                rows: &scales.rows[rows.clone()],
+                columns: &scales.columns[columns.start..],
+                starts: &scales.starts[columns.start..],
+            },
+        };
+        let bias = if bias.is_empty() { bias } else { &bias[columns.clone()] };
+        Self { bias, epilogue, scales }
+    }
+}
+
+/// Computes a tile whose rows have `columns` numbers in the result; where they do not fill its vectors, beside the result.
+///
+/// # Safety
+/// The processor has the instructions, and the fields hold what they promise, but for whole vectors in `out` and in the bias.
+unsafe fn run(instructions: Instructions, tile: &Tile, columns: usize) {
+    let width = tile.vectors * instructions.lanes;
+    if columns == width {
+        // SAFETY: passed on to the caller.
+        return unsafe { (instructions.run)(tile) };
+    }
+    let mut beside = vec![0; tile.rows * width];
+    let mut bias = Vec::new();
+    let last = tile.last.map(|last| {
+        bias.extend_from_slice(last.bias);
+        bias.resize(last.bias.len().next_multiple_of(instructions.lanes), 0.0);
+        Last { bias: &bias, ..last }
+    });
+    let address: *mut u32 = beside.as_mut_ptr();
+    // SAFETY: `out` has rows of `columns` numbers, and `beside` of `width`, of which no other thread knows.
+    unsafe {
+        let rows = |row| (tile.out.add(row * tile.stride), address.add(row * width));
+        for (out, beside) in (0..tile.rows).filter(|_| !tile.is_first).map(rows) {
+            out.copy_to_nonoverlapping(beside, columns);
+        }
+        (instructions.run)(&Tile { out: address, stride: width, last, ..*tile });
+        for (out, beside) in (0..tile.rows).map(rows) {
+            out.copy_from_nonoverlapping(beside, columns);
+        }
+    }
 }

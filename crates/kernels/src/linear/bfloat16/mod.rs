@@ -6,55 +6,309 @@
 //! result is 0 where it is subnormal. Every instruction set gives these bits, on any number of threads and whatever the size
 //! of the matrices: a result depends on its row and its column alone.
 
-mod block;
-mod instructions;
-mod line;
-mod panels;
 mod portable;
-mod product;
 mod round;
-mod sums;
-mod tile;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use instructions::Instructions;
-use panels::Panels;
-use product::product;
+use std::ops::Range;
+
+use bytemuck::Zeroable;
 
 use super::epilogue::Epilogue;
-use super::left::Left;
-use crate::cpu::Sizes;
+use super::instructions::{Instructions, instructions};
+use super::left::{Left, Lie};
+use super::panels::{LINE, Line, Panels, places, transpose};
+use super::product::{LeftFactor, Product};
+use super::tile::{Last, Order, Scales};
+use portable::Pairs;
+use round::{interleaved, neighbours};
+
+/// The pairs of terms that are added before the next ones.
+const DEPTH: usize = 128;
+/// The second numbers of the pairs of an odd last term; as many as are rounded together at most.
+const ZEROS: [f32; 128] = [0.0; 128];
 
 /// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.
 pub(super) fn is_fast() -> bool {
-    Instructions::best().is_fast()
+    #[cfg(target_arch = "x86_64")]
+    return x86::is_available();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
-/// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or
-/// empty.
-pub(super) fn forward(
-    sizes: Sizes,
-    x: &[f32],
+/// Every instruction set that this processor has, the fastest first.
+pub(super) fn available() -> impl Iterator<Item = Instructions> {
+    [
+        // 24 of the 32 registers hold sums.
+        #[cfg(target_arch = "x86_64")]
+        x86::is_available().then_some(instructions!(
+            "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma",
+            x86::DotProducts, 8 by 3, tile: 16, offset: 0
+        )),
+        // Fused multiplication and addition in float32, which the compiler chooses.
+        #[cfg(target_arch = "x86_64")]
+        crate::simd::has_avx2()
+            .then_some(instructions!("avx2,fma", Pairs, 8 by 3, tile: 16, offset: 0)),
+        Some(instructions!(Pairs, 8 by 3, tile: 16, offset: 0)),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The fastest set that this processor has.
+pub(super) fn best() -> Instructions {
+    available().next().expect("the portable set is always there")
+}
+
+/// Panels of a weight, `[columns, depth]` in row-major order.
+pub(super) fn panels_of_rows(
+    instructions: Instructions,
     weight: &[f32],
-    bias: &[f32],
-    epilogue: Epilogue,
-) -> Vec<f32> {
-    let Sizes { rows, input, output } = sizes;
-    let panels = Panels::of_rows(weight, [output, input]);
-    product(Instructions::best(), Left::rows(x, [rows, input]), &panels, bias, epilogue)
+    [columns, depth]: [usize; 2],
+) -> Panels {
+    assert_eq!(weight.len(), columns * depth, "a matrix {columns}x{depth}");
+    let steps = depth.div_ceil(2);
+    Panels::by_columns(instructions, [columns, steps], |columns, panel| {
+        let mut rounded = vec![0; columns.len() * steps];
+        let rows = weight[columns.start * depth..columns.end * depth].chunks_exact(depth.max(1));
+        for (row, rounded) in rows.zip(rounded.chunks_exact_mut(steps.max(1))) {
+            neighbours(row, rounded);
+        }
+        transpose(panel, &rounded, steps);
+    })
 }
 
-/// The gradient of the input, `grad·weight`, `[rows, input]`, from the gradient of the output, `[rows, output]`.
-pub(super) fn grad_of_input(sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
-    let Sizes { rows, input, output } = sizes;
-    let panels = Panels::of_columns(weight, [output, input]);
-    product(Instructions::best(), Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
+/// Panels of the transpose of a weight, `[depth, columns]` in row-major order.
+pub(super) fn panels_of_columns(
+    instructions: Instructions,
+    matrix: &[f32],
+    [depth, columns]: [usize; 2],
+) -> Panels {
+    assert_eq!(matrix.len(), depth * columns, "a matrix {depth}x{columns}");
+    Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pair, part, out| {
+        let [low, high] = pair_of_rows(matrix, columns, pair, part);
+        interleaved(low, high, LINE, out);
+    })
 }
 
-/// The gradient of the weight, `gradᵀ·x`, `[output, input]`, from the gradient of the output, `[rows, output]`.
-pub(super) fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
-    let Sizes { rows, input, output } = sizes;
-    let panels = Panels::of_columns(x, [rows, input]);
-    product(Instructions::best(), Left::columns(grad, [rows, output]), &panels, &[], Epilogue::None)
+/// Some columns of the rows 2·`pair` and 2·`pair` + 1 of a matrix with rows of `width` numbers.
+fn pair_of_rows(matrix: &[f32], width: usize, pair: usize, columns: Range<usize>) -> [&[f32]; 2] {
+    let (low, high) = matrix[2 * pair * width..].split_at(width);
+    let high = high.get(columns.clone()).unwrap_or(&ZEROS[..columns.len()]);
+    [&low[columns], high]
+}
+
+/// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
+pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    assert_eq!(left.depth.div_ceil(2), right.steps(), "the pairs of terms of both factors");
+    let last = Last { bias, epilogue, scales: Scales::default() };
+    Product { left: Rounded(left), right, last }.by_rows(DEPTH)
+}
+
+/// A left factor that is rounded a block at a time.
+struct Rounded<'a>(Left<'a>);
+
+impl LeftFactor for Rounded<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    fn block(
+        &self,
+        instructions: Instructions,
+        rows: Range<usize>,
+        pairs: Range<usize>,
+        memory: &mut Vec<Line>,
+    ) -> (*const u32, Order) {
+        let Left { matrix, rows: width, depth, lie } = self.0;
+        let count = rows.len().next_multiple_of(instructions.tile) * pairs.len();
+        memory.resize(count.div_ceil(LINE), Line::zeroed());
+        let block: &mut [u32] = bytemuck::cast_slice_mut(memory);
+        let terms = 2 * pairs.start..(2 * pairs.end).min(depth);
+        let order = match lie {
+            Lie::Rows => {
+                for (row, out) in rows.zip(block.chunks_exact_mut(pairs.len().max(1))) {
+                    neighbours(&matrix[row * depth..][terms.clone()], out);
+                }
+                Order::Rows(pairs.len())
+            }
+            Lie::Columns => {
+                for (place, pair) in pairs.clone().enumerate() {
+                    let [low, high] = pair_of_rows(matrix, width, pair, rows.clone());
+                    let out = places(&mut block[place * LINE..]);
+                    interleaved(low, high, pairs.len() * LINE, out);
+                }
+                Order::Tiles
+            }
+        };
+        (block.as_ptr(), order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::portable::rounded;
+    use super::*;
+    use crate::random::RandomKey;
+
+    /// Some with parts of blocks, tiles, vectors and pairs left over; rows, depth, columns.
+    const SIZES: [[usize; 3]; 9] = [
+        [1, 1, 1],
+        [3, 0, 2],
+        [5, 3, 17],
+        [8, 16, 48],
+        [9, 257, 31],
+        [23, 512, 64],
+        [131, 70, 100],
+        [40, 515, 16],
+        [300, 33, 81],
+    ];
+
+    fn as_bfloat16(x: f32) -> f32 {
+        f32::from_bits(rounded(x))
+    }
+
+    fn normal(x: f32) -> f32 {
+        if x.is_subnormal() { 0f32.copysign(x) } else { x }
+    }
+
+    fn transposed(matrix: &[f32], [rows, columns]: [usize; 2]) -> Vec<f32> {
+        let columns = 0..columns;
+        let width = columns.len();
+        columns.flat_map(|c| (0..rows).map(move |r| matrix[r * width + c])).collect()
+    }
+
+    /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right` `[depth, columns]`.
+    fn defined(left: &[f32], right: &[f32], [rows, depth, columns]: [usize; 3]) -> Vec<f32> {
+        let of = |row: usize, column: usize| {
+            let term = |sum: f32, k: usize| match k < depth {
+                true => {
+                    let (a, b) = (left[row * depth + k], right[k * columns + column]);
+                    normal(as_bfloat16(a).mul_add(as_bfloat16(b), sum))
+                }
+                // The 0 beside an odd last term.
+                false => 0.0 + sum,
+            };
+            (0..depth.next_multiple_of(2)).fold(0.0, |sum, k| term(sum, k ^ 1))
+        };
+        (0..rows * columns).map(|place| of(place / columns, place % columns)).collect()
+    }
+
+    /// The product by `instructions` in the four ways in which the factors may lie.
+    fn products(
+        instructions: Instructions,
+        left: &[f32],
+        right: &[f32],
+        [rows, depth, columns]: [usize; 3],
+    ) -> [Vec<f32>; 4] {
+        let left_turned = transposed(left, [rows, depth]);
+        let right_turned = transposed(right, [depth, columns]);
+        let by_rows = Left::rows(left, [rows, depth]);
+        let by_columns = Left::columns(&left_turned, [depth, rows]);
+        let plain = panels_of_columns(instructions, right, [depth, columns]);
+        let turned = panels_of_rows(instructions, &right_turned, [columns, depth]);
+        [(by_rows, &plain), (by_rows, &turned), (by_columns, &plain), (by_columns, &turned)]
+            .map(|(left, right)| product(left, right, &[], Epilogue::None))
+    }
+
+    fn bits(numbers: &[f32]) -> Vec<u32> {
+        // Which NaN comes out is not promised.
+        numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_bits_of_the_definition() {
+        for size @ [rows, depth, columns] in SIZES {
+            let left = RandomKey::new(1).normal(rows * depth);
+            let right = RandomKey::new(2).normal(depth * columns);
+            let expected = bits(&defined(&left, &right, size));
+            for instructions in available() {
+                for actual in products(instructions, &left, &right, size) {
+                    assert!(bits(&actual) == expected, "{instructions:?} {size:?}");
+                }
+            }
+        }
+    }
+
+    /// Subnormal factors, products and sums, infinities and NaN.
+    #[test]
+    fn extreme_numbers_give_the_bits_of_the_definition_too() {
+        let size = [24, 34, 48];
+        let any = |seed, count| -> Vec<f32> {
+            let mut random = crate::random::RandomKey::new(seed).rng();
+            (0..count).map(|_| f32::from_bits(rand::Rng::next_u32(&mut random))).collect()
+        };
+        let tiny = |seed, count: usize| -> Vec<f32> {
+            let places = RandomKey::new(seed).normal(count).into_iter().enumerate();
+            places.map(|(i, x)| x * [1e-19, 3e-20, 1e-39, 1e-18][i % 4]).collect()
+        };
+        for (left, right) in [
+            (any(1, 24 * 34), any(2, 34 * 48)),
+            (tiny(3, 24 * 34), tiny(4, 34 * 48)),
+            (any(5, 24 * 34), tiny(6, 34 * 48)),
+        ] {
+            let expected = bits(&defined(&left, &right, size));
+            for instructions in available() {
+                for actual in products(instructions, &left, &right, size) {
+                    assert!(bits(&actual) == expected, "{instructions:?}");
+                }
+            }
+        }
+    }
+
+    /// Each step of a sum of n products is rounded once, so that it is off by at most n·2⁻²⁴ times the sum of the magnitudes,
+    /// to the first order; products of bfloat16 are exact in float64.
+    #[test]
+    fn a_result_is_as_near_to_the_exact_sum_of_the_rounded_factors_as_float32_sums_are() {
+        for size @ [rows, depth, columns] in [[64, 256, 48], [17, 4096, 33]] {
+            let left = RandomKey::new(1).normal(rows * depth);
+            let right = RandomKey::new(2).normal(depth * columns);
+            let [actual, ..] = products(best(), &left, &right, size);
+            for (place, &actual) in actual.iter().enumerate() {
+                let (row, column) = (place / columns, place % columns);
+                let terms = (0..depth).map(|k| {
+                    let (a, b) = (left[row * depth + k], right[k * columns + column]);
+                    f64::from(as_bfloat16(a)) * f64::from(as_bfloat16(b))
+                });
+                let magnitude: f64 = terms.clone().map(f64::abs).sum();
+                let allowed = depth as f64 * f64::from(f32::EPSILON) / 2.0 * magnitude;
+                let exact: f64 = terms.sum();
+                assert!((f64::from(actual) - exact).abs() <= allowed, "{actual}, not {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn bias_and_relu_are_those_of_float32() {
+        for size @ [rows, depth, columns] in SIZES {
+            let left = RandomKey::new(1).normal(rows * depth);
+            let right = RandomKey::new(2).normal(depth * columns);
+            let bias = RandomKey::new(3).normal(columns);
+            let sums = defined(&left, &right, size).into_iter().enumerate();
+            let expected: Vec<f32> = sums
+                .map(|(place, sum)| sum + bias[place % columns])
+                .map(|y| if y < 0.0 { 0.0 } else { y })
+                .collect();
+            for instructions in available() {
+                let panels = panels_of_columns(instructions, &right, [depth, columns]);
+                let left = Left::rows(&left, [rows, depth]);
+                let actual = product(left, &panels, &bias, Epilogue::Relu);
+                assert!(bits(&actual) == bits(&expected), "{instructions:?} {size:?}");
+            }
+        }
+    }
+
+    /// Lines that nobody wrote would be read.
+    #[test]
+    #[should_panic(expected = "a matrix 40x6")]
+    fn rows_that_are_missing_are_noticed() {
+        panels_of_rows(best(), &[0.0; 32 * 6], [40, 6]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a matrix 6x40")]
+    fn terms_that_are_missing_are_noticed() {
+        panels_of_columns(best(), &[0.0; 4 * 40], [6, 40]);
+    }
 }

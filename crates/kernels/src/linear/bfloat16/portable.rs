@@ -1,8 +1,7 @@
-//! Float32 rounded to bfloat16 without instructions for it.
+//! Rounding to bfloat16, and sums of products, without instructions for them.
 
-use std::mem::MaybeUninit;
-
-use super::line::{LANES, Line};
+use crate::linear::panels::{LINE, Place};
+use crate::linear::tile::{Arithmetic, Scales};
 use crate::simd::vectorised;
 
 /// Bits of a float32 that are its exponent.
@@ -41,23 +40,55 @@ vectorised! {
     }
 
     /// See [`round::interleaved`](super::round::interleaved).
-    pub(super) fn interleaved(
-        low: &[f32],
-        high: &[f32],
-        stride: usize,
-        out: &mut [MaybeUninit<Line>],
-    ) {
-        let (lows, low_rest) = low.as_chunks::<LANES>();
-        let (highs, high_rest) = high.as_chunks::<LANES>();
-        for ((low, high), out) in lows.iter().zip(highs).zip(out.iter_mut().step_by(stride)) {
-            out.write(Line(std::array::from_fn(|lane| pair(low[lane], high[lane]))));
-        }
-        if !low_rest.is_empty() {
-            let (mut low, mut high) = ([0.0; LANES], [0.0; LANES]);
-            low[..low_rest.len()].copy_from_slice(low_rest);
-            high[..high_rest.len()].copy_from_slice(high_rest);
-            let line = Line(std::array::from_fn(|lane| pair(low[lane], high[lane])));
-            out[lows.len() * stride].write(line);
+    pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
+        let lines = out.chunks_mut(stride);
+        for ((low, high), line) in low.chunks(LINE).zip(high.chunks(LINE)).zip(lines) {
+            for (place, (&low, &high)) in line.iter_mut().zip(low.iter().zip(high)) {
+                place.write(pair(low, high));
+            }
+            line[low.len()..LINE].fill(Place::new(0));
         }
     }
+}
+
+/// Products of pairs in float32.
+pub(super) struct Pairs;
+
+// SAFETY: 16 numbers of 32 bits.
+unsafe impl Arithmetic for Pairs {
+    type Sums = [f32; LINE];
+    type Floats = [f32; LINE];
+    /// The product of the second numbers is added first.
+    #[inline(always)]
+    unsafe fn add_products(sums: [f32; LINE], left: u32, right: *const u32) -> [f32; LINE] {
+        // SAFETY: as many words follow as the sums have lanes.
+        let right = unsafe { right.cast::<[u32; LINE]>().read() };
+        std::array::from_fn(|lane| {
+            let sum = normal(second(left).mul_add(second(right[lane]), sums[lane]));
+            normal(first(left).mul_add(first(right[lane]), sum))
+        })
+    }
+    #[inline(always)]
+    unsafe fn floats(sums: [f32; LINE], _: &Scales, _: usize, _: usize) -> [f32; LINE] {
+        sums
+    }
+}
+
+/// The first number of a pair.
+#[inline(always)]
+fn first(pair: u32) -> f32 {
+    f32::from_bits(pair << 16)
+}
+
+/// The second number of a pair.
+#[inline(always)]
+fn second(pair: u32) -> f32 {
+    f32::from_bits(pair & 0xffff_0000)
+}
+
+/// `x`, or a 0 of its sign where it is subnormal.
+#[inline(always)]
+fn normal(x: f32) -> f32 {
+    let sign = f32::from_bits(x.to_bits() & 0x8000_0000);
+    if x.abs() < f32::MIN_POSITIVE { sign } else { x }
 }

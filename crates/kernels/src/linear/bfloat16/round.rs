@@ -1,11 +1,9 @@
 //! Float32 rounded to bfloat16, in pairs: the first number in the low half of 32 bits, the second in the high half.
 
-use std::mem::MaybeUninit;
-
-use super::line::Line;
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
+use crate::linear::panels::Place;
 
 /// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and what `out` holds beyond the
 /// row becomes 0.
@@ -18,9 +16,9 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     portable::neighbours(row, out);
 }
 
-/// Writes the pairs of `low` and `high`, element by element, as lines: the first to the first line of `out`, each following one
-/// `stride` lines further on. The last line is filled up with 0.
-pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [MaybeUninit<Line>]) {
+/// Writes the pairs of `low` and `high`, element by element, as lines of [`LINE`](crate::linear::panels::LINE) words: the first to the
+/// beginning of `out`, each following one `stride` words further on. The last line is filled up with 0.
+pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
         // SAFETY: the processor has the instructions.
@@ -31,9 +29,9 @@ pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [M
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::LANES;
     use super::super::portable::rounded;
     use super::*;
+    use crate::linear::panels::{LINE, places};
 
     /// Every exponent with fractions around those that lie half-way between two bfloat16.
     #[test]
@@ -80,13 +78,11 @@ mod tests {
                 }
             }
             for run in [interleaved, portable::interleaved] {
-                let mut lines = vec![MaybeUninit::new(Line([7; LANES])); 2 * count.div_ceil(LANES)];
-                run(&low, &high, 2, &mut lines);
-                for (i, line) in lines.iter().step_by(2).enumerate() {
-                    // SAFETY: all of them were written.
-                    let Line(line) = unsafe { line.assume_init() };
+                let mut lines = vec![7; 2 * LINE * count.div_ceil(LINE)];
+                run(&low, &high, 2 * LINE, places(&mut lines));
+                for (i, line) in lines.chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {
-                        let i = i * LANES + lane;
+                        let i = i * LINE + lane;
                         assert_eq!(pair, at(&low, i) >> 16 | at(&high, i));
                     }
                 }

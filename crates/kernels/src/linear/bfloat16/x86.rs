@@ -1,11 +1,10 @@
 //! Rounding, and sums of products, by the instructions AVX-512 BF16 of x86.
 
 use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
 
-use super::line::{LANES, Line};
 use super::portable;
-use super::sums::Sums;
+use crate::linear::panels::{LINE, Place};
+use crate::linear::tile::{Arithmetic, Scales};
 
 /// Whether the processor has these instructions.
 #[inline]
@@ -19,13 +18,13 @@ pub(super) fn is_available() -> bool {
 /// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
 pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
-    let (lines, rest) = row.as_chunks::<{ 2 * LANES }>();
-    let full = lines.len() * LANES;
-    for (line, out) in lines.iter().zip(out.chunks_exact_mut(LANES)) {
+    let (lines, rest) = row.as_chunks::<{ 2 * LINE }>();
+    let full = lines.len() * LINE;
+    for (line, out) in lines.iter().zip(out.chunks_exact_mut(LINE)) {
         // SAFETY: `line` is two vectors, `out` one.
         unsafe {
             let low = _mm512_loadu_ps(line.as_ptr());
-            let high = _mm512_loadu_ps(line.as_ptr().add(LANES));
+            let high = _mm512_loadu_ps(line.as_ptr().add(LINE));
             let pairs: __m512i = std::mem::transmute(_mm512_cvtne2ps_pbh(high, low));
             _mm512_storeu_si512(out.as_mut_ptr().cast(), pairs);
         }
@@ -38,25 +37,20 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 /// # Safety
 /// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn interleaved(
-    low: &[f32],
-    high: &[f32],
-    stride: usize,
-    out: &mut [MaybeUninit<Line>],
-) {
-    let (lows, low_rest) = low.as_chunks::<LANES>();
-    let (highs, high_rest) = high.as_chunks::<LANES>();
+pub(super) unsafe fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
+    let (lows, low_rest) = low.as_chunks::<LINE>();
+    let (highs, high_rest) = high.as_chunks::<LINE>();
     // All of the low numbers lie before the high ones.
-    let order: [u16; 2 * LANES] = std::array::from_fn(|i| (i / 2 + i % 2 * LANES) as u16);
-    // SAFETY: each of `low` and `high` is a vector, and `out` is a line, at whose alignment it is stored.
+    let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
+    // SAFETY: each of `low` and `high` is a vector, and `out` has place for one.
     unsafe {
         let order = _mm512_loadu_si512(order.as_ptr().cast());
-        for ((low, high), out) in lows.iter().zip(highs).zip(out.iter_mut().step_by(stride)) {
+        for ((low, high), out) in lows.iter().zip(highs).zip(out.chunks_mut(stride)) {
             let low = _mm512_loadu_ps(low.as_ptr());
             let high = _mm512_loadu_ps(high.as_ptr());
             let pairs: __m512i = std::mem::transmute(_mm512_cvtne2ps_pbh(high, low));
             let pairs = _mm512_permutexvar_epi16(order, pairs);
-            _mm512_store_si512(out.as_mut_ptr().cast(), pairs);
+            _mm512_storeu_si512(out[..LINE].as_mut_ptr().cast(), pairs);
         }
     }
     if !low_rest.is_empty() {
@@ -64,39 +58,23 @@ pub(super) unsafe fn interleaved(
     }
 }
 
-// SAFETY: 16 numbers of 32 bits; what the intrinsics demand, the trait does.
-unsafe impl Sums for __m512 {
-    type Line = __m512bh;
+/// Sums of products of pairs by `vdpbf16ps`.
+pub(super) struct DotProducts;
+
+// SAFETY: the demands of the trait are those of the instructions.
+unsafe impl Arithmetic for DotProducts {
+    type Sums = __m512;
+    type Floats = __m512;
     #[inline(always)]
-    unsafe fn zero() -> Self {
-        unsafe { _mm512_setzero_ps() }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        unsafe { _mm512_loadu_ps(from) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self) }
-    }
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        unsafe { _mm512_add_ps(self, other) }
-    }
-    /// Of two equal numbers and of NaN, this maximum gives the second: −0 and NaN stay.
-    #[inline(always)]
-    unsafe fn or_zero(self) -> Self {
-        unsafe { _mm512_max_ps(_mm512_setzero_ps(), self) }
-    }
-    #[inline(always)]
-    unsafe fn load_line(from: *const Line) -> __m512bh {
-        unsafe { from.cast::<__m512bh>().read() }
-    }
-    #[inline(always)]
-    unsafe fn add_products(self, pair: u32, line: __m512bh) -> Self {
+    unsafe fn add_products(sums: __m512, left: u32, right: *const u32) -> __m512 {
         unsafe {
-            let pairs: __m512bh = std::mem::transmute(_mm512_set1_epi32(pair as i32));
-            _mm512_dpbf16_ps(self, pairs, line)
+            let left: __m512bh = std::mem::transmute(_mm512_set1_epi32(left as i32));
+            let right: __m512bh = std::mem::transmute(_mm512_loadu_si512(right.cast()));
+            _mm512_dpbf16_ps(sums, left, right)
         }
+    }
+    #[inline(always)]
+    unsafe fn floats(sums: __m512, _: &Scales, _: usize, _: usize) -> __m512 {
+        sums
     }
 }

@@ -1,7 +1,7 @@
 //! Weights that are rearranged once for the products of decoding.
 
 #[cfg(feature = "cpu")]
-mod on_cpu;
+mod cpu;
 
 use burn::tensor::Tensor;
 
@@ -18,19 +18,18 @@ use crate::op::Place;
 #[derive(Clone, Debug)]
 pub struct PackedWeight {
     #[cfg(feature = "cpu")]
-    inner: std::sync::Arc<on_cpu::Packed>,
+    inner: std::sync::Arc<cpu::Packed>,
     #[cfg(not(feature = "cpu"))]
     never: std::convert::Infallible,
 }
 
 impl PackedWeight {
     /// Rearranges `weight` (`[out, in]`) for products in `compute`. Returns `None` where there are no such products: on
-    /// another backend than `flex`, with gradients, and in float32 also on a processor with none of AVX-512, AVX2 and
-    /// NEON.
+    /// another backend than `flex`, and with gradients.
     pub fn new(weight: &Tensor<2>, compute: ComputeType) -> Option<Self> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[weight]) == Place::Cpu {
-            let inner = on_cpu::Packed::new(weight.clone(), compute)?;
+            let inner = cpu::Packed::new(weight.clone(), compute)?;
             return Some(Self { inner: std::sync::Arc::new(inner) });
         }
         let _ = (weight, compute);
@@ -46,7 +45,7 @@ impl PackedWeight {
     pub fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         #[cfg(feature = "cpu")]
         if Place::without_gradients(&[&weight]) == Place::Cpu {
-            let inner = on_cpu::Packed::in_place(weight)?;
+            let inner = cpu::Packed::in_place(weight)?;
             return Ok(Self { inner: std::sync::Arc::new(inner) });
         }
         Err(Box::new(weight))

@@ -6,42 +6,20 @@ use burn::tensor::{Bytes, DType, Tensor};
 
 use crate::cpu::{contiguous, dims, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
+use crate::linear::panels::Panels;
 use crate::linear::{ComputeType, float32, int8};
 
 /// A rearranged weight.
 #[derive(Debug)]
-enum Panels {
-    Float32(float32::Panels),
-    Int8(int8::Panels),
-}
-
-impl Panels {
-    fn new(weight: &[f32], shape: [usize; 2], compute: ComputeType) -> Option<Self> {
-        match compute {
-            ComputeType::Float32 => float32::Panels::of_rows(weight, shape).map(Self::Float32),
-            ComputeType::Int8 => Some(Self::Int8(int8::Panels::new(weight, shape))),
-        }
-    }
-
-    fn compute(&self) -> ComputeType {
-        match self {
-            Self::Float32(_) => ComputeType::Float32,
-            Self::Int8(_) => ComputeType::Int8,
-        }
-    }
-
-    fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
-        match self {
-            Self::Float32(panels) => panels.forward(x, bias, epilogue),
-            Self::Int8(panels) => panels.forward(x, bias, epilogue),
-        }
-    }
+enum Rearranged {
+    Float32(Panels),
+    Int8(int8::Weight),
 }
 
 /// Panels, and the weight of which they are.
 #[derive(Debug)]
 pub(super) struct Packed {
-    panels: Panels,
+    rearranged: Rearranged,
     shape: [usize; 2],
     /// The weight is held, so that no other tensor can write to its memory or get the same address. Panels that have taken the
     /// place of their weight have none until it is asked for.
@@ -49,20 +27,25 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Rearranges a weight that is on the CPU and has no gradients. Returns `None` if the processor lacks the
-    /// instructions or the weight is not in row-major order.
+    /// Rearranges a weight that is on the CPU and has no gradients. Returns `None` if it is not in row-major order.
     pub(super) fn new(weight: Tensor<2>, compute: ComputeType) -> Option<Self> {
         let shape = weight.dims();
         let weight = primitive(weight);
         if !weight.is_contiguous() {
             return None;
         }
-        let panels = Panels::new(floats(&weight), shape, compute)?;
-        Some(Self { panels, shape, source: OnceLock::from(weight) })
+        let rearranged = match compute {
+            ComputeType::Float32 => {
+                let best = float32::best();
+                Rearranged::Float32(float32::panels_of_rows(best, floats(&weight), shape))
+            }
+            ComputeType::Int8 => Rearranged::Int8(int8::Weight::new(floats(&weight), shape)),
+        };
+        Some(Self { rearranged, shape, source: OnceLock::from(weight) })
     }
 
     /// Rearranges in its own memory, in float32, a weight that is on the CPU and has no gradients. Returns it unchanged if
-    /// another tensor shares its memory or [`float32::Panels::in_place`] does.
+    /// another tensor shares its memory or its panels would be larger.
     pub(super) fn in_place(weight: Tensor<2>) -> Result<Self, Box<Tensor<2>>> {
         let shape = weight.dims();
         let weight = primitive(weight);
@@ -71,10 +54,10 @@ impl Packed {
         if !is_whole || !weight.is_unique() {
             return Err(Box::new(Tensor::from_primitive::<Flex>(weight)));
         }
-        match float32::Panels::in_place(weight.into_data().into_parts().0, shape) {
+        match float32::panels_in_place(weight.into_data().into_parts().0, shape) {
             Ok(panels) => {
-                let panels = Panels::Float32(panels);
-                Ok(Self { panels, shape, source: OnceLock::new() })
+                let rearranged = Rearranged::Float32(panels);
+                Ok(Self { rearranged, shape, source: OnceLock::new() })
             }
             Err(bytes) => Err(Box::new(Tensor::from_primitive::<Flex>(of_bytes(bytes, shape)))),
         }
@@ -83,15 +66,18 @@ impl Packed {
     /// The weight.
     pub(super) fn weight(&self) -> Tensor<2> {
         // No other thread helps here: one that did could take up work that waits for this very weight.
-        let weight = self.source.get_or_init(|| match &self.panels {
-            Panels::Float32(panels) => tensor(panels.weight(), self.shape),
-            Panels::Int8(_) => unreachable!("integers lie beside their weight"),
+        let weight = self.source.get_or_init(|| match &self.rearranged {
+            Rearranged::Float32(panels) => tensor(bytemuck::cast_vec(panels.rows()), self.shape),
+            Rearranged::Int8(_) => unreachable!("integers lie beside their weight"),
         });
         Tensor::from_primitive::<Flex>(weight.clone())
     }
 
     pub(super) fn compute(&self) -> ComputeType {
-        self.panels.compute()
+        match self.rearranged {
+            Rearranged::Float32(_) => ComputeType::Float32,
+            Rearranged::Int8(_) => ComputeType::Int8,
+        }
     }
 
     pub(super) fn is_of(&self, weight: Tensor<2>) -> bool {
@@ -121,7 +107,10 @@ impl Packed {
         let x = contiguous(primitive(x));
         let bias: Option<FlexTensor> = bias.map(|bias| contiguous(primitive(bias)));
         let bias = bias.as_ref().map_or(&[][..], floats);
-        let out = self.panels.forward(floats(&x), bias, epilogue);
+        let out = match &self.rearranged {
+            Rearranged::Float32(panels) => float32::forward(panels, floats(&x), bias, epilogue),
+            Rearranged::Int8(weight) => weight.forward(floats(&x), bias, epilogue),
+        };
         Tensor::from_primitive::<Flex>(tensor(out, shape))
     }
 }

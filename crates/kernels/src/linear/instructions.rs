@@ -1,0 +1,59 @@
+//! The instruction sets for which products are compiled.
+
+use std::fmt;
+
+use super::tile::Tile;
+
+/// The innermost loop for one type of numbers, compiled for one instruction set.
+#[derive(Clone, Copy)]
+pub(super) struct Instructions {
+    pub name: &'static str,
+    /// The numbers of one vector.
+    pub lanes: usize,
+    /// The vectors side by side in a panel.
+    pub vectors: usize,
+    /// The rows of a tile of a left factor in tiles; blocks of rows are whole tiles.
+    pub tile: usize,
+    /// The number that is added to the 8-bit numbers of a left factor, for instructions that take them without a sign.
+    pub offset: i32,
+    /// Computes a tile.
+    ///
+    /// # Safety
+    /// The processor has these instructions, and the tile's fields hold what they promise.
+    pub run: unsafe fn(&Tile),
+}
+
+impl Instructions {
+    /// The number of columns of a full panel.
+    pub(super) fn panel(self) -> usize {
+        self.vectors * self.lanes
+    }
+}
+
+impl fmt::Debug for Instructions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// Compiles an [`Arithmetic`](super::tile::Arithmetic), `$rows` rows of `$vectors` vectors at a time, with the given target
+/// features.
+macro_rules! instructions {
+    ($($features:literal,)? $arithmetic:ty, $rows:literal by $vectors:literal, tile: $tile:literal, offset: $offset:literal) => {{
+        // SAFETY: the caller's promise.
+        $(#[target_feature(enable = $features)])?
+        unsafe fn run(tile: &crate::linear::tile::Tile) {
+            unsafe { tile.run::<$arithmetic, $rows, $vectors, $tile>() };
+        }
+        crate::linear::instructions::Instructions {
+            name: stringify!($arithmetic),
+            lanes: <<$arithmetic as crate::linear::tile::Arithmetic>::Sums as crate::linear::vector::Register>::LANES,
+            vectors: $vectors,
+            tile: $tile,
+            offset: $offset,
+            run,
+        }
+    }};
+}
+
+pub(super) use instructions;

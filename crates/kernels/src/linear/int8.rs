@@ -1,0 +1,335 @@
+//! Products in 8-bit integers. A weight has one scale per output feature, and `x` has one scale per row.
+//!
+//! Each row of `x` is quantised separately when the product is computed, so that a result depends on its row alone. The
+//! sums are exact in 32 bits. So every instruction set gives the same integers, and the same bits after the one
+//! conversion to float32.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::*;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+use super::epilogue::Epilogue;
+use super::instructions::{Instructions, instructions};
+use super::panels::{Line, Panels, transpose};
+use super::product::{LeftFactor, Product};
+use super::quantize::quantize;
+use super::tile::{Arithmetic, Last, Order, Scales};
+use super::vector::{Floats, Integers, Register};
+
+/// The numbers of a word.
+const GROUP: usize = 4;
+/// The rows that are quantised by one thread at least.
+const ROWS: usize = 64;
+
+/// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of the fours of `$weights` are
+/// added to `$sums`. A product is of an input, raised by [`Instructions::offset`] and then without a sign, and a weight from −127 to
+/// 127.
+macro_rules! arithmetic {
+    ($(#[$doc:meta])* $name:ident($register:ty), |$sums:ident, $left:ident, $weights:ident| $products:expr) => {
+        $(#[$doc])*
+        struct $name;
+
+        // SAFETY: the demands of the trait are those of the registers and of the instructions.
+        unsafe impl Arithmetic for $name {
+            type Sums = $register;
+            type Floats = <$register as Integers>::Floats;
+            const ANY_ORDER: bool = true;
+            #[inline(always)]
+            unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
+                unsafe {
+                    let $weights = <$register>::load(right);
+                    $products
+                }
+            }
+            #[inline(always)]
+            unsafe fn floats(sums: $register, scales: &Scales, row: usize, column: usize) -> Self::Floats {
+                unsafe { scaled(sums, scales, row, column) }
+            }
+        }
+    };
+}
+
+/// `sums` plus their starts, multiplied by the scales.
+///
+/// # Safety
+/// That of [`Arithmetic::floats`].
+#[inline(always)]
+unsafe fn scaled<R: Integers>(sums: R, scales: &Scales, row: usize, column: usize) -> R::Floats {
+    // SAFETY: there is a scale for the row, and a scale and a start for each column of the register.
+    unsafe {
+        let starts = R::load(scales.starts.as_ptr().add(column).cast());
+        let columns = R::Floats::load(scales.columns.as_ptr().add(column).cast());
+        let scales = R::Floats::splat(*scales.rows.get_unchecked(row)).multiply(columns);
+        sums.add(starts).to_floats().multiply(scales)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+arithmetic!(
+    /// `vpdpbusd`.
+    Avx512Vnni(__m512i),
+    |sums, left, weights| _mm512_dpbusd_epi32(sums, _mm512_set1_epi32(left as i32), weights)
+);
+
+#[cfg(target_arch = "x86_64")]
+arithmetic!(
+    /// `vpdpbusd` on 256 bits.
+    AvxVnni(__m256i),
+    |sums, left, weights| _mm256_dpbusd_avx_epi32(sums, _mm256_set1_epi32(left as i32), weights)
+);
+
+#[cfg(target_arch = "x86_64")]
+arithmetic!(
+    /// `vpmaddubsw`. It takes one factor without a sign and adds pairs of products in 16 bits: with the magnitude of the input, and
+    /// the weight under the input's sign, a pair is at most 2·127², which fits.
+    Avx2(__m256i),
+    |sums, left, weights| {
+        let left = _mm256_set1_epi32(left as i32);
+        let signed = _mm256_sign_epi8(weights, left);
+        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(left), signed);
+        _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+    }
+);
+
+#[cfg(target_arch = "aarch64")]
+arithmetic!(
+    /// `smull`: products in 16 bits, added in pairs there (at most 2·127², which fits) and in pairs of pairs in 32.
+    Neon(int32x4_t),
+    |sums, left, weights| {
+        let left = vreinterpretq_s8_u32(vdupq_n_u32(left));
+        let weights = vreinterpretq_s8_s32(weights);
+        let low = vmull_s8(vget_low_s8(left), vget_low_s8(weights));
+        let high = vmull_high_s8(left, weights);
+        vpadalq_s16(sums, vpaddq_s16(low, high))
+    }
+);
+
+arithmetic!(
+    /// What the compiler chooses.
+    Portable([i32; 8]),
+    |sums, left, weights| {
+        let left = left.to_ne_bytes();
+        std::array::from_fn(|lane| {
+            let products = left.iter().zip(weights[lane].to_ne_bytes());
+            sums[lane] + products.map(|(&x, w)| i32::from(x as i8) * i32::from(w as i8)).sum::<i32>()
+        })
+    }
+);
+
+/// Every set that this processor has, the fastest first.
+fn available() -> impl Iterator<Item = Instructions> {
+    [
+        // 24 of the 32 registers hold sums.
+        #[cfg(target_arch = "x86_64")]
+        (crate::simd::has_avx512() && std::is_x86_feature_detected!("avx512vnni")).then_some(
+            instructions!(
+                "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma",
+                Avx512Vnni, 8 by 3, tile: 8, offset: 128
+            ),
+        ),
+        // 12 of the 16 registers hold sums.
+        #[cfg(target_arch = "x86_64")]
+        (crate::simd::has_avx2() && std::is_x86_feature_detected!("avxvnni"))
+            .then_some(instructions!("avx2,fma,avxvnni", AvxVnni, 4 by 3, tile: 8, offset: 128)),
+        // The products need registers of their own.
+        #[cfg(target_arch = "x86_64")]
+        crate::simd::has_avx2()
+            .then_some(instructions!("avx2,fma", Avx2, 3 by 3, tile: 8, offset: 0)),
+        #[cfg(target_arch = "aarch64")]
+        Some(instructions!(Neon, 4 by 3, tile: 8, offset: 0)),
+        Some(instructions!(Portable, 1 by 3, tile: 8, offset: 0)),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// A weight `[output, input]` in 8 bits, rearranged for products with few rows.
+#[derive(Debug)]
+pub(super) struct Weight {
+    panels: Panels,
+    input: usize,
+    /// The number that is added to the sums of each feature. The offset of the inputs adds the negative of it.
+    starts: Vec<i32>,
+    /// The scale of each feature.
+    scales: Vec<f32>,
+    /// The bias of a product without one.
+    zeros: Vec<f32>,
+}
+
+impl Weight {
+    /// Quantises and rearranges `weight`, `[output, input]` row-major.
+    pub(super) fn new(weight: &[f32], shape: [usize; 2]) -> Self {
+        Self::with(available().next().expect("the portable set is always there"), weight, shape)
+    }
+
+    fn with(instructions: Instructions, weight: &[f32], [output, input]: [usize; 2]) -> Self {
+        assert_eq!(weight.len(), output * input, "a weight {output}x{input}");
+        let Quantized { words, mut scales, steps } = Quantized::of(weight, [output, input]);
+        let rows = bytemuck::cast_slice::<u32, i8>(&words).par_chunks((steps * GROUP).max(1));
+        let sum = |row: &[i8]| row.iter().map(|&x| i32::from(x)).sum::<i32>();
+        let mut starts: Vec<i32> = rows.map(|row| -instructions.offset * sum(row)).collect();
+        starts.resize(output.next_multiple_of(instructions.lanes), 0);
+        scales.resize(starts.len(), 0.0);
+        let panels = Panels::by_columns(instructions, [output, steps], |columns, panel| {
+            transpose(panel, &words[columns.start * steps..columns.end * steps], steps);
+        });
+        Self { panels, input, starts, scales, zeros: vec![0.0; output] }
+    }
+
+    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias` is `[output]` or empty.
+    pub(super) fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+        let rows = x.len().checked_div(self.input).unwrap_or(0);
+        let mut left = Quantized::of(x, [rows, self.input]);
+        if self.panels.instructions().offset != 0 {
+            // Adding 128 without a carry flips the highest bit.
+            left.words.iter_mut().for_each(|word| *word ^= 0x8080_8080);
+        }
+        let row_scales = std::mem::take(&mut left.scales);
+        let scales = Scales { rows: &row_scales, columns: &self.scales, starts: &self.starts };
+        let bias = if bias.is_empty() { &self.zeros } else { bias };
+        let last = Last { bias, epilogue, scales };
+        Product { left, right: &self.panels, last }.by_panels()
+    }
+}
+
+/// Rows in 8 bits.
+struct Quantized {
+    /// `[rows, steps]`, filled up with 0 to whole words.
+    words: Vec<u32>,
+    /// One scale per row.
+    scales: Vec<f32>,
+    steps: usize,
+}
+
+impl Quantized {
+    /// Rows of `columns` numbers, row-major.
+    fn of(matrix: &[f32], [rows, columns]: [usize; 2]) -> Self {
+        assert_eq!(matrix.len(), rows * columns, "rows of {columns} inputs");
+        let steps = columns.div_ceil(GROUP);
+        let (mut words, mut scales) = (vec![0; rows * steps], vec![0.0; rows]);
+        let numbers = bytemuck::cast_slice_mut::<u32, i8>(&mut words);
+        let numbers = numbers.par_chunks_exact_mut((steps * GROUP).max(1)).zip(&mut scales);
+        let rows = matrix.par_chunks_exact(columns.max(1)).zip(numbers).with_min_len(ROWS);
+        rows.for_each(|(row, (numbers, scale))| *scale = quantize(row, &mut numbers[..columns]));
+        Self { words, scales, steps }
+    }
+}
+
+impl LeftFactor for Quantized {
+    fn rows(&self) -> usize {
+        self.words.len().checked_div(self.steps).unwrap_or(0)
+    }
+
+    fn block(
+        &self,
+        _: Instructions,
+        rows: Range<usize>,
+        steps: Range<usize>,
+        _: &mut Vec<Line>,
+    ) -> (*const u32, Order) {
+        let first = &self.words[rows.start * self.steps + steps.start..];
+        (first.as_ptr(), Order::Rows(self.steps))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::quantize::quantize_rows;
+
+    fn random(seed: u64, count: usize) -> Vec<f32> {
+        crate::random::RandomKey::new(seed).normal(count)
+    }
+
+    /// The product of the quantised numbers, summed in 64 bits.
+    fn expected(x: &[f32], weight: &[f32], bias: &[f32], input: usize, relu: bool) -> Vec<f32> {
+        let (x, weight) = (quantize_rows(x, input), quantize_rows(weight, input));
+        let rows = x.values.chunks_exact(input).zip(&x.scales);
+        let one = |(row, row_scale): (&[i8], &f32)| -> Vec<f32> {
+            let features = weight.values.chunks_exact(input).zip(&weight.scales).enumerate();
+            let feature = |(i, (feature, scale)): (usize, (&[i8], &f32))| {
+                let products = row.iter().zip(feature).map(|(&x, &w)| i64::from(x) * i64::from(w));
+                let y = products.sum::<i64>() as i32 as f32 * (row_scale * scale);
+                let y = y + bias.get(i).copied().unwrap_or(0.0);
+                if relu && y < 0.0 { 0.0 } else { y }
+            };
+            features.map(feature).collect()
+        };
+        rows.flat_map(one).collect()
+    }
+
+    fn bits(numbers: Vec<f32>) -> Vec<u32> {
+        numbers.into_iter().map(f32::to_bits).collect()
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_exact_integer_products() {
+        for instructions in available() {
+            for [rows, input, output] in [
+                [1, 5, 3],
+                [1, 64, 100],
+                [3, 16, 24],
+                [7, 33, 25],
+                [13, 70, 100],
+                [40, 9, 48],
+                [9, 4096, 17],
+            ] {
+                for relu in [false, true] {
+                    let (x, weight, bias) =
+                        (random(1, rows * input), random(2, output * input), random(3, output));
+                    let panels = Weight::with(instructions, &weight, [output, input]);
+                    let epilogue = if relu { Epilogue::Relu } else { Epilogue::None };
+                    let context = format!("{instructions:?} {rows}x{input}x{output}");
+                    let actual = panels.forward(&x, &bias, epilogue);
+                    assert_eq!(
+                        bits(actual),
+                        bits(expected(&x, &weight, &bias, input, relu)),
+                        "{context}"
+                    );
+                    let actual = panels.forward(&x, &[], epilogue);
+                    assert_eq!(
+                        bits(actual),
+                        bits(expected(&x, &weight, &[], input, relu)),
+                        "{context}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// The largest products of either sign, where sums in 16 bits would saturate.
+    #[test]
+    fn extreme_numbers_do_not_saturate() {
+        for instructions in available() {
+            for (x, w) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+                let (input, output) = (1000, 20);
+                let panels = Weight::with(instructions, &vec![w; input * output], [output, input]);
+                let actual = panels.forward(&vec![x; 3 * input], &[], Epilogue::None);
+                let scale = (1.0f32 / 127.0) * (1.0 / 127.0);
+                let expected = (127 * 127 * input as i32) as f32 * scale * x * w;
+                assert!(
+                    actual.iter().all(|&y| y == expected),
+                    "{instructions:?} {expected} {actual:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_with_nan_gives_nan_and_leaves_the_others_alone() {
+        for instructions in available() {
+            let (mut x, weight) = (random(1, 3 * 10), random(2, 5 * 10));
+            let panels = Weight::with(instructions, &weight, [5, 10]);
+            let before = panels.forward(&x, &[], Epilogue::None);
+            x[13] = f32::NAN;
+            let after = panels.forward(&x, &[], Epilogue::Relu);
+            assert!(after[5..10].iter().all(|y| y.is_nan()), "{instructions:?}");
+            assert_eq!(panels.forward(&x, &[], Epilogue::None)[10..], before[10..]);
+        }
+    }
+}

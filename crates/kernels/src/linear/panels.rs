@@ -1,0 +1,224 @@
+//! The right factor of a product, rearranged for it.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use burn::tensor::Bytes;
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use super::instructions::Instructions;
+
+/// The number of panels that are written together at most.
+const TOGETHER: usize = 8;
+/// The number of steps of each column that are rearranged together.
+const STEPS: usize = 16;
+/// The number of words of a [`Line`].
+pub(super) const LINE: usize = 16;
+
+/// A cache line: vectors that start at the beginning of one are read fastest.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Line([u32; LINE]);
+
+// SAFETY: a line is its words, without gaps, and zeros are words.
+unsafe impl Zeroable for Line {}
+// SAFETY: a line is its words, without gaps, and any bits are a word.
+unsafe impl Pod for Line {}
+
+/// A place for a word.
+pub(super) type Place = MaybeUninit<u32>;
+
+/// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the columns of one step are adjacent.
+/// The last panel has as few vectors as it needs and is filled up with 0.
+///
+/// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers, whose products are added to a sum together.
+#[derive(Debug)]
+pub(super) struct Panels {
+    instructions: Instructions,
+    memory: Memory,
+    columns: usize,
+    steps: usize,
+}
+
+/// Where the words of panels are.
+#[derive(Debug)]
+enum Memory {
+    Own(Vec<Line>),
+    /// That of the weight which they were.
+    OfWeight(Bytes),
+}
+
+impl Panels {
+    /// Panels `[columns, steps]` of which `write` writes every word of a panel, given its columns.
+    pub(super) fn by_columns(
+        instructions: Instructions,
+        shape @ [_, steps]: [usize; 2],
+        write: impl Fn(Range<usize>, &mut [Place]) + Sync,
+    ) -> Self {
+        Self::written(instructions, shape, |columns, panels| {
+            for (columns, panel) in each(instructions, columns, panels, steps) {
+                write(columns, panel);
+            }
+        })
+    }
+
+    /// Panels `[columns, steps]` of which `write` writes one step of a panel, given the step and the panel's columns.
+    pub(super) fn by_steps(
+        instructions: Instructions,
+        shape @ [_, steps]: [usize; 2],
+        write: impl Fn(usize, Range<usize>, &mut [Place]) + Sync,
+    ) -> Self {
+        Self::written(instructions, shape, |columns, panels| {
+            for step in 0..steps {
+                for (columns, panel) in each(instructions, columns.clone(), panels, steps) {
+                    let width = panel.len() / steps;
+                    write(step, columns, &mut panel[step * width..][..width]);
+                }
+            }
+        })
+    }
+
+    /// Panels of which `write` writes a few at a time, given their columns.
+    fn written(
+        instructions: Instructions,
+        [columns, steps]: [usize; 2],
+        write: impl Fn(Range<usize>, &mut [Place]) + Sync,
+    ) -> Self {
+        let panels = columns.div_ceil(instructions.panel());
+        let together = (panels / (4 * rayon::current_num_threads())).clamp(1, TOGETHER);
+        let width = together * instructions.panel();
+        let count = columns.next_multiple_of(instructions.lanes) * steps;
+        let mut lines: Vec<Line> = Vec::with_capacity(count.div_ceil(LINE));
+        let memory = lines.spare_capacity_mut();
+        // SAFETY: a line is LINE words.
+        let words = unsafe {
+            std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * LINE)
+        };
+        words[count..].fill(Place::new(0));
+        words[..count].par_chunks_mut((width * steps).max(1)).enumerate().for_each(
+            |(group, panels)| {
+                let columns = group * width..((group + 1) * width).min(columns);
+                if columns.len() * steps < panels.len() {
+                    panels.fill(Place::new(0));
+                }
+                write(columns, panels);
+            },
+        );
+        // SAFETY: `write` wrote every word that was not filled.
+        unsafe { lines.set_len(count.div_ceil(LINE)) };
+        Self { instructions, memory: Memory::Own(lines), columns, steps }
+    }
+
+    /// Rearranges rows of words, `[columns, steps]`, in their own memory. Returns them unchanged if the last panel would have to be
+    /// filled up.
+    pub(super) fn in_place(
+        instructions: Instructions,
+        mut weight: Bytes,
+        [columns, steps]: [usize; 2],
+    ) -> Result<Self, Bytes> {
+        assert_eq!(weight.len(), columns * steps * size_of::<u32>(), "a weight {columns}x{steps}");
+        if weight.is_empty() || !columns.is_multiple_of(instructions.lanes) {
+            return Err(weight);
+        }
+        let panels = bytemuck::cast_slice_mut::<u8, u32>(&mut weight);
+        panels.par_chunks_mut(instructions.panel() * steps).for_each_init(
+            Vec::new,
+            |rows, panel| {
+                rows.clear();
+                rows.extend_from_slice(panel);
+                transpose(places(panel), rows, steps);
+            },
+        );
+        Ok(Self { instructions, memory: Memory::OfWeight(weight), columns, steps })
+    }
+
+    /// Rows of words, `[columns, steps]`. The caller's thread writes them alone.
+    pub(super) fn rows(&self) -> Vec<u32> {
+        let mut all = vec![0; self.columns * self.steps];
+        let rows = self.instructions.panel() * self.steps.max(1);
+        all.chunks_mut(rows).enumerate().for_each(|(panel, rows)| {
+            let words = self.words(panel, 0..self.steps);
+            let width = words.len() / self.steps;
+            for (column, row) in rows.chunks_exact_mut(self.steps).enumerate() {
+                for (place, &word) in row.iter_mut().zip(words[column..].iter().step_by(width)) {
+                    *place = word;
+                }
+            }
+        });
+        all
+    }
+
+    pub(super) fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// The number of columns of the product.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The number of steps of a sum.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The number of panels.
+    pub(super) fn count(&self) -> usize {
+        self.columns.div_ceil(self.instructions.panel())
+    }
+
+    /// The columns of a panel.
+    pub(super) fn columns_of(&self, panel: usize) -> Range<usize> {
+        let first = panel * self.instructions.panel();
+        first..(first + self.instructions.panel()).min(self.columns)
+    }
+
+    /// Some steps of a panel.
+    pub(super) fn words(&self, panel: usize, steps: Range<usize>) -> &[u32] {
+        let words: &[u32] = match &self.memory {
+            Memory::Own(lines) => bytemuck::cast_slice(lines),
+            Memory::OfWeight(weight) => bytemuck::cast_slice(weight),
+        };
+        let width = self.columns_of(panel).len().next_multiple_of(self.instructions.lanes);
+        let start = panel * self.instructions.panel() * self.steps;
+        &words[start + steps.start * width..start + steps.end * width]
+    }
+}
+
+/// The panels in `words`, which begin with `columns`, each with its columns.
+fn each(
+    instructions: Instructions,
+    columns: Range<usize>,
+    words: &mut [Place],
+    steps: usize,
+) -> impl Iterator<Item = (Range<usize>, &mut [Place])> {
+    let width = instructions.panel();
+    let panels = words.chunks_mut((width * steps).max(1));
+    columns
+        .clone()
+        .step_by(width)
+        .map(move |first| first..(first + width).min(columns.end))
+        .zip(panels)
+}
+
+/// Writes a panel, `[steps, width]`, from rows of words, `[columns, steps]`, of which there are at most `width`.
+pub(super) fn transpose(panel: &mut [Place], rows: &[u32], steps: usize) {
+    let width = panel.len() / steps.max(1);
+    // A few steps of every column at a time: what they are written to stays in the first-level cache.
+    for (part, panel) in panel.chunks_mut((STEPS * width).max(1)).enumerate() {
+        for (column, row) in rows.chunks_exact(steps).enumerate() {
+            let words = row[part * STEPS..].iter().take(STEPS);
+            let places = panel[column..].iter_mut().step_by(width);
+            for (&word, place) in words.zip(places) {
+                place.write(word);
+            }
+        }
+    }
+}
+
+/// Words as places to be written to.
+pub(super) fn places(words: &mut [u32]) -> &mut [Place] {
+    // SAFETY: both are words; nobody in this module writes one that is not initialised.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
+}

@@ -1,0 +1,270 @@
+//! The innermost loop: a few rows times one panel, the sums in registers.
+
+use super::epilogue::Epilogue;
+use super::unrolled::unrolled;
+use super::vector::{Floats, Register};
+
+/// How the words of a left factor lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    /// Row after row, this many words apart.
+    Rows(usize),
+    /// `[tiles, steps, rows of a tile]`, with the rows of a tile that [`Instructions::tile`] says.
+    ///
+    /// [`Instructions::tile`]: super::instructions::Instructions::tile
+    Tiles,
+}
+
+/// Some rows of a left factor times some steps of a panel.
+#[derive(Clone, Copy)]
+pub(super) struct Tile<'a> {
+    /// The left factor: `rows` rows of `steps` words.
+    pub left: *const u32,
+    pub order: Order,
+    pub rows: usize,
+    pub steps: usize,
+    /// The panel, `[steps, vectors]`.
+    pub panel: &'a [u32],
+    pub vectors: usize,
+    /// Whether sums begin at 0, or at what `out` holds.
+    pub is_first: bool,
+    /// What follows the last of all steps.
+    pub last: Option<Last<'a>>,
+    /// The result: `rows` rows of `vectors` vectors, `stride` numbers apart, that no other thread reads or writes.
+    pub out: *mut u32,
+    pub stride: usize,
+}
+
+/// The use of complete sums.
+#[derive(Clone, Copy)]
+pub(super) struct Last<'a> {
+    /// One number for each column, or none.
+    pub bias: &'a [f32],
+    pub epilogue: Epilogue,
+    pub scales: Scales<'a>,
+}
+
+/// The scales of sums of integers; those of floats have none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Scales<'a> {
+    /// A factor for each row.
+    pub rows: &'a [f32],
+    /// A factor for each column, up to whole vectors.
+    pub columns: &'a [f32],
+    /// What is added to the sums of each column, up to whole vectors.
+    pub starts: &'a [i32],
+}
+
+/// What one step of a sum is: the product of a word of the left factor and a word of the right one.
+///
+/// # Safety
+/// Each method is only to be called on processors with the type's instructions; `right` and `column` are followed by as many words
+/// as the register has lanes.
+pub(super) unsafe trait Arithmetic {
+    type Sums: Register;
+    type Floats: Floats;
+    /// Whether the order of the steps does not matter. The steps of a single row, whose few sums would wait for one another, are
+    /// then taken side by side.
+    const ANY_ORDER: bool = false;
+    /// Adds the products of `left` and of each word at `right`.
+    unsafe fn add_products(sums: Self::Sums, left: u32, right: *const u32) -> Self::Sums;
+    /// Complete sums, those of row `row` and of the columns from `column` on.
+    unsafe fn floats(sums: Self::Sums, scales: &Scales, row: usize, column: usize) -> Self::Floats;
+}
+
+/// In the place of the rows of a tile: rows that lie one after the other.
+const IN_ROWS: usize = 0;
+/// The steps that are taken side by side where their order does not matter.
+const STRANDS: usize = 4;
+
+impl Tile<'_> {
+    /// Computes the rows in blocks of `ROWS`. A tile of a left factor in tiles has `TILE` rows, a panel at most `VECTORS` vectors.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `A`, and the fields hold what they promise.
+    #[inline(always)]
+    pub(super) unsafe fn run<
+        A: Arithmetic,
+        const ROWS: usize,
+        const VECTORS: usize,
+        const TILE: usize,
+    >(
+        &self,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.order {
+                Order::Rows(_) => self.vectors::<A, ROWS, VECTORS, IN_ROWS>(),
+                Order::Tiles => self.vectors::<A, ROWS, VECTORS, TILE>(),
+            }
+        }
+    }
+
+    /// # Safety
+    /// That of [`run`](Self::run); `TILE` is the number of rows of a tile of the left factor, or [`IN_ROWS`].
+    #[inline(always)]
+    unsafe fn vectors<A: Arithmetic, const ROWS: usize, const VECTORS: usize, const TILE: usize>(
+        &self,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.vectors {
+                1 => self.blocks::<A, ROWS, TILE, 1>(),
+                2 => self.blocks::<A, ROWS, TILE, 2>(),
+                _ => self.blocks::<A, ROWS, TILE, VECTORS>(),
+            }
+        }
+    }
+
+    /// Computes blocks of `ROWS` rows, then of 4, 2 and 1 for the rows that remain.
+    ///
+    /// # Safety
+    /// That of [`vectors`](Self::vectors), for a panel of `WIDTH` vectors.
+    #[inline(always)]
+    unsafe fn blocks<A: Arithmetic, const ROWS: usize, const TILE: usize, const WIDTH: usize>(
+        &self,
+    ) {
+        let mut row = 0;
+        // SAFETY: passed on to the caller; `row` and the rows of its block exist.
+        unsafe {
+            while ROWS > 1 && row + ROWS <= self.rows {
+                self.block::<A, ROWS, TILE, WIDTH>(row);
+                row += ROWS;
+            }
+            while ROWS > 4 && row + 4 <= self.rows {
+                self.block::<A, 4, TILE, WIDTH>(row);
+                row += 4;
+            }
+            while ROWS > 2 && row + 2 <= self.rows {
+                self.block::<A, 2, TILE, WIDTH>(row);
+                row += 2;
+            }
+            while row < self.rows {
+                if A::ANY_ORDER {
+                    self.strands::<A, TILE, WIDTH>(row);
+                } else {
+                    self.block::<A, 1, TILE, WIDTH>(row);
+                }
+                row += 1;
+            }
+        }
+    }
+
+    /// Where row `first` begins, and the distance of the next one.
+    ///
+    /// # Safety
+    /// That of [`vectors`](Self::vectors); the row exists.
+    #[inline(always)]
+    unsafe fn left<const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
+        // SAFETY: `left` holds this row.
+        unsafe {
+            match self.order {
+                Order::Rows(stride) => (self.left.add(first * stride), stride),
+                Order::Tiles => (self.left.add(first / TILE * TILE * self.steps + first % TILE), 1),
+            }
+        }
+    }
+
+    /// # Safety
+    /// That of [`blocks`](Self::blocks); rows `first..first + ROWS` exist and are in one tile.
+    #[inline(always)]
+    unsafe fn block<A: Arithmetic, const ROWS: usize, const TILE: usize, const WIDTH: usize>(
+        &self,
+        first: usize,
+    ) {
+        let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
+        // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has place for the rows; the
+        // processor has the instructions.
+        unsafe {
+            let (left, stride) = self.left::<TILE>(first);
+            let mut sums = [[A::Sums::zero(); WIDTH]; ROWS];
+            if !self.is_first {
+                let out = self.out.add(first * self.stride);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        *sum = A::Sums::load(out.add(row * self.stride + v * A::Sums::LANES));
+                    }
+                }
+            }
+            for step in 0..self.steps {
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let left = match TILE {
+                        IN_ROWS => *left.add(row * stride + step),
+                        _ => *left.add(step * TILE + row),
+                    };
+                    for (v, sum) in sums.iter_mut().enumerate() {
+                        let right = panel.add((step * WIDTH + v) * A::Sums::LANES);
+                        *sum = A::add_products(*sum, left, right);
+                    }
+                }
+            }
+            unrolled!(row < ROWS: self.finish::<A, WIDTH>(first + row, sums[row]));
+        }
+    }
+
+    /// One row, whose steps are taken side by side.
+    ///
+    /// # Safety
+    /// That of [`blocks`](Self::blocks); the row exists.
+    #[inline(always)]
+    unsafe fn strands<A: Arithmetic, const TILE: usize, const WIDTH: usize>(&self, row: usize) {
+        let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
+        let apart = if TILE == IN_ROWS { 1 } else { TILE };
+        // SAFETY: `left` holds the row and `panel` `steps` times WIDTH vectors; the processor has the instructions.
+        unsafe {
+            let (left, _) = self.left::<TILE>(row);
+            let mut strands = [[A::Sums::zero(); WIDTH]; STRANDS];
+            let whole = self.steps - self.steps % STRANDS;
+            for step in (0..whole).step_by(STRANDS) {
+                unrolled!(strand < STRANDS: {
+                    unrolled!(v < WIDTH: {
+                        let right = panel.add(((step + strand) * WIDTH + v) * A::Sums::LANES);
+                        let left = *left.add((step + strand) * apart);
+                        strands[strand][v] = A::add_products(strands[strand][v], left, right);
+                    });
+                });
+            }
+            let [mut sums, others @ ..] = strands;
+            for step in whole..self.steps {
+                unrolled!(v < WIDTH: {
+                    let right = panel.add((step * WIDTH + v) * A::Sums::LANES);
+                    sums[v] = A::add_products(sums[v], *left.add(step * apart), right);
+                });
+            }
+            for other in others {
+                for (sum, other) in sums.iter_mut().zip(other) {
+                    *sum = sum.add(other);
+                }
+            }
+            self.finish::<A, WIDTH>(row, sums);
+        }
+    }
+
+    /// Writes the sums of one row, after the last step with bias and epilogue.
+    ///
+    /// # Safety
+    /// That of [`blocks`](Self::blocks); the row exists.
+    #[inline(always)]
+    unsafe fn finish<A: Arithmetic, const WIDTH: usize>(&self, row: usize, sums: [A::Sums; WIDTH]) {
+        // SAFETY: the row has WIDTH vectors, and so have the scales and the bias, if any.
+        unsafe {
+            let out = self.out.add(row * self.stride);
+            unrolled!(v < WIDTH: {
+                let column = v * A::Sums::LANES;
+                match &self.last {
+                    None => sums[v].store(out.add(column)),
+                    Some(last) => {
+                        let mut floats = A::floats(sums[v], &last.scales, row, column);
+                        if !last.bias.is_empty() {
+                            floats = floats.add(A::Floats::load(last.bias.as_ptr().add(column).cast()));
+                        }
+                        if last.epilogue == Epilogue::Relu {
+                            floats = floats.or_zero();
+                        }
+                        floats.store(out.add(column));
+                    }
+                }
+            });
+        }
+    }
+}
