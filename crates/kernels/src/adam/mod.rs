@@ -3,7 +3,7 @@
 #[cfg(feature = "cpu")]
 mod cpu;
 #[cfg(feature = "cpu")]
-mod on_cpu;
+mod op;
 pub(crate) mod reference;
 mod step;
 
@@ -35,7 +35,7 @@ pub fn adam_step<const D: usize>(
     let Moving { parameter, first, second } = &moving;
     match Place::without_gradients(&[parameter, first, second, &gradient]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => on_cpu::adam_step(moving, gradient, step),
+        Place::Cpu => op::adam_step(moving, gradient, step),
         _ => reference::adam_step(moving, gradient, step),
     }
 }

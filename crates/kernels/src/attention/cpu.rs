@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::{Matrix, MatrixMut, Parallelism, multiply, multiply_by};
+use crate::cpu::{Matrix, MatrixMut, multiply, multiply_by};
 use crate::dropout::DropoutMask;
 use crate::simd::{fold_pairs, softmax_row, vectorised};
 
@@ -129,7 +129,7 @@ fn forward_head(
     let Sizes { heads, query_len, key_len, d_v, .. } = inputs.sizes;
     let [query, key, value] = inputs.heads(batch, head);
     let scores = MatrixMut::new(weights, query_len, key_len, key_len);
-    product(scores, query, key.transposed(), inputs.sizes.scale());
+    multiply(scores, query, key.transposed(), inputs.sizes.scale());
     for (place, row) in weights.chunks_exact_mut(key_len).enumerate() {
         masked_softmax(row, hidden.row(batch, head, place));
     }
@@ -140,12 +140,7 @@ fn forward_head(
     }
     let context = MatrixMut::new(&mut context[head * d_v..], query_len, d_v, heads * d_v);
     let weights = Matrix::new(used, query_len, key_len, key_len);
-    product(context, weights, value, 1.0);
-}
-
-/// A matrix product within one head. It is too small to be divided among threads.
-fn product(out: MatrixMut, left: Matrix, right: Matrix, scale: f32) {
-    multiply(out, left, right, scale, Parallelism::None);
+    multiply(context, weights, value, 1.0);
 }
 
 /// Writes the gradients of query, key and value, each `[batch, len, heads·d]`, given the gradient of the context (in
@@ -187,7 +182,7 @@ fn backward_head(
 ) {
     let Sizes { heads, query_len, key_len, d_k, d_v, .. } = inputs.sizes;
     let [query, key, value] = inputs.heads(batch, head);
-    product(MatrixMut::new(dscores, query_len, key_len, key_len), grad, value.transposed(), 1.0);
+    multiply(MatrixMut::new(dscores, query_len, key_len, key_len), grad, value.transposed(), 1.0);
     let mut used = weights;
     if inputs.factors(batch, head, factors) {
         multiply_by(dscores, factors);
@@ -196,14 +191,14 @@ fn backward_head(
     }
     let used = Matrix::new(used, query_len, key_len, key_len);
     let dvalue = MatrixMut::new(&mut dvalue[head * d_v..], key_len, d_v, heads * d_v);
-    product(dvalue, used.transposed(), grad, 1.0);
+    multiply(dvalue, used.transposed(), grad, 1.0);
     softmax_gradient(dscores, weights, key_len);
     let (scale, dscores) =
         (inputs.sizes.scale(), Matrix::new(dscores, query_len, key_len, key_len));
     let dquery = MatrixMut::new(&mut dquery[head * d_k..], query_len, d_k, heads * d_k);
-    product(dquery, dscores, key, scale);
+    multiply(dquery, dscores, key, scale);
     let dkey = MatrixMut::new(&mut dkey[head * d_k..], key_len, d_k, heads * d_k);
-    product(dkey, dscores.transposed(), query, scale);
+    multiply(dkey, dscores.transposed(), query, scale);
 }
 
 vectorised! {

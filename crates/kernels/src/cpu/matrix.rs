@@ -1,5 +1,3 @@
-pub use gemm::Parallelism;
-
 /// A matrix inside a slice: element (r, c) has the index `r·row_stride + c·column_stride`.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a> {
@@ -57,8 +55,8 @@ fn span(rows: usize, columns: usize, row_stride: usize) -> usize {
     if rows == 0 || columns == 0 { 0 } else { (rows - 1) * row_stride + columns }
 }
 
-/// The matrix product `out = scale·left·right`.
-pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32, parallelism: Parallelism) {
+/// The matrix product `out = scale·left·right`, on the thread of the caller.
+pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32) {
     let (m, n, k) = (out.rows, out.columns, left.columns);
     assert_eq!(
         (left.rows, right.rows, right.columns),
@@ -87,7 +85,7 @@ pub fn multiply(out: MatrixMut, left: Matrix, right: Matrix, scale: f32, paralle
             false,
             false,
             false,
-            parallelism,
+            gemm::Parallelism::None,
         );
     }
 }

@@ -7,8 +7,8 @@ mod matrix;
 mod rows;
 mod storage;
 
-pub use crate::linear::affine::{Sizes, grad_of_weight};
-pub use matrix::{Matrix, MatrixMut, Parallelism, multiply};
+pub use crate::linear::cpu::{Sizes, grad_of_weight};
+pub use matrix::{Matrix, MatrixMut, multiply};
 pub(crate) use rows::sums_of_task;
 pub use rows::{column_sums, increase, multiply_by, ordered_sum, products, rows_per_task};
 pub use storage::{bools, contiguous, dims, floats, integers, overwrite, primitive, tensor};

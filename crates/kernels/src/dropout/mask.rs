@@ -41,7 +41,7 @@ impl DropoutMask {
     /// Writes the factors of the elements `start..start + out.len()` to `out`: 0 for a dropped element,
     /// [`keep_value`](Self::keep_value) for another one. They are those of [`RandomKey::dropout_mask`].
     pub fn fill_at(self, start: usize, out: &mut [f32]) {
-        self.key.dropout_mask_at(start, self.rate, self.keep_value(), out);
+        self.key.dropout_mask(start, self.rate, self.keep_value(), out);
     }
 
     /// The factors of the first `count` elements.

@@ -1,37 +1,15 @@
 //! Affine maps (paper §3.3), and the first half of the feed-forward network.
 
-#[cfg(feature = "cpu")]
-pub(crate) mod affine;
-#[cfg(feature = "cpu")]
-mod bfloat16;
 mod compute_type;
 #[cfg(feature = "cpu")]
-mod cpu;
+pub(crate) mod cpu;
 mod epilogue;
-#[cfg(feature = "cpu")]
-mod float32;
-#[cfg(feature = "cpu")]
-mod instructions;
-#[cfg(feature = "cpu")]
-mod int8;
-#[cfg(feature = "cpu")]
-mod left;
 #[cfg(feature = "cpu")]
 mod op;
 pub(crate) mod packed;
-#[cfg(feature = "cpu")]
-mod panels;
 mod precision;
-#[cfg(feature = "cpu")]
-mod product;
 pub(crate) mod quantize;
 pub(crate) mod reference;
-#[cfg(feature = "cpu")]
-mod tile;
-#[cfg(feature = "cpu")]
-mod unrolled;
-#[cfg(feature = "cpu")]
-mod vector;
 
 use burn::tensor::{Device, Tensor};
 
@@ -104,7 +82,7 @@ pub fn linear_bfloat16<const D: usize>(
 pub fn is_bfloat16_fast_on(device: &Device) -> bool {
     #[cfg(feature = "cpu")]
     if Place::of_device(device) == Place::Cpu {
-        return bfloat16::is_fast();
+        return cpu::is_bfloat16_fast();
     }
     let _ = device;
     false

@@ -4,8 +4,7 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Shape, Tensor};
 
-use super::affine::Sizes;
-use super::cpu;
+use super::cpu::{Sizes, through_relu};
 use super::epilogue::Epilogue;
 use super::precision::Precision;
 use crate::cpu::{column_sums, contiguous, dims, floats, overwrite, tensor};
@@ -67,7 +66,7 @@ impl FusedOp<3> for Linear {
             Some(out) => {
                 let mut sums = None;
                 let grad = overwrite(grad, |grad, source| {
-                    sums = cpu::through_relu(sizes, grad, source, floats(out), wants_bias);
+                    sums = through_relu(sizes, grad, source, floats(out), wants_bias);
                 });
                 (grad, sums)
             }

@@ -1,5 +1,5 @@
+use rand::RngExt;
 use rand::distr::StandardUniform;
-use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
 use super::PhiloxRng;
@@ -51,19 +51,14 @@ impl RandomKey {
         self.rng().sample_iter(StandardNormal).take(count).collect()
     }
 
-    /// Fills `out` with factors of dropout: 0 with probability `rate`, otherwise `keep_value`.
+    /// Fills `out` with the factors of dropout of the elements `start..start + out.len()`: 0 with probability `rate`, otherwise
+    /// `keep_value`. They depend on the key and the element alone, so that tasks can draw their parts independently.
     ///
     /// One block of random words decides about eight elements with 16 bits each, so that `rate` is exact to 1/65536.
-    pub fn dropout_mask(self, rate: f64, keep_value: f32, out: &mut [f32]) {
-        self.dropout_mask_at(0, rate, keep_value, out);
-    }
-
-    /// The elements `start..start + out.len()` of the factors that [`dropout_mask`](Self::dropout_mask) writes, so that
-    /// tasks can draw their parts independently.
-    pub fn dropout_mask_at(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
+    pub fn dropout_mask(self, start: usize, rate: f64, keep_value: f32, out: &mut [f32]) {
         let threshold = drop_threshold(rate);
         let draw = |block, out: &mut [f32]| {
-            philox::mask([self.0 as u32, (self.0 >> 32) as u32], block, threshold, keep_value, out);
+            philox::mask(self.words(), block, threshold, keep_value, out);
         };
         let block = (start / 8) as u64;
         let skipped = start % 8;
@@ -75,19 +70,6 @@ impl RandomKey {
         draw(block, &mut eight);
         head.copy_from_slice(&eight[skipped..skipped + head.len()]);
         draw(block + 1, rest);
-    }
-}
-
-/// A seed gives the generator of the [`RandomKey`] that belongs to it.
-impl SeedableRng for PhiloxRng {
-    type Seed = [u8; 8];
-
-    fn from_seed(seed: Self::Seed) -> Self {
-        RandomKey::new(u64::from_le_bytes(seed)).rng()
-    }
-
-    fn seed_from_u64(seed: u64) -> Self {
-        RandomKey::new(seed).rng()
     }
 }
 
@@ -136,7 +118,7 @@ mod tests {
     #[test]
     fn dropout_drops_its_share() {
         let mut mask = vec![0.0; 100_003];
-        RandomKey::new(3).dropout_mask(0.3, 1.5, &mut mask);
+        RandomKey::new(3).dropout_mask(0, 0.3, 1.5, &mut mask);
         let dropped = mask.iter().filter(|&&v| v == 0.0).count() as f64 / mask.len() as f64;
         assert!((dropped - 0.3).abs() < 0.01, "{dropped}");
         assert!(mask.iter().all(|&v| v == 0.0 || v == 1.5));
@@ -157,7 +139,7 @@ mod tests {
     fn the_vectorised_mask_is_the_mask_of_the_blocks() {
         let (mut fast, mut plain) = (vec![0.0; 1037], vec![0.0; 1037]);
         for rate in [0.0, 0.1, 0.5, 0.999_999] {
-            RandomKey::new(9).dropout_mask(rate, 2.0, &mut fast);
+            RandomKey::new(9).dropout_mask(0, rate, 2.0, &mut fast);
             plain_mask(RandomKey::new(9), rate, 2.0, &mut plain);
             assert_eq!(fast, plain, "rate {rate}");
         }
@@ -167,10 +149,10 @@ mod tests {
     fn a_mask_drawn_in_parts_is_the_whole_mask() {
         let key = RandomKey::new(4);
         let mut whole = vec![0.0; 700];
-        key.dropout_mask(0.4, 1.0, &mut whole);
+        key.dropout_mask(0, 0.4, 1.0, &mut whole);
         for (start, len) in [(0, 0), (0, 700), (3, 2), (5, 3), (8, 128), (13, 600), (699, 1)] {
             let mut part = vec![0.0; len];
-            key.dropout_mask_at(start, 0.4, 1.0, &mut part);
+            key.dropout_mask(start, 0.4, 1.0, &mut part);
             assert_eq!(part, whole[start..start + len], "{start} + {len}");
         }
     }

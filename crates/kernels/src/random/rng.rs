@@ -47,18 +47,17 @@ impl TryRng for PhiloxRng {
 
 #[cfg(test)]
 mod tests {
-    use rand::{Rng, SeedableRng};
+    use rand::Rng;
 
-    use super::*;
     use crate::random::RandomKey;
 
     #[test]
     fn the_generator_gives_the_words_of_the_blocks_in_order() {
         let key = RandomKey::new(5);
         let words: Vec<u32> = (0..3).flat_map(|i| key.block(i)).collect();
-        let mut rng = PhiloxRng::seed_from_u64(5);
+        let mut rng = key.rng();
         assert_eq!((0..12).map(|_| rng.next_u32()).collect::<Vec<_>>(), words);
-        let mut rng = PhiloxRng::from_seed(5u64.to_le_bytes());
+        let mut rng = key.rng();
         assert_eq!(rng.next_u64(), u64::from(words[0]) << 32 | u64::from(words[1]));
         let mut bytes = [0; 6];
         rng.fill_bytes(&mut bytes);

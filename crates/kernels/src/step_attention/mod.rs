@@ -3,7 +3,7 @@
 #[cfg(feature = "cpu")]
 mod cpu;
 #[cfg(feature = "cpu")]
-mod on_cpu;
+mod op;
 
 use burn::tensor::{Bool, Tensor};
 
@@ -12,7 +12,7 @@ use crate::attention::{attention, check};
 use crate::op::Place;
 
 #[cfg(feature = "cpu")]
-pub(crate) use on_cpu::{Block, over_blocks};
+pub(crate) use op::{Block, over_blocks};
 
 /// Multi-head scaled dot-product attention (paper §3.2) for a few queries per sentence, without gradients. Decoding
 /// uses it, because its matrix products are too small for the general [`attention`](crate::attention()).
@@ -40,7 +40,7 @@ pub fn step_attention(
     if Place::without_gradients(&[&query, &key, &value]) == Place::Cpu
         && hidden.as_ref().is_none_or(|hidden| hidden.dims()[1..3] == [1, 1])
     {
-        return on_cpu::shared(query, key, value, heads, hidden);
+        return op::shared(query, key, value, heads, hidden);
     }
     attention(query, key, value, heads, hidden, None)
 }

@@ -11,7 +11,7 @@ fn the_tensor_holds_the_mask_of_the_key_whatever_the_tasks_and_the_device() {
             let x = Tensor::<2>::zeros([rows, columns], &device);
             let mask = DropoutMask::new(key, rate);
             let mut expected = vec![0.0; rows * columns];
-            key.dropout_mask(rate, mask.keep_value(), &mut expected);
+            key.dropout_mask(0, rate, mask.keep_value(), &mut expected);
             let factors = mask.tensor_like(&x).into_data().try_to_vec::<f32>().expect("32 bits");
             assert_eq!(factors, expected);
         }

@@ -6,14 +6,13 @@ use burn::tensor::{Bytes, DType, Tensor};
 
 use crate::cpu::{contiguous, dims, floats, primitive, tensor};
 use crate::linear::epilogue::Epilogue;
-use crate::linear::panels::Panels;
-use crate::linear::{ComputeType, float32, int8};
+use crate::linear::{ComputeType, cpu};
 
 /// A rearranged weight.
 #[derive(Debug)]
 enum Rearranged {
-    Float32(Panels),
-    Int8(int8::Weight),
+    Float32(cpu::Panels),
+    Int8(cpu::Weight),
 }
 
 /// Panels, and the weight of which they are.
@@ -35,11 +34,8 @@ impl Packed {
             return None;
         }
         let rearranged = match compute {
-            ComputeType::Float32 => {
-                let best = float32::best();
-                Rearranged::Float32(float32::panels_of_rows(best, floats(&weight), shape))
-            }
-            ComputeType::Int8 => Rearranged::Int8(int8::Weight::new(floats(&weight), shape)),
+            ComputeType::Float32 => Rearranged::Float32(cpu::panels(floats(&weight), shape)),
+            ComputeType::Int8 => Rearranged::Int8(cpu::Weight::new(floats(&weight), shape)),
         };
         Some(Self { rearranged, shape, source: OnceLock::from(weight) })
     }
@@ -54,7 +50,7 @@ impl Packed {
         if !is_whole || !weight.is_unique() {
             return Err(Box::new(Tensor::from_primitive::<Flex>(weight)));
         }
-        match float32::panels_in_place(weight.into_data().into_parts().0, shape) {
+        match cpu::panels_in_place(weight.into_data().into_parts().0, shape) {
             Ok(panels) => {
                 let rearranged = Rearranged::Float32(panels);
                 Ok(Self { rearranged, shape, source: OnceLock::new() })
@@ -108,7 +104,7 @@ impl Packed {
         let bias: Option<FlexTensor> = bias.map(|bias| contiguous(primitive(bias)));
         let bias = bias.as_ref().map_or(&[][..], floats);
         let out = match &self.rearranged {
-            Rearranged::Float32(panels) => float32::forward(panels, floats(&x), bias, epilogue),
+            Rearranged::Float32(panels) => cpu::forward(panels, floats(&x), bias, epilogue),
             Rearranged::Int8(weight) => weight.forward(floats(&x), bias, epilogue),
         };
         Tensor::from_primitive::<Flex>(tensor(out, shape))

@@ -1,7 +1,7 @@
 //! CPU arithmetic of gated recurrent units: one step, and whole sequences.
 
 use burnformer_kernels::cpu::{
-    Matrix, MatrixMut, Parallelism, Sizes, column_sums, grad_of_weight, increase, multiply,
+    Matrix, MatrixMut, Sizes, column_sums, grad_of_weight, increase, multiply,
 };
 use burnformer_kernels::simd::{sigmoid, tanh, vectorised};
 use rayon::prelude::*;
@@ -227,7 +227,7 @@ pub(crate) fn product(
 ) {
     let weight = Matrix::new(weight, output, input, input).transposed();
     let out = MatrixMut::new(out, rows, output, output);
-    multiply(out, Matrix::new(x, rows, input, input), weight, 1.0, Parallelism::None);
+    multiply(out, Matrix::new(x, rows, input, input), weight, 1.0);
 }
 
 /// Computes `out = grad·weight` on this thread: `grad` `[rows, output]`, `weight` `[output, input]`.
@@ -238,7 +238,7 @@ pub(crate) fn back_product(
     [rows, input, output]: [usize; 3],
 ) {
     let weight = Matrix::new(weight, output, input, input);
-    multiply(MatrixMut::new(out, rows, input, input), grad, weight, 1.0, Parallelism::None);
+    multiply(MatrixMut::new(out, rows, input, input), grad, weight, 1.0);
 }
 
 /// The state before each position, `[rows, len, width]`, from the states after each position. Those are at the start

@@ -13,13 +13,13 @@ use std::arch::aarch64::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::epilogue::Epilogue;
 use super::instructions::{Instructions, instructions};
 use super::panels::{Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
-use super::quantize::quantize;
 use super::tile::{Arithmetic, Last, Order, Scales};
 use super::vector::{Floats, Integers, Register};
+use crate::linear::epilogue::Epilogue;
+use crate::linear::quantize::quantize;
 
 /// The numbers of a word.
 const GROUP: usize = 4;
@@ -150,7 +150,7 @@ fn available() -> impl Iterator<Item = Instructions> {
 
 /// A weight `[output, input]` in 8 bits, rearranged for products with few rows.
 #[derive(Debug)]
-pub(super) struct Weight {
+pub(in crate::linear) struct Weight {
     panels: Panels,
     input: usize,
     /// The number that is added to the sums of each feature. The offset of the inputs adds the negative of it.
@@ -163,7 +163,7 @@ pub(super) struct Weight {
 
 impl Weight {
     /// Quantises and rearranges `weight`, `[output, input]` row-major.
-    pub(super) fn new(weight: &[f32], shape: [usize; 2]) -> Self {
+    pub(in crate::linear) fn new(weight: &[f32], shape: [usize; 2]) -> Self {
         Self::with(available().next().expect("the portable set is always there"), weight, shape)
     }
 
@@ -182,7 +182,12 @@ impl Weight {
     }
 
     /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias` is `[output]` or empty.
-    pub(super) fn forward(&self, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+    pub(in crate::linear) fn forward(
+        &self,
+        x: &[f32],
+        bias: &[f32],
+        epilogue: Epilogue,
+    ) -> Vec<f32> {
         let rows = x.len().checked_div(self.input).unwrap_or(0);
         let mut left = Quantized::of(x, [rows, self.input]);
         if self.panels.instructions().offset != 0 {

@@ -1,7 +1,7 @@
 //! Rounding to bfloat16, and sums of products, without instructions for them.
 
-use crate::linear::panels::{LINE, Place};
-use crate::linear::tile::{Arithmetic, Scales};
+use crate::linear::cpu::panels::{LINE, Place};
+use crate::linear::cpu::tile::{Arithmetic, Scales};
 use crate::simd::vectorised;
 
 /// Bits of a float32 that are its exponent.

@@ -13,13 +13,13 @@ use std::arch::aarch64::float32x4_t;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256, __m512};
 
-use super::epilogue::Epilogue;
 use super::instructions::{Instructions, instructions};
 use super::left::{Left, Lie};
 use super::panels::{LINE, Line, Panels, transpose};
 use super::product::{LeftFactor, Product};
 use super::tile::{Arithmetic, Last, Order, Scales};
 use super::vector::Floats;
+use crate::linear::epilogue::Epilogue;
 
 /// The terms that are added before the next ones.
 const DEPTH: usize = 256;
@@ -99,9 +99,17 @@ pub(super) fn panels_of_columns(
     })
 }
 
+/// [`panels_of_rows`] for the fastest instruction set.
+pub(in crate::linear) fn panels(weight: &[f32], shape: [usize; 2]) -> Panels {
+    panels_of_rows(best(), weight, shape)
+}
+
 /// Panels of a weight, `[columns, depth]` in row-major order, in its own memory. Returns it unchanged if the last panel would have
 /// to be filled up.
-pub(super) fn panels_in_place(weight: Bytes, shape: [usize; 2]) -> Result<Panels, Bytes> {
+pub(in crate::linear) fn panels_in_place(
+    weight: Bytes,
+    shape: [usize; 2],
+) -> Result<Panels, Bytes> {
     Panels::in_place(best(), weight, shape)
 }
 
@@ -113,7 +121,12 @@ pub(super) fn product(left: Left, right: &Panels, bias: &[f32], epilogue: Epilog
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]` or empty.
-pub(super) fn forward(right: &Panels, x: &[f32], bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
+pub(in crate::linear) fn forward(
+    right: &Panels,
+    x: &[f32],
+    bias: &[f32],
+    epilogue: Epilogue,
+) -> Vec<f32> {
     let rows = x.len().checked_div(right.steps()).unwrap_or(0);
     let left = Plain(Left::rows(x, [rows, right.steps()]));
     let last = Last { bias, epilogue, scales: Scales::default() };
@@ -279,7 +292,11 @@ mod tests {
             for output in [16, 17] {
                 let panels = panels_of_rows(instructions, &vec![1e-30; output], [output, 1]);
                 let actual = forward(&panels, &[-1e-30], &[], Epilogue::Relu);
-                assert_eq!(bits(&actual), bits(&vec![product; output]), "{instructions:?} {output}");
+                assert_eq!(
+                    bits(&actual),
+                    bits(&vec![product; output]),
+                    "{instructions:?} {output}"
+                );
             }
         }
     }

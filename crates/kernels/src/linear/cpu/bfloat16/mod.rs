@@ -15,12 +15,12 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-use super::epilogue::Epilogue;
 use super::instructions::{Instructions, instructions};
 use super::left::{Left, Lie};
 use super::panels::{LINE, Line, Panels, places, transpose};
 use super::product::{LeftFactor, Product};
 use super::tile::{Last, Order, Scales};
+use crate::linear::epilogue::Epilogue;
 use portable::Pairs;
 use round::{interleaved, neighbours};
 
@@ -30,7 +30,7 @@ const DEPTH: usize = 128;
 const ZEROS: [f32; 128] = [0.0; 128];
 
 /// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.
-pub(super) fn is_fast() -> bool {
+pub(in crate::linear) fn is_fast() -> bool {
     #[cfg(target_arch = "x86_64")]
     return x86::is_available();
     #[cfg(not(target_arch = "x86_64"))]
@@ -49,8 +49,8 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
         // Fused multiplication and addition in float32, which the compiler chooses.
         #[cfg(target_arch = "x86_64")]
         crate::simd::has_avx2()
-            .then_some(instructions!("avx2,fma", Pairs, 8 by 3, tile: 16, offset: 0)),
-        Some(instructions!(Pairs, 8 by 3, tile: 16, offset: 0)),
+            .then_some(instructions!("avx2,fma", Pairs, 4 by 1, tile: 16, offset: 0)),
+        Some(instructions!(Pairs, 1 by 1, tile: 16, offset: 0)),
     ]
     .into_iter()
     .flatten()

@@ -1,8 +1,8 @@
 //! The innermost loop: a few rows times one panel, the sums in registers.
 
-use super::epilogue::Epilogue;
 use super::unrolled::unrolled;
 use super::vector::{Floats, Register};
+use crate::linear::epilogue::Epilogue;
 
 /// How the words of a left factor lie.
 #[derive(Clone, Copy, Debug)]

@@ -42,12 +42,12 @@ macro_rules! instructions {
     ($($features:literal,)? $arithmetic:ty, $rows:literal by $vectors:literal, tile: $tile:literal, offset: $offset:literal) => {{
         // SAFETY: the caller's promise.
         $(#[target_feature(enable = $features)])?
-        unsafe fn run(tile: &crate::linear::tile::Tile) {
+        unsafe fn run(tile: &crate::linear::cpu::tile::Tile) {
             unsafe { tile.run::<$arithmetic, $rows, $vectors, $tile>() };
         }
-        crate::linear::instructions::Instructions {
+        crate::linear::cpu::instructions::Instructions {
             name: stringify!($arithmetic),
-            lanes: <<$arithmetic as crate::linear::tile::Arithmetic>::Sums as crate::linear::vector::Register>::LANES,
+            lanes: <<$arithmetic as crate::linear::cpu::tile::Arithmetic>::Sums as crate::linear::cpu::vector::Register>::LANES,
             vectors: $vectors,
             tile: $tile,
             offset: $offset,

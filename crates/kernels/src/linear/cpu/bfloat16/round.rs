@@ -3,7 +3,7 @@
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use crate::linear::panels::Place;
+use crate::linear::cpu::panels::Place;
 
 /// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and what `out` holds beyond the
 /// row becomes 0.
@@ -16,7 +16,7 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     portable::neighbours(row, out);
 }
 
-/// Writes the pairs of `low` and `high`, element by element, as lines of [`LINE`](crate::linear::panels::LINE) words: the first to the
+/// Writes the pairs of `low` and `high`, element by element, as lines of [`LINE`](crate::linear::cpu::panels::LINE) words: the first to the
 /// beginning of `out`, each following one `stride` words further on. The last line is filled up with 0.
 pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
     #[cfg(target_arch = "x86_64")]
@@ -31,7 +31,7 @@ pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [P
 mod tests {
     use super::super::portable::rounded;
     use super::*;
-    use crate::linear::panels::{LINE, places};
+    use crate::linear::cpu::panels::{LINE, places};
 
     /// Every exponent with fractions around those that lie half-way between two bfloat16.
     #[test]

@@ -34,7 +34,7 @@ pub(super) type Place = MaybeUninit<u32>;
 ///
 /// A step is a word of 32 bits: one float32, two bfloat16 or four 8-bit integers, whose products are added to a sum together.
 #[derive(Debug)]
-pub(super) struct Panels {
+pub(in crate::linear) struct Panels {
     instructions: Instructions,
     memory: Memory,
     columns: usize,
@@ -134,7 +134,7 @@ impl Panels {
     }
 
     /// Rows of words, `[columns, steps]`. The caller's thread writes them alone.
-    pub(super) fn rows(&self) -> Vec<u32> {
+    pub(in crate::linear) fn rows(&self) -> Vec<u32> {
         let mut all = vec![0; self.columns * self.steps];
         let rows = self.instructions.panel() * self.steps.max(1);
         all.chunks_mut(rows).enumerate().for_each(|(panel, rows)| {

@@ -1,3 +1,5 @@
+//! The update of Adam as an operation on the CPU, which has no backward pass.
+
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::Tensor;

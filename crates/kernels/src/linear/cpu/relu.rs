@@ -8,7 +8,7 @@ use crate::simd::vectorised;
 
 /// Sets the gradient in `grad`, taken from `source` if there is one, to 0 where a ReLU gave 0 in `out`. If `wanted`,
 /// returns the sums of its columns, which are the gradient of the bias.
-pub(super) fn through_relu(
+pub(in crate::linear) fn through_relu(
     sizes: Sizes,
     grad: &mut [f32],
     source: Option<&[f32]>,

@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::portable;
-use crate::linear::panels::{LINE, Place};
-use crate::linear::tile::{Arithmetic, Scales};
+use crate::linear::cpu::panels::{LINE, Place};
+use crate::linear::cpu::tile::{Arithmetic, Scales};
 
 /// Whether the processor has these instructions.
 #[inline]

@@ -1,10 +1,10 @@
 //! The products of an affine map x·Wᵀ and of its backward pass.
 
-use super::epilogue::Epilogue;
 use super::left::Left;
 use super::panels::Panels;
-use super::precision::Precision;
 use super::{bfloat16, float32};
+use crate::linear::epilogue::Epilogue;
+use crate::linear::precision::Precision;
 
 /// The sizes of an affine map.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub fn grad_of_weight(sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
 impl Precision {
     /// `epilogue(x·weightᵀ + bias)`, `[rows, output]`: `x` `[rows, input]`, `weight` `[output, input]`, `bias` `[output]` or
     /// empty.
-    pub(super) fn forward(
+    pub(in crate::linear) fn forward(
         self,
         sizes: Sizes,
         x: &[f32],
@@ -35,21 +35,31 @@ impl Precision {
     ) -> Vec<f32> {
         let Sizes { rows, input, output } = sizes;
         let panels = match self {
-            Self::Float32 => float32::panels_of_rows(float32::best(), weight, [output, input]),
+            Self::Float32 => float32::panels(weight, [output, input]),
             Self::BFloat16 => bfloat16::panels_of_rows(bfloat16::best(), weight, [output, input]),
         };
         self.product(Left::rows(x, [rows, input]), &panels, bias, epilogue)
     }
 
     /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output, `[rows, output]`.
-    pub(super) fn grad_of_input(self, sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
+    pub(in crate::linear) fn grad_of_input(
+        self,
+        sizes: Sizes,
+        grad: &[f32],
+        weight: &[f32],
+    ) -> Vec<f32> {
         let Sizes { rows, input, output } = sizes;
         let panels = self.panels_of_columns(weight, [output, input]);
         self.product(Left::rows(grad, [rows, output]), &panels, &[], Epilogue::None)
     }
 
     /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output, `[rows, output]`.
-    pub(super) fn grad_of_weight(self, sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
+    pub(in crate::linear) fn grad_of_weight(
+        self,
+        sizes: Sizes,
+        grad: &[f32],
+        x: &[f32],
+    ) -> Vec<f32> {
         let Sizes { rows, input, output } = sizes;
         let panels = self.panels_of_columns(x, [rows, input]);
         self.product(Left::columns(grad, [rows, output]), &panels, &[], Epilogue::None)

@@ -1,0 +1,22 @@
+//! The arithmetic of affine maps on slices: one layout of 32-bit words, one innermost loop and one division of the work for every
+//! type of numbers.
+
+mod affine;
+mod bfloat16;
+mod float32;
+mod instructions;
+mod int8;
+mod left;
+mod panels;
+mod product;
+mod relu;
+mod tile;
+mod unrolled;
+mod vector;
+
+pub use affine::{Sizes, grad_of_weight};
+pub(super) use bfloat16::is_fast as is_bfloat16_fast;
+pub(super) use float32::{forward, panels, panels_in_place};
+pub(super) use int8::Weight;
+pub(super) use panels::Panels;
+pub(super) use relu::through_relu;
