@@ -123,6 +123,7 @@ pub struct DecoderLayer {
 
 /// The sub-layer by which a decoder layer knows the target positions so far.
 #[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant)] // A model has a handful of them, and nearly all hold the larger one.
 pub enum TargetSublayer {
     /// Masked self-attention, as in the paper.
     SelfAttention(MultiHeadAttention),
