@@ -275,7 +275,7 @@ fn reporter(
         verbosity,
         resume: resumed.map(|start| start.state.reported()),
     };
-    Ok(Reporter::create(run.path(), options)?)
+    Reporter::create(run.path(), options)
 }
 
 #[cfg(test)]

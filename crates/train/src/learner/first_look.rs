@@ -48,8 +48,8 @@ impl Learner {
             None => ("last", String::new()),
         };
         checkpoint::save_model(&self.setup.run.model(name), &self.saved())?;
-        Ok(self.reporter.note(&format!(
+        self.reporter.note(&format!(
             "first look after update {step}: {found}{name}/ holds this model until update {next}"
-        ))?)
+        ))
     }
 }

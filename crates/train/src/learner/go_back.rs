@@ -32,7 +32,7 @@ impl Learner {
         self.updater.loss_scale = self.state.loss_scale;
         self.model = Some(start.model);
         self.send_state();
-        Ok(self.reporter.go_back(self.state.reported())?)
+        self.reporter.go_back(self.state.reported())
     }
 
     /// Sets the checkpoints after update `step` aside, which the run writes anew when it comes there again.
@@ -60,6 +60,6 @@ impl Learner {
         let Recovery { records: number, rate_scale, .. } = self.state.recovery;
         let step = self.state.step;
         let point = DivergenceRecord { number, step, answer, loss, gnorm, back_to, rate_scale };
-        Ok(self.reporter.divergence(&point)?)
+        self.reporter.divergence(&point)
     }
 }

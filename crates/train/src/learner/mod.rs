@@ -219,7 +219,7 @@ impl Learner {
 
     fn log(&mut self, batches: &Prefetch<PlannedUpdate>) -> Result<(), TrainError> {
         let waited = self.clock.waited(batches);
-        Ok(self.reporter.train(&self.state.log_point(self.unread.last_rate, waited))?)
+        self.reporter.train(&self.state.log_point(self.unread.last_rate, waited))
     }
 
     /// Stops the run before the system would kill it for its memory, with a checkpoint if the model may be saved.

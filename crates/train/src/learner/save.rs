@@ -70,9 +70,7 @@ impl Learner {
         let dirs: Vec<_> = steps.iter().map(|&step| self.setup.run.checkpoint(step)).collect();
         let (_, model) = average_models(&dirs, self.device())?;
         if !has_finite_weights(&model) {
-            return Ok(self
-                .reporter
-                .note("the average is left out: its weights are not finite")?);
+            return self.reporter.note("the average is left out: its weights are not finite");
         }
         self.model = Some(model);
         checkpoint::save_model(&self.setup.run.model("average"), &self.saved())?;
@@ -103,10 +101,10 @@ impl Learner {
             ..self.setup.first.search.clone()
         };
         checkpoint::set_search(&best, &search)?;
-        Ok(self.reporter.note(&format!(
+        self.reporter.note(&format!(
             "length penalty of best/: {alpha}, by BLEU on the validation text with a beam of {beam}: {}",
             list.join(", ")
-        ))?)
+        ))
     }
 
     /// The newest checkpoints to average. Damaged ones are reported and left out.

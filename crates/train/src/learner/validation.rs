@@ -45,9 +45,9 @@ impl Learner {
         if let Some(there) = self.best_on_disk
             && metric.is_better(there.value, Some(best.value))
         {
-            return Ok(self
+            return self
                 .reporter
-                .note(&format!("best/ stays as it is: it holds {there}, which is better"))?);
+                .note(&format!("best/ stays as it is: it holds {there}, which is better"));
         }
         checkpoint::save_best_model(&self.setup.run.model("best"), &self.saved(), best, metric)?;
         self.best_on_disk = Some(best);
