@@ -129,6 +129,17 @@ pub(crate) fn refuse(
     }
 }
 
+/// Returns an error for the first of `features` that the model has: whether it has it, what it is, and the remedy.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn refuse_any(
+    format: &'static str,
+    features: &[(bool, &str, &'static str)],
+) -> Result<()> {
+    features.iter().try_for_each(|&(has, what, remedy)| refuse(format, has, what, remedy))
+}
+
 /// What `format` calls the activation function of `config`, given what it calls those that it has.
 ///
 /// # Errors
@@ -139,13 +150,11 @@ pub(crate) fn activation_in<T: Copy>(
     config: &TransformerConfig,
 ) -> Result<T> {
     let found = activations.iter().find(|(_, own)| *own == config.activation);
-    refuse(
+    found.map(|&(name, _)| name).ok_or_else(|| InteropError::CannotExport {
         format,
-        found.is_none(),
-        "this activation function",
-        "train with activation = \"relu\"",
-    )?;
-    Ok(found.expect("it was not refused").0)
+        what: "this activation function".into(),
+        remedy: "train with activation = \"relu\"",
+    })
 }
 
 /// Returns an error for models that neither MarianMTModel nor CTranslate2 can express: heads of other widths, recurrent
@@ -175,10 +184,12 @@ pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str)
 pub(crate) fn check_widths(config: &TransformerConfig, format: &'static str) -> Result<()> {
     let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
-    let widths = "heads of another width than d_model / heads";
-    refuse(format, !even, widths, "train with d_k = d_v = 0")?;
-    let window = attention_window.is_some();
-    refuse(format, window, "restricted self-attention", "train with attention_window = 0")
+    let (widths, window) = ("train with d_k = d_v = 0", "train with attention_window = 0");
+    let features = [
+        (!even, "heads of another width than d_model / heads", widths),
+        (attention_window.is_some(), "restricted self-attention", window),
+    ];
+    refuse_any(format, &features)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::old::{self, Version};
+use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
@@ -43,62 +44,40 @@ pub(super) struct Binary<'a> {
     left: usize,
 }
 
-struct Cursor<'a> {
-    path: &'a Path,
-    bytes: &'a [u8],
-    place: usize,
-}
+/// Reads the parts of which the file consists.
+struct Parts<'a>(Cursor<'a>);
 
-impl Cursor<'_> {
-    fn range(&mut self, len: usize) -> Result<Range<usize>> {
-        let end = self.place.checked_add(len).filter(|&end| end <= self.bytes.len());
-        let end = end.ok_or_else(|| {
-            let message = format!("it ends before byte {} of a variable", self.place);
-            InteropError::damaged(self.path, message)
-        })?;
-        let range = self.place..end;
-        self.place = end;
-        Ok(range)
-    }
-
-    fn number(&mut self, width: usize) -> Result<u64> {
-        let range = self.range(width)?;
-        let bytes = self.bytes[range].iter().rev();
-        Ok(bytes.fold(0, |number, &byte| number << 8 | u64::from(byte)))
-    }
-
+impl Parts<'_> {
     fn text(&mut self) -> Result<String> {
-        let len = self.number(2)? as usize;
-        let range = self.range(len)?;
-        let text = String::from_utf8_lossy(&self.bytes[range]);
-        Ok(text.trim_end_matches('\0').to_string())
+        let len = self.0.size(2)?;
+        self.0.text(len)
     }
 
     /// The versions that the file begins with.
     fn version(&mut self) -> Result<Version> {
         let convert = "convert the original model with CTranslate2 4";
-        let binary = self.number(4)?;
+        let binary = self.0.number(4)?;
         if !(1..=VERSION).contains(&binary) {
             let what = format!("binary version {binary}");
-            return Err(InteropError::unsupported(self.path, what, convert));
+            return Err(InteropError::unsupported(self.0.path, what, convert));
         }
         let (spec, revision) = match binary {
             1 => (String::new(), 1),
-            _ => (self.text()?, self.number(4)?),
+            _ => (self.text()?, self.0.number(4)?),
         };
         let heads = old::heads(&spec, revision);
         match heads.filter(|_| (1..=REVISION).contains(&revision)) {
             Some(heads) => Ok(Version { binary, revision, heads }),
             None => {
                 let what = format!("model {spec:?} of revision {revision}");
-                Err(InteropError::unsupported(self.path, what, convert))
+                Err(InteropError::unsupported(self.0.path, what, convert))
             }
         }
     }
 
     /// The type of numbers of a variable, and the unit in which its size is counted.
     fn kind(&mut self, version: Version) -> Result<Option<(NumberType, usize)>> {
-        let kind = self.number(1)? as usize;
+        let kind = self.0.size(1)?;
         Ok(match version.names_types() {
             true => TYPES.get(kind).map(|&number| (number, 1)),
             false => old::number_of_size(kind).map(|number| (number, kind)),
@@ -107,17 +86,17 @@ impl Cursor<'_> {
 
     fn variable(&mut self, version: Version) -> Result<(String, Variable)> {
         let name = version.own_name(self.text()?);
-        let rank = self.number(1)?;
-        let shape = (0..rank).map(|_| Ok(self.number(4)? as usize));
+        let rank = self.0.number(1)?;
+        let shape = (0..rank).map(|_| Ok(self.0.size(4)?));
         let shape = shape.collect::<Result<Vec<_>>>()?;
         let kind = self.kind(version)?;
-        let damaged = |what| InteropError::damaged(self.path, format!("variable {name} {what}"));
+        let damaged = |what| InteropError::damaged(self.0.path, format!("variable {name} {what}"));
         let (number, unit) = kind.ok_or_else(|| damaged("has an unknown type"))?;
         let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
         let unfit = damaged("has another size than its shape says");
-        let len = (self.number(4)? as usize).checked_mul(unit);
+        let len = (self.0.size(4)?).checked_mul(unit);
         match len.filter(|_| expected == len) {
-            Some(len) => Ok((name, Variable { shape, number, place: self.range(len)? })),
+            Some(len) => Ok((name, Variable { shape, number, place: self.0.range(len)? })),
             None => Err(unfit),
         }
     }
@@ -129,17 +108,17 @@ impl<'a> Binary<'a> {
     /// # Errors
     /// [`InteropError::Damaged`], or [`InteropError::Unsupported`] for other versions and kinds of models.
     pub fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self> {
-        let mut cursor = Cursor { path, bytes, place: 0 };
-        let version = cursor.version()?;
+        let mut parts = Parts(Cursor::new(path, bytes));
+        let version = parts.version()?;
         let mut variables = BTreeMap::new();
-        for _ in 0..cursor.number(4)? {
-            let (name, variable) = cursor.variable(version)?;
+        for _ in 0..parts.0.number(4)? {
+            let (name, variable) = parts.variable(version)?;
             variables.insert(name, variable);
         }
         let mut aliases = BTreeMap::new();
-        let count = if version.has_aliases() { cursor.number(4)? } else { 0 };
+        let count = if version.has_aliases() { parts.0.number(4)? } else { 0 };
         for _ in 0..count {
-            let (alias, name) = (cursor.text()?, cursor.text()?);
+            let (alias, name) = (parts.text()?, parts.text()?);
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }

@@ -2,27 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use burnformer_core::{NormPosition, TransformerConfig};
+use burnformer_core::TransformerConfig;
 
 use super::binary::Binary;
 use super::binary_out::Written;
 use crate::error::Result;
+use crate::layers::{Part, parts};
 use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};
 
-/// One variable of the file and the weights of the model directory that it consists of, stacked in this order.
-struct Fused {
-    name: String,
-    parts: Vec<String>,
-    /// The numbers of rows of each part, and the number of columns.
-    shape: [usize; 2],
-}
-
-/// The names of norms in the file and in the model directory.
-struct Norm {
-    name: String,
-    own: String,
-}
+/// The variables in a layer. Parts of the same variable are stacked in its rows.
+const NAMES: [(&str, &str); 14] = [
+    ("self_attention.query", "self_attention/linear_0"),
+    ("self_attention.key", "self_attention/linear_0"),
+    ("self_attention.value", "self_attention/linear_0"),
+    ("self_attention.output", "self_attention/linear_1"),
+    ("self_attention_norm", "self_attention/layer_norm"),
+    ("cross_attention.query", "attention/linear_0"),
+    ("cross_attention.key", "attention/linear_1"),
+    ("cross_attention.value", "attention/linear_1"),
+    ("cross_attention.output", "attention/linear_2"),
+    ("cross_attention_norm", "attention/layer_norm"),
+    ("feed_forward.inner", "ffn/linear_0"),
+    ("feed_forward.outer", "ffn/linear_1"),
+    ("feed_forward_norm", "ffn/layer_norm"),
+    ("norm", "layer_norm"),
+];
 
 /// The layers of one stack in the file.
 pub(super) fn count(file: &Binary, side: &str) -> usize {
@@ -30,78 +35,39 @@ pub(super) fn count(file: &Binary, side: &str) -> usize {
     (0..).take_while(has).count()
 }
 
-fn of_attention(name: &str, own: &str, d: usize, own_query: bool, found: &mut Vec<Fused>) {
-    let parts = |maps: &[&str]| maps.iter().map(|map| format!("{own}.{map}")).collect();
-    let groups: &[&[&str]] = match own_query {
-        true => &[&["query"], &["key", "value"], &["output"]],
-        false => &[&["query", "key", "value"], &["output"]],
-    };
-    for (n, maps) in groups.iter().enumerate() {
-        found.push(Fused { name: format!("{name}/linear_{n}"), parts: parts(maps), shape: [d, d] });
+fn variable(part: &Part) -> String {
+    let name = part.find(&NAMES);
+    match part.layer {
+        Some(layer) => format!("{}/layer_{layer}/{name}", part.stack),
+        None => format!("{}/{name}", part.stack),
     }
 }
 
-/// All linear maps and norms of the layers.
-fn of_layers(config: &TransformerConfig) -> (Vec<Fused>, Vec<Norm>) {
-    let d = config.d_model;
-    let (mut maps, mut norms) = (Vec::new(), Vec::new());
-    let sides = [
-        ("encoder", config.encoder_layers, config.d_ff),
-        ("decoder", config.decoder_layers, config.of_decoder().d_ff),
-    ];
-    for (side, layers, d_ff) in sides {
-        for n in 0..layers {
-            let (name, own) = (format!("{side}/layer_{n}"), format!("{side}.layers.{n}"));
-            let mut norm = |there: &str, here: &str| {
-                let (name, own) =
-                    (format!("{name}/{there}/layer_norm"), format!("{own}.{here}_norm"));
-                norms.push(Norm { name, own });
-            };
-            norm("self_attention", "self_attention");
-            norm("ffn", "feed_forward");
-            if side == "decoder" {
-                norm("attention", "cross_attention");
-                let own = format!("{own}.cross_attention");
-                of_attention(&format!("{name}/attention"), &own, d, true, &mut maps);
-            }
-            let attention = format!("{own}.self_attention");
-            of_attention(&format!("{name}/self_attention"), &attention, d, false, &mut maps);
-            let mut feed_forward = |there: &str, here: &str, shape| {
-                let parts = vec![format!("{own}.feed_forward.{here}")];
-                maps.push(Fused { name: format!("{name}/ffn/{there}"), parts, shape });
-            };
-            feed_forward("linear_0", "inner", [d_ff, d]);
-            feed_forward("linear_1", "outer", [d, d_ff]);
-        }
-        if config.norm == NormPosition::Pre {
-            norms.push(Norm { name: format!("{side}/layer_norm"), own: format!("{side}.norm") });
-        }
+/// The names of weight and bias in a model directory and in a variable.
+fn kinds(part: &Part) -> [(&'static str, &'static str); 2] {
+    match part.is_norm() {
+        true => [("weight", "gamma"), ("bias", "beta")],
+        false => [("weight", "weight"), ("bias", "bias")],
     }
-    (maps, norms)
 }
 
 /// The weights of the layers of a model of `config`.
 pub(super) fn read(file: &mut Binary, config: &TransformerConfig) -> Result<Tensors> {
     let mut weights = Tensors::new();
-    let (maps, norms) = of_layers(config);
-    for Fused { name, parts, shape: [rows, columns] } in maps {
-        let all = rows * parts.len();
-        let weight = file.tensor(&format!("{name}/weight"), &[all, columns])?;
-        let bias = format!("{name}/bias");
-        let bias = match file.has(&bias) {
-            true => file.tensor(&bias, &[all])?,
-            false => Tensor::new([all], vec![0.0; all]),
-        };
-        for (n, own) in parts.into_iter().enumerate() {
-            let (from, to) = (n * rows, (n + 1) * rows);
-            weights.insert(format!("{own}.weight"), weight.rows(from, to));
-            weights.insert(format!("{own}.bias"), bias.rows(from, to));
-        }
-    }
-    for Norm { name, own } in norms {
-        for (there, here) in [("gamma", "weight"), ("beta", "bias")] {
-            let tensor = file.tensor(&format!("{name}/{there}"), &[config.d_model])?;
-            weights.insert(format!("{own}.{here}"), tensor);
+    for stacked in parts(config).chunk_by(|a, b| variable(a) == variable(b)) {
+        let (rows, mut shape) = (stacked[0].shape[0], stacked[0].shape.clone());
+        shape[0] *= stacked.len();
+        for (own, there) in kinds(&stacked[0]) {
+            let name = format!("{}/{there}", variable(&stacked[0]));
+            let shape = if own == "bias" { &shape[..1] } else { &shape };
+            let tensor = match there == "bias" && !file.has(&name) {
+                true => Tensor::new(shape, vec![0.0; shape[0]]),
+                false => file.tensor(&name, shape)?,
+            };
+            for (n, part) in stacked.iter().enumerate() {
+                let rows = tensor.rows(n * rows, (n + 1) * rows);
+                weights.insert(format!("{}.{own}", part.own()), rows);
+            }
         }
     }
     Ok(weights)
@@ -113,19 +79,13 @@ pub(super) fn write(
     quantise: impl Fn(Tensor) -> Written,
 ) -> Result<BTreeMap<String, Written>> {
     let mut variables = BTreeMap::new();
-    let (maps, norms) = of_layers(&package.config);
-    for Fused { name, parts, .. } in maps {
-        let stacked = |kind: &str| -> Result<Tensor> {
-            let parts = parts.iter().map(|own| package.weight(&format!("{own}.{kind}")));
-            Ok(Tensor::stacked(&parts.collect::<Result<Vec<_>>>()?))
-        };
-        variables.insert(format!("{name}/weight"), quantise(stacked("weight")?));
-        variables.insert(format!("{name}/bias"), Written::Float(stacked("bias")?));
-    }
-    for Norm { name, own } in norms {
-        for (there, here) in [("gamma", "weight"), ("beta", "bias")] {
-            let tensor = package.weight(&format!("{own}.{here}"))?.clone();
-            variables.insert(format!("{name}/{there}"), Written::Float(tensor));
+    for stacked in parts(&package.config).chunk_by(|a, b| variable(a) == variable(b)) {
+        for (own, there) in kinds(&stacked[0]) {
+            let weight = |part: &Part| package.weight(&format!("{}.{own}", part.own()));
+            let tensor = Tensor::stacked(&stacked.iter().map(weight).collect::<Result<Vec<_>>>()?);
+            let is_matrix = tensor.shape.len() == 2;
+            let written = if is_matrix { quantise(tensor) } else { Written::Float(tensor) };
+            variables.insert(format!("{}/{there}", variable(&stacked[0])), written);
         }
     }
     Ok(variables)

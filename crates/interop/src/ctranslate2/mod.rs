@@ -12,16 +12,17 @@ use std::io::Read;
 use std::path::Path;
 
 use burnformer_core::{
-    Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
-    OutputBias, Positions, Sinusoids, SourceEnd, TransformerConfig,
+    Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions,
+    Sinusoids, SourceEnd, TransformerConfig,
 };
 use burnformer_infer::{LengthPenalty, SearchSettings};
 
+use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::package::Package;
-use crate::tensors::{Tensor, Tensors};
-use crate::{carried, padding};
+use crate::tensors::Tensors;
+use crate::{carried, padding, positions};
 use binary::Binary;
 use settings::Settings;
 use vocabulary::Vocabularies;
@@ -58,19 +59,18 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     let vocabularies = Vocabularies::read(dir)?.of_rows(rows(&file)?, &settings.unk_token)?;
     let mut config = shape(dir, &file, &settings, &vocabularies)?;
     let mut weights = layers::read(&mut file, &config)?;
-    let sharing = embeddings(&mut file, &config, &mut weights)?;
-    config.sharing = sharing;
+    let embeddings = embeddings(&mut file, &config)?;
+    config.sharing = embeddings.sharing();
+    weights.extend(embeddings.into_weights());
+    if config.conventions.output_bias == OutputBias::PerPiece {
+        let bias = file.tensor("decoder/projection/bias", &[config.target_vocab])?;
+        weights.insert("output_bias".into(), bias);
+    }
     positions(&path, &mut file, &mut config, &mut weights)?;
-    let config_pad = config.pad;
+    let search = carried::search(dir)?.unwrap_or_else(search);
+    let texts = vocabularies.files(dir, config.pad)?;
     let remarks = remarks(&settings, &config);
-    let mut package = Package {
-        config,
-        weights,
-        search: carried::search(dir)?.unwrap_or_else(search),
-        texts: vocabularies.files(dir, config_pad)?,
-        shortlist: None,
-        remarks,
-    };
+    let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
     if !vocabularies.has_padding() {
         padding::append(&mut package);
     }
@@ -118,27 +118,12 @@ fn shape(
     refuse_options(path, file)?;
     let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
     let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
-    let [heads, decoder_heads] = ["encoder", "decoder"].map(|side| {
-        let heads = file.scalar(&format!("{side}/num_heads"));
-        heads.unwrap_or(file.version().heads.into()).max(1.0) as usize
-    });
-    let divides = |&heads: &usize| d_model.is_multiple_of(heads);
-    if let Some(heads) = [heads, decoder_heads].into_iter().find(|heads| !divides(heads)) {
-        let message = format!("{heads} heads do not divide the width {d_model}");
-        return Err(InteropError::Damaged { path: path.clone(), message });
-    }
+    let [heads, decoder_heads] = heads(path, file, d_model)?;
     let zero_start = file.scalar("decoder/start_from_zero_embedding").unwrap_or(0.0) != 0.0;
-    let eos = vocabularies.id(&settings.eos_token)?;
     let pad = vocabularies.padding().unwrap_or(padding::id([source_vocab, target_vocab]));
-    let source_end = settings.source_end(&dir.join(CONFIG), zero_start)?;
-    let bos = match &settings.decoder_start_token {
-        _ if zero_start => pad,
-        Some(token) => vocabularies.id(token)?,
-        None => {
-            let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
-            let remedy = "import the original model, which names it";
-            return Err(InteropError::unsupported(&dir.join(CONFIG), what, remedy));
-        }
+    let bos = match zero_start {
+        true => pad,
+        false => vocabularies.id(settings.start(&dir.join(CONFIG))?)?,
     };
     Ok(TransformerConfig {
         source_vocab,
@@ -158,7 +143,7 @@ fn shape(
         activation: activation(path, both_sides(path, file, "activation", 0.0)?)?,
         pad,
         bos,
-        eos,
+        eos: vocabularies.id(&settings.eos_token)?,
         conventions: Conventions {
             embedding_scale: embedding_scale(path, file, d_model)?,
             decoder_start: if zero_start { DecoderStart::Zero } else { DecoderStart::Embedding },
@@ -166,13 +151,28 @@ fn shape(
                 true => OutputBias::PerPiece,
                 false => OutputBias::None,
             },
-            source_end,
+            source_end: settings.source_end(&dir.join(CONFIG), zero_start)?,
             decoder_heads: Some(decoder_heads).filter(|&own| own != heads),
             decoder_d_ff: Some(decoder_d_ff).filter(|&own| own != d_ff),
             ..Conventions::default()
         },
         ..TransformerConfig::base(target_vocab)
     })
+}
+
+/// The numbers of heads in encoder and decoder.
+fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
+    let heads = ["encoder", "decoder"].map(|side| {
+        let heads = file.scalar(&format!("{side}/num_heads"));
+        heads.unwrap_or(file.version().heads.into()).max(1.0) as usize
+    });
+    match heads.iter().find(|&&heads| !d_model.is_multiple_of(heads)) {
+        Some(heads) => {
+            let message = format!("{heads} heads do not divide the width {d_model}");
+            Err(InteropError::damaged(path, message))
+        }
+        None => Ok(heads),
+    }
 }
 
 /// The number `name`, which must be the same in encoder and decoder. Like CTranslate2 it takes `default` for a number
@@ -235,34 +235,13 @@ fn embedding_scale(path: &Path, file: &Binary, d_model: usize) -> Result<Embeddi
     Err(InteropError::unsupported(path, what, "√d_model or 1 is needed"))
 }
 
-/// Reads the matrices over the vocabularies and finds out which of them are equal.
-fn embeddings(
-    file: &mut Binary,
-    config: &TransformerConfig,
-    weights: &mut Tensors,
-) -> Result<EmbeddingSharing> {
+fn embeddings(file: &mut Binary, config: &TransformerConfig) -> Result<Embeddings> {
     let &TransformerConfig { source_vocab, target_vocab, d_model, .. } = config;
-    let source = file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?;
-    let target = file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?;
-    let output = file.tensor("decoder/projection/weight", &[target_vocab, d_model])?;
-    if config.conventions.output_bias == OutputBias::PerPiece {
-        let bias = file.tensor("decoder/projection/bias", &[target_vocab])?;
-        weights.insert("output_bias".into(), bias);
-    }
-    let mut insert = |name: &str, tensor: Tensor| weights.insert(format!("{name}.weight"), tensor);
-    if target != output {
-        insert("generator", output);
-        insert("source_embedding", source);
-        insert("target_embedding", target);
-        return Ok(EmbeddingSharing::None);
-    }
-    if source != target {
-        insert("source_embedding", source);
-        insert("target_embedding", target);
-        return Ok(EmbeddingSharing::Target);
-    }
-    insert("embedding", source);
-    Ok(EmbeddingSharing::All)
+    Ok(Embeddings {
+        source: file.tensor("encoder/embeddings_0/weight", &[source_vocab, d_model])?,
+        target: file.tensor("decoder/embeddings/weight", &[target_vocab, d_model])?,
+        output: file.tensor("decoder/projection/weight", &[target_vocab, d_model])?,
+    })
 }
 
 /// The positions: sines and cosines in a known layout, or any vectors.
@@ -287,7 +266,8 @@ fn positions(
         }
         tables.push(file.tensor(name, &[count, width])?);
     }
-    let [source, target] = [&tables[0], &tables[1]].map(known_positions);
+    let known = |table| positions::recognised(table, 0..3, POSITION_TOLERANCE);
+    let [source, target] = [&tables[0], &tables[1]].map(known);
     match (source, target) {
         (Some(source), Some(target)) if source == target => {
             (config.conventions.sinusoids, config.conventions.position_offset) = source;
@@ -305,21 +285,4 @@ fn positions(
         }
     }
     Ok(())
-}
-
-fn known_positions(table: &Tensor) -> Option<(Sinusoids, usize)> {
-    let &[count, width] = &table.shape[..] else { return None };
-    let layouts = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd];
-    let choices = layouts.into_iter().flat_map(|layout| [0, 1, 2].map(|offset| (layout, offset)));
-    choices.into_iter().filter(|_| width >= 4 && width.is_multiple_of(2)).find(
-        |&(layout, offset)| {
-            // In parts, so that a table that is none is seen at its beginning.
-            (0..count).all(|position| {
-                let place = position + offset;
-                let computed = layout.values(place..place + 1, width);
-                let row = &table.values[position * width..(position + 1) * width];
-                row.iter().zip(&computed).all(|(a, b)| (a - b).abs() < POSITION_TOLERANCE)
-            })
-        },
-    )
 }

@@ -69,6 +69,17 @@ impl Settings {
         }
     }
 
+    /// The token from which the decoder starts.
+    ///
+    /// # Errors
+    /// [`InteropError::Unsupported`] if the caller gives it.
+    pub fn start(&self, path: &Path) -> Result<&str> {
+        self.decoder_start_token.as_deref().ok_or_else(|| {
+            let what = "a decoder whose first token the caller gives (decoder_start_token = null)";
+            InteropError::unsupported(path, what, "import the original model, which names it")
+        })
+    }
+
     /// Whether the encoder sees `</s>`. Without `add_source_eos` it does in models that were converted from transformers,
     /// whose tokenisers add it, and does not in those of OpenNMT. Those start from `<s>`.
     ///

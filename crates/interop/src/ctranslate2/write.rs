@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{
-    DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition, OutputBias, Positions, SourceEnd,
-    TransformerConfig,
+    DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions, SourceEnd, TransformerConfig,
 };
 
 use super::binary_out::{self, Written};
@@ -15,7 +14,7 @@ use crate::files::write_file;
 use crate::package::{Package, activation_in, check_layers, fresh_folder};
 use crate::padding::NEVER;
 use crate::tensors::Tensor;
-use crate::{carried, vocabulary};
+use crate::{carried, embeddings, vocabulary};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "CTranslate2";
@@ -43,7 +42,7 @@ pub(crate) fn write(package: &Package, dir: &Path, quantisation: Quantisation) -
         Quantisation::Int8 => Written::Int8(tensor),
     };
     let mut variables = layers::write(package, quantise)?;
-    embeddings(package, quantise, &mut variables)?;
+    write_embeddings(package, quantise, &mut variables)?;
     positions(package, &mut variables)?;
     flags(config, &mut variables)?;
     fresh_folder(dir)?;
@@ -65,31 +64,21 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     activation_in(FORMAT, &ACTIVATIONS, config).map(drop)
 }
 
-fn embeddings(
+fn write_embeddings(
     package: &Package,
     quantise: impl Fn(Tensor) -> Written,
     variables: &mut BTreeMap<String, Written>,
 ) -> Result<()> {
-    let [source, target, output] =
-        ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"]
-            .map(|name| format!("{name}/weight"));
-    let own = |name: &str| package.weight(&format!("{name}.weight")).cloned();
-    match package.config.sharing {
-        EmbeddingSharing::All => {
-            variables.insert(target.clone(), quantise(own("embedding")?));
-            variables.insert(source, Written::Alias(target.clone()));
-            variables.insert(output, Written::Alias(target));
-        }
-        EmbeddingSharing::Target => {
-            variables.insert(target.clone(), quantise(own("target_embedding")?));
-            variables.insert(source, quantise(own("source_embedding")?));
-            variables.insert(output, Written::Alias(target));
-        }
-        EmbeddingSharing::None => {
-            variables.insert(target, quantise(own("target_embedding")?));
-            variables.insert(source, quantise(own("source_embedding")?));
-            variables.insert(output, quantise(own("generator")?));
-        }
+    let names = ["encoder/embeddings_0", "decoder/embeddings", "decoder/projection"];
+    let [source, target, output] = names.map(|name| format!("{name}/weight"));
+    let own = embeddings::names(package.config.sharing);
+    variables.insert(target.clone(), quantise(package.weight(own[1])?.clone()));
+    for (name, own_name) in [(source, own[0]), (output, own[2])] {
+        let written = match own_name == own[1] {
+            true => Written::Alias(target.clone()),
+            false => quantise(package.weight(own_name)?.clone()),
+        };
+        variables.insert(name, written);
     }
     if package.config.conventions.output_bias == OutputBias::PerPiece {
         let mut bias = package.weight("output_bias")?.clone();

@@ -101,6 +101,14 @@ impl MarianConfig {
         let family = self.family(path)?;
         self.check(path, family)?;
         let heads = self.encoder_attention_heads.max(1);
+        let (norm, sinusoids, position_offset, output_bias) = match family {
+            Family::Marian => (NormPosition::Post, Sinusoids::Halves, 0, OutputBias::PerPiece),
+            Family::M2m100 => {
+                // The positions before are those of padding.
+                let offset = self.pad_token_id as usize + 1;
+                (NormPosition::Pre, Sinusoids::HalvesToEnd, offset, OutputBias::None)
+            }
+        };
         let config = TransformerConfig {
             source_vocab: self.vocab_size,
             target_vocab: self.target_vocab(),
@@ -114,10 +122,7 @@ impl MarianConfig {
             dropout: self.dropout,
             attention_dropout: self.attention_dropout,
             activation_dropout: self.activation_dropout,
-            norm: match family {
-                Family::Marian => NormPosition::Post,
-                Family::M2m100 => NormPosition::Pre,
-            },
+            norm,
             // PyTorch's default, which MarianMTModel does not change.
             layer_norm_eps: 1e-5,
             activation: self.activation(path)?,
@@ -129,24 +134,14 @@ impl MarianConfig {
             bos: self.decoder_start_token_id,
             eos: self.eos_token_id,
             conventions: Conventions {
-                sinusoids: match family {
-                    Family::Marian => Sinusoids::Halves,
-                    Family::M2m100 => Sinusoids::HalvesToEnd,
-                },
-                position_offset: match family {
-                    Family::Marian => 0,
-                    // The positions before are those of padding.
-                    Family::M2m100 => self.pad_token_id as usize + 1,
-                },
+                sinusoids,
+                position_offset,
                 embedding_scale: match self.scale_embedding {
                     true => EmbeddingScale::SqrtWidth,
                     false => EmbeddingScale::One,
                 },
                 decoder_start: DecoderStart::Embedding,
-                output_bias: match family {
-                    Family::Marian => OutputBias::PerPiece,
-                    Family::M2m100 => OutputBias::None,
-                },
+                output_bias,
                 target_history: TargetHistory::SelfAttention,
                 source_end: SourceEnd::Seen,
                 decoder_heads: Some(self.decoder_attention_heads)
@@ -207,9 +202,9 @@ impl MarianConfig {
     }
 }
 
-/// The keys of `generation_config.json` that are used, with the defaults of transformers' `GenerationConfig`. Old
-/// models have them in `config.json`.
-#[derive(Clone, Debug, Deserialize)]
+/// The keys of `generation_config.json` that are used; those that are missing have the defaults of transformers'
+/// `GenerationConfig`. Old models have them in `config.json`.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GenerationConfig {
     num_beams: Option<usize>,
@@ -222,23 +217,6 @@ pub(super) struct GenerationConfig {
     bad_words_ids: Option<Vec<Vec<u32>>>,
     suppress_tokens: Option<Vec<u32>>,
     forced_eos_token_id: Value,
-}
-
-impl Default for GenerationConfig {
-    fn default() -> Self {
-        Self {
-            num_beams: None,
-            max_length: None,
-            max_new_tokens: None,
-            min_length: None,
-            length_penalty: None,
-            early_stopping: Value::Null,
-            no_repeat_ngram_size: None,
-            bad_words_ids: None,
-            suppress_tokens: None,
-            forced_eos_token_id: Value::Null,
-        }
-    }
 }
 
 impl GenerationConfig {

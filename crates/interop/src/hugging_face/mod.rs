@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids};
 
+use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
-use crate::tensors::{Taken, Tensor, Tensors};
-use crate::{carried, safe, torch};
+use crate::tensors::{Taken, Tensor};
+use crate::{carried, layers, positions, safe, torch};
 use config::{Family, GenerationConfig, MarianConfig};
 
 pub(crate) use write::{check, write};
@@ -51,10 +52,10 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     // Checked before weights are read; how embeddings are shared is known only then.
     marian.transformer(&path, EmbeddingSharing::None)?;
     let mut tensors = read_weights(dir)?;
-    let embeddings = Embeddings::take(&marian, &mut tensors)?;
+    let embeddings = embeddings(&marian, &mut tensors)?;
     let mut config = marian.transformer(&path, embeddings.sharing())?;
     let family = marian.family(&path)?;
-    if family == Family::Marian && embeddings.starts_from_zero(config.bos) {
+    if family == Family::Marian && starts_from_zero(&embeddings.target, config.bos) {
         config.conventions.decoder_start = DecoderStart::Zero;
     }
     let bias = match family {
@@ -68,11 +69,14 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
     } else {
         weights.insert("output_bias".into(), Tensor::new([config.target_vocab], bias.values));
     }
-    for (own, other, shape) in names::of_layers(&config) {
-        weights.insert(own, tensors.take(&other, &shape)?);
+    for part in layers::parts(&config) {
+        for (kind, shape) in part.parameters() {
+            let weight = tensors.take(&format!("{}.{kind}", names::of(&part)), &shape)?;
+            weights.insert(format!("{}.{kind}", part.own()), weight);
+        }
     }
     match family {
-        Family::Marian => config.conventions.sinusoids = positions(marian.d_model, &mut tensors)?,
+        Family::Marian => config.conventions.sinusoids = sinusoids(marian.d_model, &mut tensors)?,
         // Old files hold what is computed.
         Family::M2m100 => ["encoder", "decoder"].into_iter().for_each(|side| {
             tensors.take_any(&format!("model.{side}.embed_positions.weights"));
@@ -132,70 +136,35 @@ fn read_texts(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(texts)
 }
 
-/// The three matrices over the vocabularies.
-struct Embeddings {
-    source: Tensor,
-    target: Tensor,
-    output: Tensor,
+/// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads a model.
+fn embeddings(marian: &MarianConfig, tensors: &mut Taken) -> Result<Embeddings> {
+    let shapes = [marian.vocab_size, marian.target_vocab()].map(|rows| [rows, marian.d_model]);
+    let shared = tensors.take_any("model.shared.weight");
+    let mut side = |name: &str, shape: [usize; 2]| {
+        let own = tensors.take_any(name);
+        let tied = shared.clone().filter(|_| marian.share_encoder_decoder_embeddings);
+        let own = tied.or(own).or_else(|| shared.clone());
+        tensors.shaped(name, own.ok_or_else(|| tensors.missing(name))?, &shape)
+    };
+    let source = side("model.encoder.embed_tokens.weight", shapes[0])?;
+    let target = side("model.decoder.embed_tokens.weight", shapes[1])?;
+    let output = tensors.take_any("lm_head.weight").filter(|_| !marian.tie_word_embeddings);
+    let output = output.unwrap_or_else(|| target.clone());
+    let output = tensors.shaped("lm_head.weight", output, &shapes[1])?;
+    Ok(Embeddings { source, target, output })
 }
 
-impl Embeddings {
-    /// Takes the matrices and ties them in the way of transformers when it loads a model.
-    fn take(marian: &MarianConfig, tensors: &mut Taken) -> Result<Self> {
-        let d_model = marian.d_model;
-        let (source_shape, target_shape) =
-            ([marian.vocab_size, d_model], [marian.target_vocab(), d_model]);
-        let shared = tensors.take_any("model.shared.weight");
-        let mut side = |name: &str, shape: [usize; 2]| {
-            let own = tensors.take_any(name);
-            let own =
-                if marian.share_encoder_decoder_embeddings { shared.clone().or(own) } else { own };
-            let own = own.or_else(|| shared.clone()).ok_or_else(|| tensors.missing(name))?;
-            tensors.shaped(name, own, &shape)
-        };
-        let source = side("model.encoder.embed_tokens.weight", source_shape)?;
-        let target = side("model.decoder.embed_tokens.weight", target_shape)?;
-        let output = tensors.take_any("lm_head.weight").filter(|_| !marian.tie_word_embeddings);
-        let output = output.unwrap_or_else(|| target.clone());
-        let output = tensors.shaped("lm_head.weight", output, &target_shape)?;
-        Ok(Self { source, target, output })
-    }
-
-    fn sharing(&self) -> EmbeddingSharing {
-        match (self.target == self.output, self.source == self.target) {
-            (true, true) => EmbeddingSharing::All,
-            (true, false) => EmbeddingSharing::Target,
-            (false, _) => EmbeddingSharing::None,
-        }
-    }
-
-    /// Whether the embedding of the token that opens a target is zero, as in all models that were converted from
-    /// Marian.
-    fn starts_from_zero(&self, bos: u32) -> bool {
-        let row = bos as usize;
-        self.target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
-    }
-
-    fn into_weights(self) -> Tensors {
-        let name = |name: &str| format!("{name}.weight");
-        match self.sharing() {
-            EmbeddingSharing::All => [(name("embedding"), self.source)].into(),
-            EmbeddingSharing::Target => {
-                [(name("source_embedding"), self.source), (name("target_embedding"), self.target)]
-                    .into()
-            }
-            EmbeddingSharing::None => [
-                (name("source_embedding"), self.source),
-                (name("target_embedding"), self.target),
-                (name("generator"), self.output),
-            ]
-            .into(),
-        }
-    }
+/// Whether the embedding of the token that opens a target is zero, as in all models that were converted from Marian.
+fn starts_from_zero(target: &Tensor, bos: u32) -> bool {
+    let row = bos as usize;
+    target.rows(row, row + 1).values.iter().all(|&x| x == 0.0)
 }
 
 /// The layout of the positions in the file, or the one that MarianMTModel computes if the file has no positions.
-fn positions(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
+fn sinusoids(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
+    let path = tensors.path().to_path_buf();
+    let refuse =
+        |what: String| Err(InteropError::unsupported(&path, what, "MarianMTModel computes them"));
     let names = ["encoder", "decoder"].map(|side| format!("model.{side}.embed_positions.weight"));
     let mut found = [Sinusoids::Halves; 2];
     for (name, found) in names.iter().zip(&mut found) {
@@ -204,22 +173,13 @@ fn positions(d_model: usize, tensors: &mut Taken) -> Result<Sinusoids> {
         };
         let count = stored.values.len() / d_model;
         let stored = tensors.shaped(name, stored, &[count, d_model])?;
-        let known = [Sinusoids::Halves, Sinusoids::Interleaved, Sinusoids::HalvesToEnd].into_iter();
-        let near = |layout: &Sinusoids| {
-            let computed = layout.values(0..count, d_model);
-            let mut pairs = stored.values.iter().zip(&computed);
-            pairs.all(|(stored, computed)| (stored - computed).abs() < POSITION_TOLERANCE)
+        let Some((layout, _)) = positions::recognised(&stored, 0..1, POSITION_TOLERANCE) else {
+            return refuse(format!("tensor {name} with positions that are not sines and cosines"));
         };
-        *found = known.filter(|_| d_model >= 4).find(near).ok_or_else(|| {
-            let what = format!("tensor {name} with positions that are not sines and cosines");
-            InteropError::unsupported(tensors.path(), what, "MarianMTModel computes them")
-        })?;
+        *found = layout;
     }
     match found {
         [source, target] if source == target => Ok(source),
-        _ => {
-            let what = "positions of which encoder and decoder differ";
-            Err(InteropError::unsupported(tensors.path(), what, "MarianMTModel computes them"))
-        }
+        _ => refuse("positions of which encoder and decoder differ".into()),
     }
 }

@@ -15,10 +15,10 @@ use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{
-    Package, activation_in, check_layers, check_source_end, fresh_folder, refuse,
+    Package, activation_in, check_layers, check_source_end, fresh_folder, refuse_any,
 };
 use crate::tensors::{Tensor, Tensors};
-use crate::{carried, safe, vocabulary};
+use crate::{carried, embeddings, layers, safe, vocabulary};
 
 /// The number of positions that are written. Transformers accepts no longer sentence.
 const POSITIONS: usize = 1024;
@@ -60,20 +60,20 @@ pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
-    let pre = config.norm == NormPosition::Pre;
-    refuse(
-        FORMAT,
-        pre,
-        "norms before sub-layers",
-        "export to ctranslate2, or train with norm = \"post\"",
-    )?;
-    let epsilon = config.layer_norm_eps != EPSILON;
-    let remedy = "Marian's own models have 1e-6: take CTranslate2";
-    refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-5", remedy)?;
-    let learned = config.positions == Positions::Learned;
-    refuse(FORMAT, learned, "learned positions", "train with positions = \"sinusoidal\"")?;
-    let offset = config.conventions.position_offset != 0;
-    refuse(FORMAT, offset, "positions that do not begin at 0", "export to CTranslate2")
+    let norm = "export to ctranslate2, or train with norm = \"post\"";
+    let epsilon = "Marian's own models have 1e-6: take CTranslate2";
+    let learned = "train with positions = \"sinusoidal\"";
+    let features = [
+        (config.norm == NormPosition::Pre, "norms before sub-layers", norm),
+        (config.layer_norm_eps != EPSILON, "layer_norm_eps other than 1e-5", epsilon),
+        (config.positions == Positions::Learned, "learned positions", learned),
+        (
+            config.conventions.position_offset != 0,
+            "positions that do not begin at 0",
+            "export to CTranslate2",
+        ),
+    ];
+    refuse_any(FORMAT, &features)
 }
 
 /// The weights with their names in MarianMTModel. Positions are written too, because the layout of the paper differs
@@ -81,33 +81,28 @@ pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
 fn weights(package: &Package) -> Result<Tensors> {
     let config = &package.config;
     let mut tensors = Tensors::new();
-    for (own, other, _) in names::of_layers(config) {
-        tensors.insert(other, package.weight(&own)?.clone());
+    for part in layers::parts(config) {
+        for (kind, _) in part.parameters() {
+            let weight = package.weight(&format!("{}.{kind}", part.own()))?.clone();
+            tensors.insert(format!("{}.{kind}", names::of(&part)), weight);
+        }
     }
-    let mut embedding = |own: &str, other: &str| -> Result<()> {
-        let mut tensor = package.weight(&format!("{own}.weight"))?.clone();
-        if config.conventions.decoder_start == DecoderStart::Zero
-            && !other.contains("encoder")
-            && other != "lm_head"
-        {
+    let [encoder, decoder] =
+        ["encoder", "decoder"].map(|side| format!("model.{side}.embed_tokens"));
+    let others = match config.sharing {
+        EmbeddingSharing::All => [(); 3].map(|()| "model.shared".to_string()),
+        EmbeddingSharing::Target => [encoder, decoder.clone(), decoder],
+        EmbeddingSharing::None => [encoder, decoder, "lm_head".into()],
+    };
+    let start = others[1].clone();
+    for (own, other) in embeddings::names(config.sharing).into_iter().zip(others) {
+        let mut tensor = package.weight(own)?.clone();
+        if config.conventions.decoder_start == DecoderStart::Zero && other == start {
             // There the start is the row of the token that opens a target.
             let row = config.bos as usize * config.d_model;
             tensor.values[row..row + config.d_model].fill(0.0);
         }
         tensors.insert(format!("{other}.weight"), tensor);
-        Ok(())
-    };
-    match config.sharing {
-        EmbeddingSharing::All => embedding("embedding", "model.shared")?,
-        EmbeddingSharing::Target => {
-            embedding("source_embedding", "model.encoder.embed_tokens")?;
-            embedding("target_embedding", "model.decoder.embed_tokens")?;
-        }
-        EmbeddingSharing::None => {
-            embedding("source_embedding", "model.encoder.embed_tokens")?;
-            embedding("target_embedding", "model.decoder.embed_tokens")?;
-            embedding("generator", "lm_head")?;
-        }
     }
     let bias = match config.conventions.output_bias {
         OutputBias::None => vec![0.0; config.target_vocab],

@@ -1,9 +1,9 @@
 //! Marian's binary models (`src/common/binary.cpp`), in float32, or in int8 or int16 for intgemm.
 
-use std::ops::Range;
 use std::path::Path;
 
 use super::Items;
+use crate::cursor::{Cursor, text};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
@@ -25,57 +25,24 @@ struct Header {
     len: usize,
 }
 
-struct Cursor<'a> {
-    path: &'a Path,
-    bytes: &'a [u8],
-    place: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn range(&mut self, len: usize) -> Result<Range<usize>> {
-        let end = self.place.checked_add(len).filter(|&end| end <= self.bytes.len());
-        let cut = || InteropError::damaged(self.path, "it ends in the middle of its tensors");
-        let range = self.place..end.ok_or_else(cut)?;
-        self.place = range.end;
-        Ok(range)
-    }
-
-    fn bytes(&mut self, len: usize) -> Result<&'a [u8]> {
-        Ok(&self.bytes[self.range(len)?])
-    }
-
-    fn number(&mut self) -> Result<u64> {
-        let bytes = self.bytes(8)?;
-        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-    }
-
-    fn size(&mut self) -> Result<usize> {
-        // What does not fit is beyond every file.
-        Ok(usize::try_from(self.number()?).unwrap_or(usize::MAX))
-    }
-
-    fn header(&mut self) -> Result<Header> {
-        let (name, kind) = (self.size()?, self.number()?);
-        Ok(Header { name, kind, rank: self.size()?, len: self.size()? })
-    }
+fn header(cursor: &mut Cursor) -> Result<Header> {
+    let (name, kind) = (cursor.size(8)?, cursor.number(8)?);
+    Ok(Header { name, kind, rank: cursor.size(8)?, len: cursor.size(8)? })
 }
 
 /// Reads the tensors and texts in `bytes`, the content of `path`.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
-    let mut cursor = Cursor { path, bytes, place: 0 };
-    let version = cursor.number()?;
+    let mut cursor = Cursor::new(path, bytes);
+    let version = cursor.number(8)?;
     if version != VERSION {
         let remedy = "decrypt it, or convert it with the marian-conv of this day";
         return Err(InteropError::unsupported(path, format!("binary version {version}"), remedy));
     }
-    let count = cursor.number()?;
+    let count = cursor.number(8)?;
     // Not reserved: the count is the file's word.
-    let headers = (0..count).map(|_| cursor.header()).collect::<Result<Vec<_>>>()?;
-    let name = |header: &Header| {
-        let text = cursor.bytes(header.name)?;
-        Ok(String::from_utf8_lossy(text).trim_end_matches('\0').to_string())
-    };
-    let names = headers.iter().map(name).collect::<Result<Vec<String>>>()?;
+    let headers = (0..count).map(|_| header(&mut cursor)).collect::<Result<Vec<_>>>()?;
+    let names = headers.iter().map(|header| cursor.text(header.name));
+    let names = names.collect::<Result<Vec<String>>>()?;
     let shape = |header: &Header| -> Result<Vec<usize>> {
         let sizes = cursor.bytes(header.rank.saturating_mul(4))?.chunks_exact(4);
         let sizes = sizes.map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -83,14 +50,13 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
         Ok(sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX)).collect())
     };
     let shapes = headers.iter().map(shape).collect::<Result<Vec<_>>>()?;
-    let offset = cursor.size()?;
+    let offset = cursor.size(8)?;
     cursor.range(offset)?;
     let mut items = Items::default();
     for ((header, name), shape) in headers.iter().zip(names).zip(shapes) {
         let data = cursor.bytes(header.len)?;
         if name.starts_with("special:") {
-            let text = String::from_utf8_lossy(data).trim_end_matches('\0').to_string();
-            items.texts.insert(name, text);
+            items.texts.insert(name, text(data));
         } else if !name.ends_with("_QuantMultA") {
             let tensor = tensor(path, &name, header.kind, shape, data)?;
             items.tensors.insert(name, tensor);

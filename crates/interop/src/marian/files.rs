@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use burnformer_core::TransformerConfig;
 use burnformer_infer::{LengthPenalty, SearchSettings, Shortlist};
+use burnformer_sentencepiece::SentencePiece;
 
-use super::sentencepiece::pieces;
 use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
 use crate::error::{InteropError, Result};
@@ -18,6 +18,12 @@ use crate::{padding, vocabulary};
 const DECODER: [&str; 2] = ["decoder", "config"];
 /// The unknown token of Marian's vocabularies.
 pub(super) const UNKNOWN: u32 = 1;
+
+/// The pieces of a SentencePiece model in the order of their ids; `None` if `bytes` are not one.
+pub(super) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
+    let model = SentencePiece::from_bytes("model.spm", bytes).ok()?;
+    (0..model.len() as u32).map(|id| model.piece(id).map(str::to_string)).collect()
+}
 
 /// The paths of the files.
 pub(super) struct Folder {

@@ -5,99 +5,47 @@ use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 use super::vector;
 use super::yaml::Options;
 use crate::error::Result;
+use crate::layers::{CANDIDATE, Part, parts};
 use crate::package::Package;
 use crate::tensors::{Taken, Tensor, Tensors};
 
-/// How a weight is stored there.
-#[derive(Clone, Copy)]
-enum Kind {
-    /// `[in, out]`.
-    Matrix([usize; 2]),
-    /// `[1, len]`.
-    Vector(usize),
-}
+/// The names of weight and bias in a layer.
+const NAMES: [(&str, [&str; 2]); 16] = [
+    ("self_attention.query", ["self_Wq", "self_bq"]),
+    ("self_attention.key", ["self_Wk", "self_bk"]),
+    ("self_attention.value", ["self_Wv", "self_bv"]),
+    ("self_attention.output", ["self_Wo", "self_bo"]),
+    ("self_attention_norm", ["self_Wo_ln_scale", "self_Wo_ln_bias"]),
+    (CANDIDATE, ["rnn_W", ""]),
+    ("ssru.gate", ["rnn_Wf", "rnn_bf"]),
+    ("cross_attention.query", ["context_Wq", "context_bq"]),
+    ("cross_attention.key", ["context_Wk", "context_bk"]),
+    ("cross_attention.value", ["context_Wv", "context_bv"]),
+    ("cross_attention.output", ["context_Wo", "context_bo"]),
+    ("cross_attention_norm", ["context_Wo_ln_scale", "context_Wo_ln_bias"]),
+    ("feed_forward.inner", ["ffn_W1", "ffn_b1"]),
+    ("feed_forward.outer", ["ffn_W2", "ffn_b2"]),
+    ("feed_forward_norm", ["ffn_ffn_ln_scale", "ffn_ffn_ln_bias"]),
+    ("norm", ["top_ln_scale", "top_ln_bias"]),
+];
 
-/// A weight of a layer: its name there, its name here, and how it is stored there.
-type Weight = (String, String, Kind);
-
-/// Lists the weights of layers.
-struct List {
-    weights: Vec<Weight>,
-    d_model: usize,
-    norm_suffix: &'static str,
-}
-
-impl List {
-    fn add(&mut self, there: String, here: String, kind: Kind) {
-        self.weights.push((there, here, kind));
-    }
-
-    fn linear(&mut self, [weight, bias]: [String; 2], here: &str, sizes: [usize; 2]) {
-        self.add(weight, format!("{here}.weight"), Kind::Matrix(sizes));
-        self.add(bias, format!("{here}.bias"), Kind::Vector(sizes[1]));
-    }
-
-    fn norm(&mut self, there: &str, here: &str, suffix: &str) {
-        for (kind, own) in [("scale", "weight"), ("bias", "bias")] {
-            let there = format!("{there}_ln_{kind}{suffix}");
-            self.add(there, format!("{here}.{own}"), Kind::Vector(self.d_model));
-        }
-    }
-
-    fn attention(&mut self, there: &str, here: &str) {
-        for (letter, own) in [("q", "query"), ("k", "key"), ("v", "value"), ("o", "output")] {
-            let names = [format!("{there}_W{letter}"), format!("{there}_b{letter}")];
-            self.linear(names, &format!("{here}.{own}"), [self.d_model; 2]);
-        }
-        self.norm(&format!("{there}_Wo"), &format!("{here}_norm"), self.norm_suffix);
-    }
-
-    fn ssru(&mut self, there: &str, here: &str) {
-        let candidate = format!("{here}.ssru.candidate.weight");
-        self.add(format!("{there}_W"), candidate, Kind::Matrix([self.d_model; 2]));
-        let names = [format!("{there}_Wf"), format!("{there}_bf")];
-        self.linear(names, &format!("{here}.ssru.gate"), [self.d_model; 2]);
-        // Its norm before the unit is named by the unit, that behind it by a network that is not there.
-        let norm =
-            if self.norm_suffix.is_empty() { format!("{there}_ffn") } else { there.to_string() };
-        self.norm(&norm, &format!("{here}.self_attention_norm"), self.norm_suffix);
-    }
-
-    fn feed_forward(&mut self, there: &str, here: &str, d_ff: usize) {
-        let names = |n: usize| [format!("{there}_W{n}"), format!("{there}_b{n}")];
-        self.linear(names(1), &format!("{here}.inner"), [self.d_model, d_ff]);
-        self.linear(names(2), &format!("{here}.outer"), [d_ff, self.d_model]);
-        self.norm(&format!("{there}_ffn"), &format!("{here}_norm"), self.norm_suffix);
-    }
-}
-
-/// The weights of all layers of a model of `config`.
-fn list(config: &TransformerConfig) -> Vec<Weight> {
+/// The name of the weight or bias, as `kind` says, of `part`.
+fn name(config: &TransformerConfig, part: &Part, kind: &str) -> String {
     let pre = config.norm == NormPosition::Pre;
-    let norm_suffix = if pre { "_pre" } else { "" };
-    let mut list = List { weights: Vec::new(), d_model: config.d_model, norm_suffix };
-    for n in 0..config.encoder_layers {
-        let (there, here) = (format!("encoder_l{}", n + 1), format!("encoder.layers.{n}"));
-        list.attention(&format!("{there}_self"), &format!("{here}.self_attention"));
-        list.feed_forward(&format!("{there}_ffn"), &format!("{here}.feed_forward"), config.d_ff);
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
+    let of_ssru = ssru && part.stack == "decoder" && part.place == "self_attention_norm";
+    let names = match (of_ssru, pre) {
+        (true, true) => ["rnn_ln_scale", "rnn_ln_bias"],
+        // Named by a network that is not there.
+        (true, false) => ["rnn_ffn_ln_scale", "rnn_ffn_ln_bias"],
+        (false, _) => part.find(&NAMES),
+    };
+    let name = names[usize::from(kind == "bias")];
+    let suffix = if pre && part.is_norm() { "_pre" } else { "" };
+    match part.layer {
+        Some(layer) => format!("{}_l{}_{name}{suffix}", part.stack, layer + 1),
+        None => format!("{}_{name}", part.stack),
     }
-    for n in 0..config.decoder_layers {
-        let (there, here) = (format!("decoder_l{}", n + 1), format!("decoder.layers.{n}"));
-        match config.conventions.target_history {
-            TargetHistory::SelfAttention => {
-                list.attention(&format!("{there}_self"), &format!("{here}.self_attention"));
-            }
-            TargetHistory::Ssru => list.ssru(&format!("{there}_rnn"), &here),
-        }
-        list.attention(&format!("{there}_context"), &format!("{here}.cross_attention"));
-        list.feed_forward(&format!("{there}_ffn"), &format!("{here}.feed_forward"), config.d_ff);
-    }
-    if pre {
-        for side in ["encoder", "decoder"] {
-            list.norm(&format!("{side}_top"), &format!("{side}.norm"), "");
-        }
-    }
-    list.weights
 }
 
 /// Takes the weights of all layers of a model of `config` out of a file.
@@ -107,15 +55,18 @@ pub(super) fn take(
     tensors: &mut Taken,
 ) -> Result<Tensors> {
     let mut weights = Tensors::new();
-    for (there, here, kind) in list(config) {
-        let weight = match kind {
-            Kind::Matrix(sizes) => tensors.take(&there, &sizes)?.transposed(),
-            Kind::Vector(len) => {
-                let found = tensors.take_any(&there).ok_or_else(|| tensors.missing(&there))?;
-                vector(tensors, &there, found, len)?
-            }
-        };
-        weights.insert(here, weight);
+    for part in parts(config) {
+        for (kind, shape) in part.parameters() {
+            let there = name(config, &part, kind);
+            let weight = match shape[..] {
+                [rows, columns] => tensors.take(&there, &[columns, rows])?.transposed(),
+                _ => {
+                    let found = tensors.take_any(&there).ok_or_else(|| tensors.missing(&there))?;
+                    vector(tensors, &there, found, shape[0])?
+                }
+            };
+            weights.insert(format!("{}.{kind}", part.own()), weight);
+        }
     }
     // A factor for activations in int8, of a matrix that is none.
     if options.get("version").is_some() {
@@ -126,13 +77,16 @@ pub(super) fn take(
 
 /// The weights of all layers of `package` as a file has them.
 pub(super) fn write(package: &Package) -> Result<Tensors> {
-    let write = |(there, here, kind): Weight| {
-        let weight = package.weight(&here)?;
-        let weight = match kind {
-            Kind::Matrix(_) => weight.transposed(),
-            Kind::Vector(len) => Tensor::new([1, len], weight.values.clone()),
-        };
-        Ok((there, weight))
-    };
-    list(&package.config).into_iter().map(write).collect()
+    let mut tensors = Tensors::new();
+    for part in parts(&package.config) {
+        for (kind, shape) in part.parameters() {
+            let weight = package.weight(&format!("{}.{kind}", part.own()))?;
+            let weight = match shape.len() {
+                2 => weight.transposed(),
+                _ => Tensor::new([1, shape[0]], weight.values.clone()),
+            };
+            tensors.insert(name(&package.config, &part, kind), weight);
+        }
+    }
+    Ok(tensors)
 }

@@ -5,7 +5,6 @@ mod files;
 mod layers;
 mod npz;
 mod options;
-mod sentencepiece;
 mod shortlist;
 mod write;
 mod yaml;
@@ -13,8 +12,9 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use burnformer_core::{EmbeddingSharing, OutputBias, TransformerConfig};
+use burnformer_core::{OutputBias, TransformerConfig};
 
+use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::package::Package;
@@ -56,8 +56,10 @@ pub(crate) fn read(path: &Path) -> Result<Package> {
     })?;
     let options = Options::read(text);
     let mut tensors = Taken::new(path, items.tensors);
-    let embeddings = Embeddings::take(&mut tensors)?;
-    let mut config = options::config(path, &options, &embeddings.sizes(), &tensors)?;
+    let embeddings = embeddings(&mut tensors)?;
+    let Embeddings { source, target, .. } = &embeddings;
+    let sizes = [source.shape[0], target.shape[0], source.shape[1]];
+    let mut config = options::config(path, &options, &sizes, &tensors)?;
     config.sharing = embeddings.sharing();
     config.pad = padding::id([config.source_vocab, config.target_vocab]);
     config.bos = config.pad;
@@ -72,7 +74,7 @@ pub(crate) fn read(path: &Path) -> Result<Package> {
         }
         None => config.conventions.output_bias = OutputBias::None,
     }
-    embeddings.insert_into(&mut weights);
+    weights.extend(embeddings.into_weights());
     tensors.finish("it has parts that no plain Transformer of Marian has")?;
     let texts = folder.texts(&config)?;
     let (search, remarks) = folder.search()?;
@@ -103,69 +105,30 @@ fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Ten
     }
 }
 
-/// The matrices over the vocabularies, `[vocab, d_model]`.
-struct Embeddings {
-    source: Tensor,
-    target: Tensor,
-    output: Option<Tensor>,
-}
-
-impl Embeddings {
-    fn take(tensors: &mut Taken) -> Result<Self> {
-        let shared = tensors.take_any("Wemb");
-        let mut side = |name: &str| {
-            let own = tensors.take_any(name).or_else(|| shared.clone());
-            let own = own.ok_or_else(|| tensors.missing(name))?;
-            match own.shape[..] {
-                [rows, columns] if rows > 0 && columns > 0 => Ok(own),
-                _ => Err(InteropError::damaged(
-                    tensors.path(),
-                    format!("tensor {name} is not a matrix"),
-                )),
-            }
-        };
-        let (source, target) = (side("encoder_Wemb")?, side("decoder_Wemb")?);
-        let output = tensors.take_any("decoder_ff_logit_out_Wt");
-        let output = match (output, tensors.take_any("decoder_ff_logit_out_W")) {
-            (Some(output), _) => Some(output),
-            (None, Some(output)) if output.shape.len() == 2 => Some(output.transposed()),
-            _ => None,
-        };
-        let d_model = source.shape[1];
-        for (name, tensor) in
-            [("decoder_Wemb", Some(&target)), ("decoder_ff_logit_out_W", output.as_ref())]
-        {
-            if let Some(tensor) = tensor {
-                tensors.shaped(name, tensor.clone(), &[target.shape[0], d_model])?;
+/// Takes the matrices over the vocabularies out of a file. Without one of its own, a side has the shared one, and the
+/// output that of the target.
+fn embeddings(tensors: &mut Taken) -> Result<Embeddings> {
+    let shared = tensors.take_any("Wemb");
+    let mut side = |name: &str| {
+        let own = tensors.take_any(name).or_else(|| shared.clone());
+        let own = own.ok_or_else(|| tensors.missing(name))?;
+        match own.shape[..] {
+            [rows, columns] if rows > 0 && columns > 0 => Ok(own),
+            _ => {
+                let message = format!("tensor {name} is not a matrix");
+                Err(InteropError::damaged(tensors.path(), message))
             }
         }
-        Ok(Self { source, target, output })
-    }
-
-    /// The sizes of the source vocabulary, the target vocabulary and d_model.
-    fn sizes(&self) -> [usize; 3] {
-        [self.source.shape[0], self.target.shape[0], self.source.shape[1]]
-    }
-
-    fn sharing(&self) -> EmbeddingSharing {
-        match &self.output {
-            Some(output) if *output != self.target => EmbeddingSharing::None,
-            _ if self.source == self.target => EmbeddingSharing::All,
-            _ => EmbeddingSharing::Target,
-        }
-    }
-
-    fn insert_into(self, weights: &mut Tensors) {
-        let sharing = self.sharing();
-        let mut insert = |name: &str, tensor| weights.insert(format!("{name}.weight"), tensor);
-        if sharing == EmbeddingSharing::All {
-            insert("embedding", self.source);
-            return;
-        }
-        insert("source_embedding", self.source);
-        insert("target_embedding", self.target);
-        if let Some(output) = self.output.filter(|_| sharing == EmbeddingSharing::None) {
-            insert("generator", output);
-        }
-    }
+    };
+    let (source, target) = (side("encoder_Wemb")?, side("decoder_Wemb")?);
+    let output = tensors.take_any("decoder_ff_logit_out_Wt");
+    let output = match (output, tensors.take_any("decoder_ff_logit_out_W")) {
+        (None, Some(output)) if output.shape.len() == 2 => Some(output.transposed()),
+        (output, _) => output,
+    };
+    let output = output.unwrap_or_else(|| target.clone());
+    let shape = [target.shape[0], source.shape[1]];
+    let target = tensors.shaped("decoder_Wemb", target, &shape)?;
+    let output = tensors.shaped("decoder_ff_logit_out_W", output, &shape)?;
+    Ok(Embeddings { source, target, output })
 }

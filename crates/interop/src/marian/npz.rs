@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Items;
+use crate::cursor::{number, text};
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, Tensors, elements};
 use crate::zip;
@@ -60,7 +61,7 @@ fn array(bytes: &[u8]) -> Option<Array> {
     let rest = bytes.strip_prefix(b"\x93NUMPY")?;
     let (&major, rest) = rest.split_first()?;
     let width = if major == 1 { 2 } else { 4 };
-    let len = rest.get(1..1 + width)?.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));
+    let len = number(rest.get(1..1 + width)?) as usize;
     let header = std::str::from_utf8(rest.get(1 + width..(1 + width).checked_add(len)?)?).ok()?;
     let data = &rest[1 + width + len..];
     let value = |key: &str| {
@@ -80,8 +81,7 @@ fn array(bytes: &[u8]) -> Option<Array> {
         "<f4" => NumberType::Float32,
         "<f2" => NumberType::Float16,
         "|i1" | "|u1" | "<i1" | "|S1" => {
-            let text = String::from_utf8_lossy(data).trim_end_matches('\0').to_string();
-            return Some(Array::Text(text));
+            return Some(Array::Text(text(data)));
         }
         _ => return None,
     };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use burnformer_shortlist::{Shortlist, Vocabularies};
 
+use crate::cursor::number;
 use crate::error::{InteropError, Result};
 
 /// The number that such a file begins with.
@@ -75,7 +76,7 @@ fn length(offsets: u64, tokens: u64) -> Option<usize> {
 }
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks_exact(8).map(|b| b.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte)))
+    bytes.chunks_exact(8).map(number)
 }
 
 /// Marian's `hashMem`, which is that of Boost's `hash_combine`, over whole numbers of 64 bits.

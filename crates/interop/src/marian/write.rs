@@ -10,17 +10,16 @@ use burnformer_core::{
 };
 use burnformer_infer::{LengthPenalty, SearchSettings};
 
-use super::files::UNKNOWN;
+use super::files::{UNKNOWN, pieces};
 use super::options::EPSILON;
-use super::sentencepiece::pieces;
 use super::{OPTIONS, layers, npz};
-use crate::error::Result;
+use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::package::{
-    Package, activation_in, check_source_end, check_widths, fresh_folder, refuse,
+    Package, activation_in, check_source_end, check_widths, fresh_folder, refuse, refuse_any,
 };
 use crate::tensors::{Tensor, Tensors};
-use crate::{vocabulary, zip};
+use crate::{embeddings, vocabulary, zip};
 
 /// The name of this format in error messages.
 const FORMAT: &str = "Marian";
@@ -70,18 +69,24 @@ pub(crate) fn check_shape(config: &TransformerConfig) -> Result<()> {
     let conventions = config.conventions;
     check_widths(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
-    let uneven = conventions.decoder_heads.is_some() || conventions.decoder_d_ff.is_some();
-    refuse(FORMAT, uneven, "other heads or feed-forward widths in the decoder", ELSEWHERE)?;
-    let learned = config.positions == Positions::Learned;
-    refuse(FORMAT, learned, "learned positions", ELSEWHERE)?;
-    let other = conventions.sinusoids != Sinusoids::HalvesToEnd || conventions.position_offset != 0;
-    refuse(FORMAT, other, "positions other than Marian's own", ELSEWHERE)?;
-    let one = conventions.embedding_scale == EmbeddingScale::One;
-    refuse(FORMAT, one, "embeddings that are not multiplied by the root of d_model", ELSEWHERE)?;
-    let epsilon = config.layer_norm_eps != EPSILON;
-    refuse(FORMAT, epsilon, "layer_norm_eps other than 1e-6", ELSEWHERE)?;
-    let gelu = config.activation == Activation::Gelu;
-    refuse(FORMAT, gelu, "the activation gelu, which Marian approximates,", ELSEWHERE)
+    let features = [
+        (
+            conventions.decoder_heads.is_some() || conventions.decoder_d_ff.is_some(),
+            "other heads or feed-forward widths in the decoder",
+        ),
+        (config.positions == Positions::Learned, "learned positions"),
+        (
+            conventions.sinusoids != Sinusoids::HalvesToEnd || conventions.position_offset != 0,
+            "positions other than Marian's own",
+        ),
+        (
+            conventions.embedding_scale == EmbeddingScale::One,
+            "embeddings that are not multiplied by the root of d_model",
+        ),
+        (config.layer_norm_eps != EPSILON, "layer_norm_eps other than 1e-6"),
+        (config.activation == Activation::Gelu, "the activation gelu, which Marian approximates,"),
+    ];
+    refuse_any(FORMAT, &features.map(|(has, what)| (has, what, ELSEWHERE)))
 }
 
 fn check(package: &Package) -> Result<()> {
@@ -98,11 +103,9 @@ fn check(package: &Package) -> Result<()> {
 /// Whether the row that opens targets consists of zeros.
 fn starts_from_zeros(package: &Package) -> Result<bool> {
     let config = &package.config;
-    let name = match config.sharing {
-        EmbeddingSharing::All => "embedding.weight",
-        EmbeddingSharing::Target | EmbeddingSharing::None => "target_embedding.weight",
-    };
-    let row = package.weight(name)?.rows(config.bos as usize, config.bos as usize + 1);
+    let row = package
+        .weight(embeddings::names(config.sharing)[1])?
+        .rows(config.bos as usize, config.bos as usize + 1);
     Ok(row.values.iter().all(|&value| value == 0.0))
 }
 
@@ -115,24 +118,17 @@ fn real(mut tokens: Vec<String>, package: &Package) -> Vec<String> {
 
 fn tensors(package: &Package, [source, target]: [usize; 2]) -> Result<Tensors> {
     let mut tensors = layers::write(package)?;
-    let rows = |name: &str, rows: usize| {
-        package.weight(&format!("{name}.weight")).map(|tensor| tensor.rows(0, rows))
-    };
-    match package.config.sharing {
-        // Sides of two sizes were one matrix here because the shorter one was filled.
-        EmbeddingSharing::All => {
-            tensors.insert("Wemb".into(), rows("embedding", source.max(target))?);
-        }
-        EmbeddingSharing::Target => {
-            tensors.insert("encoder_Wemb".into(), rows("source_embedding", source)?);
-            tensors.insert("decoder_Wemb".into(), rows("target_embedding", target)?);
-        }
-        EmbeddingSharing::None => {
-            tensors.insert("encoder_Wemb".into(), rows("source_embedding", source)?);
-            tensors.insert("decoder_Wemb".into(), rows("target_embedding", target)?);
-            let output = rows("generator", target)?.transposed();
-            tensors.insert("decoder_ff_logit_out_W".into(), output);
-        }
+    let own = embeddings::names(package.config.sharing);
+    let rows = |own: &str, rows: usize| Ok::<_, InteropError>(package.weight(own)?.rows(0, rows));
+    // Sides of two sizes were one matrix here because the shorter one was filled.
+    if package.config.sharing == EmbeddingSharing::All {
+        tensors.insert("Wemb".into(), rows(own[0], source.max(target))?);
+    } else {
+        tensors.insert("encoder_Wemb".into(), rows(own[0], source)?);
+        tensors.insert("decoder_Wemb".into(), rows(own[1], target)?);
+    }
+    if package.config.sharing == EmbeddingSharing::None {
+        tensors.insert("decoder_ff_logit_out_W".into(), rows(own[2], target)?.transposed());
     }
     let bias = match package.config.conventions.output_bias {
         OutputBias::None => vec![0.0; target],

@@ -132,6 +132,45 @@ fn what_has_no_counterpart_is_refused_by_name() {
     assert!(matches!(damaged, InteropError::Damaged { .. }), "{damaged}");
 }
 
+/// The result of reading a fixture's folder with `bytes` as its `pytorch_model.bin`.
+fn with_pickle(name: &str, bytes: &[u8]) -> Result<Package, InteropError> {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["config.json", "generation_config.json"] {
+        let source = fixture("hugging_face").join(name).join(file);
+        std::fs::copy(source, folder.path().join(file)).unwrap();
+    }
+    std::fs::write(folder.path().join("pytorch_model.bin"), bytes).unwrap();
+    Format::HuggingFace.read(folder.path())
+}
+
+#[test]
+fn what_a_pickle_would_execute_is_not_executed() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made");
+    let command = format!("touch {}", made.display());
+    let len = [command.len() as u8, 0, 0, 0];
+    // The call alone, and as a value of a dictionary.
+    let call = [b"cos\nsystem\nX", &len[..], command.as_bytes(), b"\x85R"].concat();
+    for (before, after) in [("\u{2}", "."), ("\u{2}}X\u{1}\0\0\0a", "s.")] {
+        let pickle = [b"\x80", before.as_bytes(), &call, after.as_bytes()].concat();
+        let error = with_pickle("gelu_unscaled", &pickle).unwrap_err();
+        assert!(error.to_string().contains("pytorch_model.bin"), "{error}");
+        assert!(!made.exists());
+    }
+}
+
+#[test]
+fn weights_that_are_cut_anywhere_are_refused() {
+    for name in ["gelu_unscaled", "wide_relu"] {
+        let whole =
+            std::fs::read(fixture("hugging_face").join(name).join("pytorch_model.bin")).unwrap();
+        assert!(with_pickle(name, &whole).is_ok());
+        for len in (0..whole.len()).step_by(1 + whole.len() / 300) {
+            assert!(with_pickle(name, &whole[..len]).is_err(), "{name} {len}");
+        }
+    }
+}
+
 #[test]
 fn a_folder_that_is_full_is_not_written_over() {
     let path = fixture("hugging_face/half");

@@ -1,0 +1,94 @@
+//! The layers of both stacks as lists of affine maps and norms, for which each format has a table of names.
+
+use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
+
+/// An affine map or a norm: a weight, and a bias unless it is [`CANDIDATE`].
+pub(crate) struct Part {
+    /// `encoder` or `decoder`.
+    pub stack: &'static str,
+    /// The layer, from 0; `None` for the closing norm of the stack.
+    pub layer: Option<usize>,
+    /// The name within the layer, such as `self_attention.query`.
+    pub place: &'static str,
+    /// The shape of the weight: `[out, in]`, or `[d_model]` for a norm.
+    pub shape: Vec<usize>,
+}
+
+/// The only map without a bias.
+pub(crate) const CANDIDATE: &str = "ssru.candidate";
+
+const SELF_ATTENTION: [&str; 5] = [
+    "self_attention.query",
+    "self_attention.key",
+    "self_attention.value",
+    "self_attention.output",
+    "self_attention_norm",
+];
+const SSRU: [&str; 3] = [CANDIDATE, "ssru.gate", "self_attention_norm"];
+const CROSS_ATTENTION: [&str; 5] = [
+    "cross_attention.query",
+    "cross_attention.key",
+    "cross_attention.value",
+    "cross_attention.output",
+    "cross_attention_norm",
+];
+const FEED_FORWARD: [&str; 3] = ["feed_forward.inner", "feed_forward.outer", "feed_forward_norm"];
+
+/// All maps and norms of the layers of a model of `config`, in order.
+pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
+    let history: &[&str] = match config.conventions.target_history {
+        TargetHistory::SelfAttention => &SELF_ATTENTION,
+        TargetHistory::Ssru => &SSRU,
+    };
+    let encoder = [&SELF_ATTENTION[..], &FEED_FORWARD].concat();
+    let decoder = [history, &CROSS_ATTENTION, &FEED_FORWARD].concat();
+    let (d, mut parts) = (config.d_model, Vec::new());
+    for (stack, layers, places, d_ff) in [
+        ("encoder", config.encoder_layers, encoder, config.d_ff),
+        ("decoder", config.decoder_layers, decoder, config.of_decoder().d_ff),
+    ] {
+        let shape = |place: &str| match place {
+            "feed_forward.inner" => vec![d_ff, d],
+            "feed_forward.outer" => vec![d, d_ff],
+            place if place.ends_with("norm") => vec![d],
+            _ => vec![d, d],
+        };
+        for layer in 0..layers {
+            let part = |&place| Part { stack, layer: Some(layer), place, shape: shape(place) };
+            parts.extend(places.iter().map(part));
+        }
+        if config.norm == NormPosition::Pre {
+            parts.push(Part { stack, layer: None, place: "norm", shape: vec![d] });
+        }
+    }
+    parts
+}
+
+impl Part {
+    /// The name in a model directory, without `.weight` or `.bias`.
+    pub fn own(&self) -> String {
+        match self.layer {
+            Some(layer) => format!("{}.layers.{layer}.{}", self.stack, self.place),
+            None => format!("{}.{}", self.stack, self.place),
+        }
+    }
+
+    /// The kinds of parameters that the part consists of, with their shapes.
+    pub fn parameters(&self) -> Vec<(&'static str, Vec<usize>)> {
+        let (weight, bias) = (("weight", self.shape.clone()), ("bias", vec![self.shape[0]]));
+        if self.place == CANDIDATE { vec![weight] } else { vec![weight, bias] }
+    }
+
+    pub fn is_norm(&self) -> bool {
+        self.place.ends_with("norm")
+    }
+
+    /// The entry for this part in a format's `table` of places and names.
+    ///
+    /// # Panics
+    /// If it has none: the shape of the model was checked before.
+    pub fn find<T: Copy>(&self, table: &[(&str, T)]) -> T {
+        let found = table.iter().find(|(place, _)| *place == self.place);
+        found.unwrap_or_else(|| panic!("no name for {}", self.place)).1
+    }
+}
