@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::simd::{exp, fold, max, sum, vectorised};
+use super::log_sum_exp::{highest, sum_of_exp};
+use super::op::LossOfRows;
+use crate::simd::{exp, sum, vectorised};
 
 /// The size of the largest vocabulary whose rows are summed in 32 bits as a whole.
 const LONGEST: usize = 1 << 16;
@@ -56,45 +58,54 @@ pub(crate) struct Smoothing {
     pub epsilon: f64,
 }
 
-/// The losses of the rows: `logits` is `[rows, vocab]`, `targets` is `[rows]`.
-pub(super) fn forward(logits: &[f32], targets: &[i64], vocab: usize, loss: Smoothing) -> Vec<Row> {
-    let tasks = logits.par_chunks_exact(vocab).zip(targets);
-    tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, loss)).collect()
+/// The loss of one prediction for each target.
+#[derive(Clone, Debug)]
+pub(super) struct CrossEntropy {
+    pub targets: Vec<i64>,
+    pub smoothing: Smoothing,
 }
 
-/// The sums of the smoothed loss and of the NLL, taken in the order of the rows.
-pub(super) fn sums(rows: &[Row]) -> (f32, f32) {
-    let (mut smoothed, mut nll) = (0.0, 0.0);
-    for row in rows {
-        smoothed += row.smoothed;
-        nll += row.nll;
+impl LossOfRows for CrossEntropy {
+    type Known = Row;
+
+    fn forward(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
+        let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
+        tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, self.smoothing)).collect()
     }
-    (smoothed as f32, nll as f32)
-}
 
-/// Turns each row of logits in `out`, or in `source` if there is one, into its gradient in `out`: `scale`·(softmax −
-/// (1−ε)·onehot − ε/V).
-pub(super) fn backward(
-    out: &mut [f32],
-    source: Option<&[f32]>,
-    targets: &[i64],
-    rows: &[Row],
-    vocab: usize,
-    loss: Smoothing,
-    scale: f32,
-) {
-    let tasks = out.par_chunks_exact_mut(vocab).zip(targets).zip(rows).enumerate();
-    tasks.with_min_len(4).for_each(|(index, ((out, &target), row))| {
-        if target == loss.pad {
-            return out.fill(0.0);
+    /// The sums of the smoothed loss, and of the NLL.
+    fn sums(&self, rows: &[Row]) -> Vec<f32> {
+        let (mut smoothed, mut nll) = (0.0, 0.0);
+        for row in rows {
+            smoothed += row.smoothed;
+            nll += row.nll;
         }
-        if let Some(logits) = source {
-            out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
-        }
-        let uniform = scale * (loss.epsilon / vocab as f64) as f32;
-        gradient_row(out, row.highest, scale / row.total as f32, uniform);
-        out[target as usize] -= scale * (1.0 - loss.epsilon) as f32;
-    });
+        vec![smoothed as f32, nll as f32]
+    }
+
+    /// `scale`·(softmax − (1−ε)·onehot − ε/V).
+    fn backward(
+        &self,
+        out: &mut [f32],
+        source: Option<&[f32]>,
+        rows: &[Row],
+        vocab: usize,
+        scale: f32,
+    ) {
+        let Self { targets, smoothing: Smoothing { pad, epsilon } } = self;
+        let tasks = out.par_chunks_exact_mut(vocab).zip(targets).zip(rows).enumerate();
+        tasks.with_min_len(4).for_each(|(index, ((out, &target), row))| {
+            if target == *pad {
+                return out.fill(0.0);
+            }
+            if let Some(logits) = source {
+                out.copy_from_slice(&logits[index * vocab..(index + 1) * vocab]);
+            }
+            let uniform = scale * (epsilon / vocab as f64) as f32;
+            gradient_row(out, row.highest, scale / row.total as f32, uniform);
+            out[target as usize] -= scale * (1.0 - epsilon) as f32;
+        });
+    }
 }
 
 /// `weight·x`, or 0 if `x` is infinite and `weight` is 0: a logit of −∞ makes the mean of −log p infinite.
@@ -112,14 +123,6 @@ fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
 }
 
 vectorised! {
-    fn highest(xs: &[f32]) -> f32 {
-        max(xs)
-    }
-
-    fn sum_of_exp(xs: &[f32], highest: f32) -> f32 {
-        fold(xs, 0.0, |a, x| a + exp(x - highest), |a, b| a + b)
-    }
-
     fn sum_of(xs: &[f32]) -> f32 {
         sum(xs)
     }

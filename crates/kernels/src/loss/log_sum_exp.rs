@@ -31,12 +31,14 @@ vectorised! {
         }
     }
 
-    fn highest(logits: &[f32]) -> f32 {
-        max(logits)
+    /// The largest x.
+    pub(super) fn highest(xs: &[f32]) -> f32 {
+        max(xs)
     }
 
-    fn sum_of_exp(logits: &[f32], top: f32) -> f32 {
-        fold(logits, 0.0, |sum, x| sum + exp(x - top), |a, b| a + b)
+    /// Σ e^(x − top).
+    pub(super) fn sum_of_exp(xs: &[f32], top: f32) -> f32 {
+        fold(xs, 0.0, |sum, x| sum + exp(x - top), |a, b| a + b)
     }
 }
 

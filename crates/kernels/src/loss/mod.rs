@@ -11,6 +11,8 @@ pub(crate) mod reference;
 
 #[cfg(feature = "cpu")]
 pub(crate) use cpu::{Row, Smoothing};
+#[cfg(feature = "cpu")]
+pub(crate) use op::{LossOfRows, sums_of};
 
 use burn::tensor::{Int, Tensor};
 
@@ -41,7 +43,12 @@ pub fn label_smoothed_cross_entropy(
 ) -> (Tensor<1>, Tensor<1>) {
     match Place::of(&[&logits]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
+        Place::Cpu => {
+            let targets = crate::cpu::integers(targets);
+            let smoothing = Smoothing { pad: i64::from(pad), epsilon: smoothing };
+            let (smoothed, mut aside) = sums_of(cpu::CrossEntropy { targets, smoothing }, logits);
+            (smoothed, aside.remove(0))
+        }
         #[cfg(feature = "gpu")]
         Place::Gpu => gpu::label_smoothed_cross_entropy(logits, targets, pad, smoothing),
         _ => reference::label_smoothed_cross_entropy(logits, targets, pad, smoothing),

@@ -16,7 +16,7 @@ pub(super) fn layer_norm<const D: usize>(
     bias: Tensor<1>,
     epsilon: f64,
 ) -> Tensor<D> {
-    apply(LayerNorm { epsilon }, [x.into(), weight.into(), bias.into()])
+    apply(Norm { epsilon, mask: None }, [x.into(), weight.into(), bias.into()])
 }
 
 /// The norm of a residual connection of tensors on the CPU.
@@ -28,47 +28,38 @@ pub(super) fn residual_dropout_norm<const D: usize>(
     epsilon: f64,
     mask: Option<DropoutMask>,
 ) -> Tensor<D> {
-    let op = ResidualNorm { epsilon, mask };
-    apply(op, [x.into(), y.into(), weight.into(), bias.into()])
+    apply(Norm { epsilon, mask }, [x.into(), y.into(), weight.into(), bias.into()])
 }
 
 #[derive(Debug)]
-struct LayerNorm {
-    epsilon: f64,
-}
-
-impl FusedOp<3> for LayerNorm {
-    type Backend = Flex;
-    type Saved = Saved;
-
-    fn forward(self, inputs: [FlexTensor; 3], _keep: Keep) -> (FlexTensor, Saved) {
-        let [x, weight, bias] = inputs;
-        Saved::forward(x, None, weight, bias, self.epsilon, None)
-    }
-
-    fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; 3]) -> [Option<FlexTensor>; 3] {
-        let [x, _, weight, bias] = saved.backward(grad);
-        [x, weight, bias].map(Some)
-    }
-}
-
-#[derive(Debug)]
-struct ResidualNorm {
+struct Norm {
     epsilon: f64,
     mask: Option<DropoutMask>,
 }
 
-impl FusedOp<4> for ResidualNorm {
+/// The inputs are x, y if there is one, weight and bias.
+impl<const N: usize> FusedOp<N> for Norm {
     type Backend = Flex;
     type Saved = Saved;
 
-    fn forward(self, inputs: [FlexTensor; 4], _keep: Keep) -> (FlexTensor, Saved) {
-        let [x, y, weight, bias] = inputs;
-        Saved::forward(x, Some(y), weight, bias, self.epsilon, self.mask)
+    fn forward(self, inputs: [FlexTensor; N], _keep: Keep) -> (FlexTensor, Saved) {
+        let mut inputs = Vec::from(inputs.map(contiguous));
+        let y = (N == 4).then(|| inputs.remove(1));
+        let [x, weight, bias] = inputs.try_into().expect("three or four inputs");
+        let mut saved = Saved { x, y, mask: self.mask, weight, moments: Vec::new() };
+        let (weight, bias) = (floats(&saved.weight), floats(&bias));
+        let mut out = vec![0.0; saved.x.layout().num_elements()];
+        let affine = Affine { weight, bias, epsilon: self.epsilon as f32 };
+        saved.moments = cpu::forward(saved.input(), affine, &mut out);
+        (tensor(out, saved.x.layout().shape().clone()), saved)
     }
 
-    fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; 4]) -> [Option<FlexTensor>; 4] {
-        saved.backward(grad).map(Some)
+    fn backward(saved: Saved, grad: FlexTensor, _wanted: [bool; N]) -> [Option<FlexTensor>; N] {
+        let mut grads = Vec::from(saved.backward(grad).map(Some));
+        if N == 3 {
+            grads.remove(1);
+        }
+        grads.try_into().expect("as many gradients as inputs")
     }
 }
 
@@ -83,25 +74,6 @@ struct Saved {
 }
 
 impl Saved {
-    /// `layer_norm(x + mask·y)` and what its backward pass needs.
-    fn forward(
-        x: FlexTensor,
-        y: Option<FlexTensor>,
-        weight: FlexTensor,
-        bias: FlexTensor,
-        epsilon: f64,
-        mask: Option<DropoutMask>,
-    ) -> (FlexTensor, Self) {
-        let [x, weight, bias] = [x, weight, bias].map(contiguous);
-        let y = y.map(contiguous);
-        let mut saved = Self { x, y, mask, weight, moments: Vec::new() };
-        let (weight, bias, epsilon) = (floats(&saved.weight), floats(&bias), epsilon as f32);
-        let mut out = vec![0.0; saved.x.layout().num_elements()];
-        let affine = Affine { weight, bias, epsilon };
-        saved.moments = cpu::forward(saved.input(), affine, &mut out);
-        (tensor(out, saved.x.layout().shape().clone()), saved)
-    }
-
     /// The gradients of x, y, weight and bias.
     fn backward(self, grad: FlexTensor) -> [FlexTensor; 4] {
         let weight = floats(&self.weight);

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::loss::{Row, Smoothing};
+use crate::loss::{LossOfRows, Row, Smoothing};
 use crate::simd::{exp, fold_pairs, vectorised};
 
 /// The number of logits that are summed in 32 bits before their sum is added to a sum in 64 bits.
@@ -10,7 +10,7 @@ const CHUNK: usize = 1 << 12;
 
 /// What the forward pass knows of one position: p is the prediction of its first pass, q that of its second one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     first: Row,
     second: Row,
     /// KL(p‖q); 0 where the target is padding.
@@ -19,30 +19,86 @@ pub(super) struct Pair {
     q_from_p: f64,
 }
 
-/// The sums over all positions.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
-    /// The mean of the smoothed losses of both passes.
-    pub smoothed: f64,
-    /// The mean of the negative log-likelihoods of both passes.
-    pub nll: f64,
-    /// ½·KL(p‖q) + ½·KL(q‖p).
-    divergence: f64,
+/// The loss of two predictions for each target.
+#[derive(Clone, Debug)]
+pub(super) struct TwoPasses {
+    pub targets: Vec<i64>,
+    pub smoothing: Smoothing,
+    pub alpha: f64,
 }
 
-impl Sums {
-    /// What training minimises.
-    pub fn minimised(self, alpha: f64) -> f32 {
-        (self.smoothed + alpha / 2.0 * self.divergence) as f32
+impl LossOfRows for TwoPasses {
+    type Known = Pair;
+
+    /// `logits` is `[2·positions, vocab]`.
+    fn forward(&self, logits: &[f32], vocab: usize) -> Vec<Pair> {
+        let (first, second) = logits.split_at(logits.len() / 2);
+        let passes = first.par_chunks_exact(vocab).zip(second.par_chunks_exact(vocab));
+        let tasks = passes.zip(&self.targets).with_min_len(4);
+        tasks
+            .map(|((first, second), &target)| pair(first, second, target, self.smoothing))
+            .collect()
+    }
+
+    /// What training minimises, and the means of the smoothed losses and of the negative log-likelihoods of both passes.
+    fn sums(&self, pairs: &[Pair]) -> Vec<f32> {
+        // The divergence is ½·KL(p‖q) + ½·KL(q‖p).
+        let (mut smoothed, mut nll, mut divergence) = (0.0, 0.0, 0.0);
+        for Pair { first, second, p_from_q, q_from_p } in pairs {
+            smoothed += (first.smoothed + second.smoothed) / 2.0;
+            nll += (first.nll + second.nll) / 2.0;
+            divergence += (p_from_q + q_from_p) / 2.0;
+        }
+        let minimised: f64 = smoothed + self.alpha / 2.0 * divergence;
+        [minimised, smoothed, nll].map(|sum| sum as f32).to_vec()
+    }
+
+    /// With d = ln p − ln q, the gradient of the first pass is `scale`·(½·(p − (1−ε)·onehot − ε/V) + α/4·(p·(d − KL(p‖q)) + p −
+    /// q)).
+    fn backward(
+        &self,
+        out: &mut [f32],
+        source: Option<&[f32]>,
+        pairs: &[Pair],
+        vocab: usize,
+        scale: f32,
+    ) {
+        let half = out.len() / 2;
+        let (first, second) = out.split_at_mut(half);
+        let passes = first.par_chunks_exact_mut(vocab).zip(second.par_chunks_exact_mut(vocab));
+        let tasks = passes.zip(&self.targets).zip(pairs).enumerate().with_min_len(4);
+        tasks.for_each(|(index, (((first, second), &target), pair))| {
+            if target == self.smoothing.pad {
+                first.fill(0.0);
+                second.fill(0.0);
+                return;
+            }
+            if let Some(logits) = source {
+                let start = index * vocab;
+                first.copy_from_slice(&logits[start..start + vocab]);
+                second.copy_from_slice(&logits[half + start..half + start + vocab]);
+            }
+            gradient_of_pair(first, second, &self.factors(pair, vocab, scale));
+            let onehot = scale / 2.0 * (1.0 - self.smoothing.epsilon) as f32;
+            first[target as usize] -= onehot;
+            second[target as usize] -= onehot;
+        });
     }
 }
 
-/// The losses of the positions: `logits` is `[2·positions, vocab]`, `targets` is `[2·positions]`.
-pub(super) fn forward(logits: &[f32], targets: &[i64], vocab: usize, loss: Smoothing) -> Vec<Pair> {
-    let (first, second) = logits.split_at(logits.len() / 2);
-    let passes = first.par_chunks_exact(vocab).zip(second.par_chunks_exact(vocab));
-    let tasks = passes.zip(targets).with_min_len(4);
-    tasks.map(|((first, second), &target)| pair(first, second, target, loss)).collect()
+impl TwoPasses {
+    fn factors(&self, pair: &Pair, vocab: usize, scale: f32) -> Factors {
+        let weight = scale * (self.alpha / 4.0) as f32;
+        Factors {
+            highest: [pair.first.highest, pair.second.highest],
+            over_total: [pair.first, pair.second].map(|row| (1.0 / row.total) as f32),
+            divergence: [pair.p_from_q as f32, pair.q_from_p as f32],
+            shift: (pair.first.log_sum() - pair.second.log_sum()) as f32,
+            likelihood: scale / 2.0 + weight,
+            weight,
+            uniform: scale / 2.0 * (self.smoothing.epsilon / vocab as f64) as f32,
+        }
+    }
 }
 
 fn pair(xs: &[f32], ys: &[f32], target: i64, loss: Smoothing) -> Pair {
@@ -59,62 +115,6 @@ fn pair(xs: &[f32], ys: &[f32], target: i64, loss: Smoothing) -> Pair {
     let p_from_q = expected(first, ratio_under_first);
     let q_from_p = -expected(second, ratio_under_second);
     Pair { first, second, p_from_q, q_from_p }
-}
-
-/// The sums over the positions, taken in their order.
-pub(super) fn sums(pairs: &[Pair]) -> Sums {
-    let mut sums = Sums::default();
-    for Pair { first, second, p_from_q, q_from_p } in pairs {
-        sums.smoothed += (first.smoothed + second.smoothed) / 2.0;
-        sums.nll += (first.nll + second.nll) / 2.0;
-        sums.divergence += (p_from_q + q_from_p) / 2.0;
-    }
-    sums
-}
-
-/// Turns the logits in `out`, or in `source` if there is one, into their gradient in `out`. With d = ln p − ln q, the gradient
-/// of the first pass is `scale`·(½·(p − (1−ε)·onehot − ε/V) + α/4·(p·(d − KL(p‖q)) + p − q)).
-#[expect(clippy::too_many_arguments, reason = "the slices and settings of one loop")]
-pub(super) fn backward(
-    out: &mut [f32],
-    source: Option<&[f32]>,
-    targets: &[i64],
-    pairs: &[Pair],
-    vocab: usize,
-    loss: Smoothing,
-    alpha: f64,
-    scale: f32,
-) {
-    let half = out.len() / 2;
-    let (first, second) = out.split_at_mut(half);
-    let passes = first.par_chunks_exact_mut(vocab).zip(second.par_chunks_exact_mut(vocab));
-    let tasks = passes.zip(targets).zip(pairs).enumerate().with_min_len(4);
-    tasks.for_each(|(index, (((first, second), &target), pair))| {
-        if target == loss.pad {
-            first.fill(0.0);
-            second.fill(0.0);
-            return;
-        }
-        if let Some(logits) = source {
-            let start = index * vocab;
-            first.copy_from_slice(&logits[start..start + vocab]);
-            second.copy_from_slice(&logits[half + start..half + start + vocab]);
-        }
-        let weight = scale * (alpha / 4.0) as f32;
-        let factors = Factors {
-            highest: [pair.first.highest, pair.second.highest],
-            over_total: [pair.first, pair.second].map(|row| (1.0 / row.total) as f32),
-            divergence: [pair.p_from_q as f32, pair.q_from_p as f32],
-            shift: (pair.first.log_sum() - pair.second.log_sum()) as f32,
-            likelihood: scale / 2.0 + weight,
-            weight,
-            uniform: scale / 2.0 * (loss.epsilon / vocab as f64) as f32,
-        };
-        gradient_of_pair(first, second, &factors);
-        let onehot = scale / 2.0 * (1.0 - loss.epsilon) as f32;
-        first[target as usize] -= onehot;
-        second[target as usize] -= onehot;
-    });
 }
 
 /// What the gradient of one position depends on beside its logits; pairs belong to its two passes.

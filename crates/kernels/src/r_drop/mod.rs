@@ -3,8 +3,6 @@
 
 #[cfg(feature = "cpu")]
 mod cpu;
-#[cfg(feature = "cpu")]
-mod op;
 pub(crate) mod reference;
 
 use burn::tensor::{Int, Tensor};
@@ -48,7 +46,14 @@ pub fn r_drop_loss(
     assert_eq!(targets.dims(), [rows], "a target for each row of logits");
     match Place::of(&[&logits]) {
         #[cfg(feature = "cpu")]
-        Place::Cpu => op::r_drop_loss(logits, targets, pad, smoothing, alpha),
+        Place::Cpu => {
+            let targets = crate::cpu::integers(targets);
+            let smoothing = crate::loss::Smoothing { pad: i64::from(pad), epsilon: smoothing };
+            let passes = cpu::TwoPasses { targets, smoothing, alpha };
+            let (minimised, aside) = crate::loss::sums_of(passes, logits);
+            let [smoothed, nll] = aside.try_into().expect("two further sums");
+            RDropLoss { minimised, smoothed, nll }
+        }
         _ => reference::r_drop_loss(logits, targets, pad, smoothing, alpha),
     }
 }
