@@ -5,7 +5,7 @@ use burnformer_kernels::{ComputeType, Epilogue, RandomKey, embedding};
 
 use crate::conventions::EmbeddingScale;
 use crate::init;
-use crate::linear::{Linear, Packed, packed_for, selected};
+use crate::linear::{Linear, Product};
 use crate::precision::Precision;
 
 /// The sizes of a [`TokenEmbedding`].
@@ -30,7 +30,7 @@ impl TokenEmbeddingConfig {
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
         let &Self { vocab, d_model, scale } = self;
         let weight = init::normal([vocab, d_model], (d_model as f64).powf(-0.5), key, device);
-        TokenEmbedding { weight, packed: None, precision: Precision::Float32, scale }
+        TokenEmbedding { weight, product: Product::default(), scale }
     }
 }
 
@@ -40,9 +40,7 @@ pub struct TokenEmbedding {
     /// `[vocab, d_model]`; the initial values are normally distributed with standard deviation d_model^−½.
     pub weight: Param<Tensor<2>>,
     #[module(skip)]
-    packed: Option<Packed>,
-    #[module(skip)]
-    precision: Precision,
+    product: Product,
     #[module(skip)]
     scale: EmbeddingScale,
 }
@@ -69,9 +67,7 @@ impl TokenEmbedding {
     /// # Shapes
     /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
     pub fn logits<const D: usize>(&self, x: Tensor<D>, bias: Option<Tensor<1>>) -> Tensor<D> {
-        let fast = packed_for(&self.packed, &self.weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
-            .unwrap_or_else(|| self.precision.linear(x, self.weight.val(), bias))
+        self.product.with(&self.weight, x, bias, Epilogue::None)
     }
 
     /// The tied output projection to the tokens `ids` alone, in this order, with `bias` (`[vocab]`), for inference.
@@ -79,18 +75,18 @@ impl TokenEmbedding {
     /// # Panics
     /// If one of `ids` is not below the number of tokens.
     pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
-        selected(&self.weight, bias, ids, &self.packed, self.precision)
+        self.product.select(&self.weight, bias, ids)
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see
     /// [`Transformer::pack`](crate::Transformer::pack).
     pub fn pack(&mut self, compute: ComputeType) {
-        self.packed = Packed::new(&self.weight, compute);
+        self.product.pack(&self.weight, compute);
     }
 
     /// Sets the type of the matrix product in [`logits`](Self::logits), see
     /// [`Transformer::set_precision`](crate::Transformer::set_precision). Looking up rows stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
-        self.precision = precision;
+        self.product.precision = precision;
     }
 }

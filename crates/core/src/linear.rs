@@ -25,9 +25,7 @@ pub struct Linear {
     /// The bias, `[out]`; `None` for a map without bias.
     pub bias: Option<Param<Tensor<1>>>,
     #[module(skip)]
-    packed: Option<Packed>,
-    #[module(skip)]
-    precision: Precision,
+    product: Product,
 }
 
 impl Linear {
@@ -42,8 +40,7 @@ impl Linear {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
             bias: None,
-            packed: None,
-            precision: Precision::Float32,
+            product: Product::default(),
         }
     }
 
@@ -63,7 +60,7 @@ impl Linear {
     /// If one of `rows` is not below the number of outputs.
     pub fn select(&self, rows: &[u32], bias: Option<Tensor<1>>) -> Self {
         let bias = bias.or_else(|| self.bias.as_ref().map(Param::val));
-        selected(&self.weight, bias, rows, &self.packed, self.precision)
+        self.product.select(&self.weight, bias, rows)
     }
 
     /// Computes x·Wᵀ + b.
@@ -72,9 +69,7 @@ impl Linear {
     /// `x`: `[.., in]` → `[.., out]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
-        let fast = packed_for(&self.packed, &self.weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::None))
-            .unwrap_or_else(|| self.precision.linear(x, self.weight.val(), bias))
+        self.product.with(&self.weight, x, bias, Epilogue::None)
     }
 
     /// Computes max(0, x·Wᵀ + b) in one pass over the data.
@@ -83,16 +78,13 @@ impl Linear {
     /// `x`: `[.., in]` → `[.., out]`
     pub fn forward_relu<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
         let bias = self.bias.as_ref().map(Param::val);
-        let fast = packed_for(&self.packed, &self.weight, self.precision);
-        fast.and_then(|packed| packed.linear(&x, bias.clone(), Epilogue::Relu))
-            .unwrap_or_else(|| self.precision.linear_relu(x, self.weight.val(), bias))
+        self.product.with(&self.weight, x, bias, Epilogue::Relu)
     }
 
     /// Packs the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack). In float32 it takes no further
     /// memory if the weight's own can be used ([`PackedWeight::in_place`]); a weight that was frozen is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
-        let present = packed_for(&self.packed, &self.weight, Precision::Float32);
-        if present.is_some_and(|packed| packed.compute() == compute) {
+        if self.product.packed_of(&self.weight).is_some_and(|packed| packed.compute() == compute) {
             return;
         }
         let is_in_place = compute == ComputeType::Float32 && self.pack_in_place();
@@ -103,7 +95,7 @@ impl Linear {
 
     /// Does what [`pack`](Self::pack) does and keeps the rows of the weight as they are, for [`select`](Self::select).
     pub fn pack_beside(&mut self, compute: ComputeType) {
-        self.packed = Packed::new(&self.weight, compute);
+        self.product.pack(&self.weight, compute);
     }
 
     /// Rearranges the weight in its own memory, if that is possible. Who asks for it afterwards gets it from there.
@@ -127,7 +119,7 @@ impl Linear {
                     if is_trained { weight.require_grad() } else { weight }
                 };
                 self.weight = Param::uninitialized(id, unpack, device, true, shape);
-                self.packed = Some(Packed { id, weight });
+                self.product.packed = Some((id, weight));
                 true
             }
         }
@@ -135,66 +127,75 @@ impl Linear {
 
     /// The type of the matrix product.
     pub(crate) fn precision(&self) -> Precision {
-        self.precision
+        self.product.precision
     }
 
     /// Sets the type of the matrix product, see [`Transformer::set_precision`](crate::Transformer::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
-        self.precision = precision;
+        self.product.precision = precision;
     }
 }
 
-/// The map by the rows `rows` of `weight` and `bias`, packed as `packed` is.
-pub(crate) fn selected(
-    weight: &Param<Tensor<2>>,
-    bias: Option<Tensor<1>>,
-    rows: &[u32],
-    packed: &Option<Packed>,
-    precision: Precision,
-) -> Linear {
-    let compute = packed_for(packed, weight, precision).map(PackedWeight::compute);
-    let weight = weight.val();
-    let rows = token_ids(rows, [rows.len()], weight.dims()[0], &weight.device());
-    let mut linear = Linear {
-        weight: Param::from_tensor(weight.select(0, rows.clone())),
-        bias: bias.map(|bias| Param::from_tensor(bias.select(0, rows))),
-        packed: None,
-        precision,
-    };
-    if let Some(compute) = compute {
-        linear.pack(compute);
-    }
-    linear
+/// How products with a weight are computed: in which type, and from which packed copy, if there is one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Product {
+    pub precision: Precision,
+    /// The packed weight, and the parameter to which it belongs.
+    packed: Option<(ParamId, PackedWeight)>,
 }
 
-/// A packed weight, and the parameter to which it belongs.
-#[derive(Clone, Debug)]
-pub(crate) struct Packed {
-    id: ParamId,
-    weight: PackedWeight,
-}
-
-impl Packed {
-    /// Packs `weight`, which stays as it is; `None` where there are no such products.
-    pub fn new(weight: &Param<Tensor<2>>, compute: ComputeType) -> Option<Self> {
-        Some(Self { id: weight.id, weight: PackedWeight::new(&weight.val(), compute)? })
+impl Product {
+    /// Computes `epilogue(x·Wᵀ + b)`.
+    pub fn with<const D: usize>(
+        &self,
+        weight: &Param<Tensor<2>>,
+        x: Tensor<D>,
+        bias: Option<Tensor<1>>,
+        epilogue: Epilogue,
+    ) -> Tensor<D> {
+        self.fast(weight)
+            .and_then(|packed| packed.linear(&x, bias.clone(), epilogue))
+            .unwrap_or_else(|| self.precision.product(x, weight.val(), bias, epilogue))
     }
 
-    /// Whether this still belongs to `weight`: a parameter that has no values yet gets those that are packed here.
-    fn is_of(&self, weight: &Param<Tensor<2>>) -> bool {
-        match weight.is_initialized() {
-            true => self.weight.is_of(&weight.val()),
-            false => weight.id == self.id,
+    /// Packs `weight`, which stays as it is, if there are products for packed weights.
+    pub fn pack(&mut self, weight: &Param<Tensor<2>>, compute: ComputeType) {
+        self.packed = PackedWeight::new(&weight.val(), compute).map(|packed| (weight.id, packed));
+    }
+
+    /// The map by the rows `rows` of `weight` and `bias`, packed as this is.
+    pub fn select(
+        &self,
+        weight: &Param<Tensor<2>>,
+        bias: Option<Tensor<1>>,
+        rows: &[u32],
+    ) -> Linear {
+        let compute = self.fast(weight).map(PackedWeight::compute);
+        let weight = weight.val();
+        let rows = token_ids(rows, [rows.len()], weight.dims()[0], &weight.device());
+        let mut linear = Linear {
+            weight: Param::from_tensor(weight.select(0, rows.clone())),
+            bias: bias.map(|bias| Param::from_tensor(bias.select(0, rows))),
+            product: Self { packed: None, precision: self.precision },
+        };
+        if let Some(compute) = compute {
+            linear.pack(compute);
         }
+        linear
     }
-}
 
-/// The packed weight, if it still belongs to `weight` and can be used for products in `precision`.
-pub(crate) fn packed_for<'a>(
-    packed: &'a Option<Packed>,
-    weight: &Param<Tensor<2>>,
-    precision: Precision,
-) -> Option<&'a PackedWeight> {
-    let serves = precision == Precision::Float32;
-    packed.as_ref().filter(|packed| serves && packed.is_of(weight)).map(|packed| &packed.weight)
+    /// The packed weight, if it still belongs to `weight`: a parameter that has no values yet gets those that are packed.
+    fn packed_of(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
+        let (id, packed) = self.packed.as_ref()?;
+        let belongs = match weight.is_initialized() {
+            true => packed.is_of(&weight.val()),
+            false => weight.id == *id,
+        };
+        belongs.then_some(packed)
+    }
+
+    /// The packed weight, if it can be used for products of this precision.
+    fn fast(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
+        (self.precision == Precision::Float32).then(|| self.packed_of(weight))?
+    }
 }

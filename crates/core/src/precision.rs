@@ -74,10 +74,23 @@ impl Precision {
         weight: Tensor<2>,
         bias: Option<Tensor<1>>,
     ) -> Tensor<D> {
-        match self {
-            Self::Float32 => kernels::linear(x, weight, bias),
-            Self::BFloat16 => kernels::linear_bfloat16(x, weight, bias, Epilogue::None),
-            Self::Float16 => {
+        self.product(x, weight, bias, Epilogue::None)
+    }
+
+    /// Computes `epilogue(x·Wᵀ + b)`, see [`linear`](Self::linear).
+    pub(crate) fn product<const D: usize>(
+        self,
+        x: Tensor<D>,
+        weight: Tensor<2>,
+        bias: Option<Tensor<1>>,
+        epilogue: Epilogue,
+    ) -> Tensor<D> {
+        match (self, epilogue) {
+            (Self::Float32, Epilogue::None) => kernels::linear(x, weight, bias),
+            (Self::Float32, Epilogue::Relu) => kernels::linear_relu(x, weight, bias),
+            (Self::BFloat16, _) => kernels::linear_bfloat16(x, weight, bias, epilogue),
+            (Self::Float16, Epilogue::Relu) => relu(self.linear(x, weight, bias)),
+            (Self::Float16, Epilogue::None) => {
                 let product = kernels::linear(self.narrowed(x), self.narrowed(weight), None);
                 let product = to_f32(product);
                 match bias {
@@ -85,20 +98,6 @@ impl Precision {
                     Some(bias) => product + bias.unsqueeze(),
                 }
             }
-        }
-    }
-
-    /// Computes max(0, `x·Wᵀ + b`), see [`linear`](Self::linear).
-    pub(crate) fn linear_relu<const D: usize>(
-        self,
-        x: Tensor<D>,
-        weight: Tensor<2>,
-        bias: Option<Tensor<1>>,
-    ) -> Tensor<D> {
-        match self {
-            Self::Float32 => kernels::linear_relu(x, weight, bias),
-            Self::BFloat16 => kernels::linear_bfloat16(x, weight, bias, Epilogue::Relu),
-            Self::Float16 => relu(self.linear(x, weight, bias)),
         }
     }
 }
