@@ -145,6 +145,7 @@ impl KvCache {
 
 impl Block {
     /// The number of present rows.
+    #[cfg(feature = "cpu")]
     fn rows(&self) -> usize {
         if self.ancestors.is_empty() { self.key.dims()[0] } else { self.ancestors.len() }
     }
