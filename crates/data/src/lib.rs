@@ -24,7 +24,7 @@
 //! | [`cache`] | the tokenised corpus in a file, keyed by content |
 //! | [`batch`], [`sampler`] | padded batches within a token budget, and their order |
 //! | [`prefetch`] | a background thread that prepares the next batches |
-//! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing what is in the cache |
+//! | [`mod@prepare`] | all of this, from paths to a [`TokenizedCorpus`], reusing the cache |
 
 #![forbid(unsafe_code)]
 

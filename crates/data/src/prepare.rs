@@ -1,4 +1,4 @@
-//! Makes a tokenised corpus from paths, reusing what an earlier call left in the cache folder.
+//! Makes a tokenised corpus from paths, reusing the files of earlier calls in the cache folder.
 
 use std::path::{Path, PathBuf};
 

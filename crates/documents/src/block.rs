@@ -11,7 +11,7 @@ use crate::words::within;
 pub(crate) struct Block {
     /// Plain text. White space before, between and after the sentences is kept as it is.
     pub(crate) text: String,
-    /// Markup in the order of its beginnings; parents stand before their children.
+    /// Markup in the order of its beginnings; parents come before their children.
     pub(crate) nodes: Vec<Node>,
     /// The parts that must stay as they are; sorted, disjoint.
     pub(crate) atoms: Vec<Atom>,
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Atom {
     pub(crate) range: Range<usize>,
-    /// The index of the node that stands in the document for it, if that is not the text itself.
+    /// The index of the node that the document has instead of the text, if there is one.
     pub(crate) node: Option<usize>,
     pub(crate) kind: AtomKind,
 }

@@ -88,7 +88,7 @@ impl Builder {
         }
     }
 
-    /// Text that must stay as it is and that stands in the document as `raw`.
+    /// Text that must stay as it is, and that the document has as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
         if text.trim().is_empty() {
             return self.point(raw);
@@ -118,7 +118,7 @@ impl Builder {
         self.close_or(name, raw, None);
     }
 
-    /// As `close`; `changed` closes the element if its text is not what it was.
+    /// As `close`; `changed` is the end of the element if its text changes.
     pub(crate) fn close_or(&mut self, name: &str, raw: &str, changed: Option<String>) {
         if self.open_by_name.get(name).is_none_or(|&count| count == 0) {
             return self.point(raw);
@@ -187,7 +187,7 @@ impl Builder {
         }
         self.text.push_str(&take(&mut self.pending));
         for index in 0..self.nodes.len() {
-            // Parents stand before their children, so that theirs are known already.
+            // Parents come before their children; their own parents are known already.
             self.nodes[index].parent = match self.nodes[index].parent {
                 Some(parent) if matches!(self.nodes[parent].kind, Kind::Point { .. }) => {
                     self.nodes[parent].parent

@@ -157,10 +157,10 @@ fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> 
     }
 }
 
-/// A translation without what would break lines, and without white space at its ends.
+/// A translation without characters that break lines, and without white space at its ends.
 fn clean(translated: Translated) -> Translated {
     let Translated { text, mut links } = translated;
-    // Each is replaced by white space of as many bytes, so that links stay right.
+    // Each is replaced by white space of the same number of bytes, which keeps links right.
     let replaced = |c: char| match c {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',

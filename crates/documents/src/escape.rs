@@ -15,7 +15,7 @@ pub(crate) enum Escape {
 /// The way in which a document writes special characters. Its translation writes them in the same way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entities {
-    /// Characters with the reference that stands for them (`é` as `&eacute;`).
+    /// Characters with their references (`é` as `&eacute;`).
     pub(crate) names: BTreeMap<char, String>,
     /// `<`, `>` or `&` stands in the text as it is.
     pub(crate) bare: Vec<char>,
@@ -103,7 +103,7 @@ impl Markdown {
             '_' => word(before) && word(after) || space(before) && space(after),
             _ if self.level == Level::Light => true,
             '[' | ']' | '<' | '>' | '!' | '~' | '&' | '$' => false,
-            // These are markup only at the beginning of a line; a list, only behind a number.
+            // These are markup only at the beginning of a line; a list, only after a number.
             '-' | '+' | '#' | '=' | ':' => before.is_some(),
             '.' | ')' => !before.is_some_and(|c| c.is_ascii_digit()),
             _ => true,
@@ -112,7 +112,7 @@ impl Markdown {
     }
 }
 
-/// SubRip has no escapes: what would become a tag is written with other characters.
+/// SubRip has no escapes: text that would become a tag is written with other characters.
 fn write_srt(out: &mut String, c: char, after: Option<char>) {
     match c {
         '<' if after.is_some_and(|c| c.is_ascii_alphabetic() || c == '/') => out.push('‹'),

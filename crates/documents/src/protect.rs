@@ -204,7 +204,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The digits of a number as ASCII, without its separators.
 fn digits(number: &str) -> String {
-    // Unicode's decimal digits stand in rows of ten that begin at these zeros.
+    // Unicode's decimal digits are in rows of ten that begin at these zeros.
     const ZEROS: [u32; 12] =
         [0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xBE6, 0xC66, 0xCE6, 0xE50, 0xFF10];
     let digit = |c: char| {

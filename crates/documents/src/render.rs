@@ -84,7 +84,7 @@ pub(crate) fn breaks(
     nearest(&places, ideals)
 }
 
-/// For each of `ideals` the nearest of `places` behind those that are taken; both are sorted.
+/// For each of `ideals` the nearest of `places` after those that are taken; both are sorted.
 fn nearest(places: &[usize], ideals: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     let mut left = places;
@@ -119,7 +119,7 @@ struct Writer<'a> {
     last: Option<char>,
     /// Whether white space must follow the last point.
     owes_space: bool,
-    /// Whether the last point stands for the space that follows.
+    /// Whether the last point replaces the space that follows.
     has_space: bool,
     /// Whether an atom is written.
     is_verbatim: bool,
@@ -178,7 +178,7 @@ impl Writer<'_> {
         self.out.push_str(changed.unwrap_or(close));
     }
 
-    /// Writes `range` of the translation, without the atoms that nodes stand for.
+    /// Writes `range` of the translation, without the atoms that have nodes.
     fn text(&mut self, range: Range<usize>) {
         let atoms = &self.layout.atoms;
         let first = atoms.partition_point(|(_, place)| place.start < range.start);
@@ -214,7 +214,7 @@ impl Writer<'_> {
                 self.owes_space = false;
                 at_start_of_line = true;
             }
-            // A line does not begin with a space: behind one, a `#` would not be recognised as the first character.
+            // A line does not begin with a space: after one, a `#` would not be recognised as the first character.
             if (at_start_of_line || std::mem::take(&mut self.has_space)) && c == ' ' {
                 continue;
             }
@@ -229,7 +229,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the white space that is owed, unless the character `next`, behind which is no markup, needs none before it.
+    /// Writes the white space that is owed, unless text follows whose first character `next` needs none before it.
     fn pay_space(&mut self, next: Option<char>) {
         let owed = std::mem::take(&mut self.owes_space);
         if owed && next.is_none_or(char::is_alphanumeric) {

@@ -91,7 +91,7 @@ impl Terms {
 fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
     let mut bytes: Vec<u8> =
         words.iter().rev().flat_map(|word| word_backwards(text(word)).chain(joint(word))).collect();
-    // It does not matter what stands before a term.
+    // Any text may come before a term.
     bytes.truncate(bytes.len() - joint(&words[0]).count());
     bytes
 }

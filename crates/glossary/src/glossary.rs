@@ -87,7 +87,7 @@ impl Glossary {
 /// A term of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Wanted {
-    /// The term as it stands in the sentence, in normal form C, with single spaces.
+    /// The term as the sentence has it, in normal form C, with single spaces.
     pub source: String,
     /// The translations, of which any one will do.
     pub targets: Vec<String>,

@@ -24,7 +24,7 @@ pub(crate) struct Word {
     pub text: String,
     /// `text` in lower case.
     pub folded: String,
-    /// Whether white space stands before it.
+    /// Whether there is white space before it.
     pub spaced: bool,
 }
 

@@ -19,7 +19,7 @@ pub enum ShortlistError {
         /// The error of the operating system.
         cause: std::io::Error,
     },
-    /// The file is not a shortlist, or not what was written.
+    /// The file is not a shortlist, or was changed after it was written.
     #[error(
         "{path}: {what}; the file is damaged or not a shortlist, make it anew with `burnformer shortlist`"
     )]

@@ -51,7 +51,7 @@ pub struct Shortlist {
     pub(crate) frequent: Vec<u32>,
     /// The start of each source token's translations in `tokens`, and the end of the last token's.
     pub(crate) offsets: Vec<u32>,
-    /// The translations of one source token after the other, those of each in ascending order.
+    /// The translations of one source token after the other, in ascending order for each.
     pub(crate) tokens: Vec<u32>,
 }
 

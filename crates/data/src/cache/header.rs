@@ -127,7 +127,7 @@ impl Header {
         self.size(0)
     }
 
-    /// Number of zeros between tokens and offsets, so that offsets start at a multiple of 8.
+    /// Number of zeros between tokens and offsets, which start at a multiple of 8.
     pub fn padding(&self) -> u64 {
         self.size(1)
     }

@@ -1,8 +1,8 @@
 //! Corpora as files with one sentence per line: plain, gzip, zstd, or standard input.
 //!
 //! Text is streamed: only one line per side is held in memory. A byte-order mark at the start of a file and a
-//! carriage return at the end of a line are removed. Other control characters (such as NUL) stay in the line, so that
-//! line numbers and text agree with the file; the normaliser of the tokeniser removes them.
+//! carriage return at the end of a line are removed. Other control characters (such as NUL) stay in the line, because
+//! line numbers and text must agree with the file; the normaliser of the tokeniser removes them.
 
 mod lines;
 mod open;

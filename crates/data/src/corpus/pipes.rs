@@ -13,8 +13,8 @@ pub fn is_pipe(path: &Path) -> bool {
     is_standard_input(path) || is_descriptor(path) || fs::metadata(path).is_ok_and(is_special)
 }
 
-/// The first of `paths` that names the same pipe as an earlier one. What one reader takes from a pipe, another cannot
-/// read.
+/// The first of `paths` that names the same pipe as an earlier one. Text that one reader takes from a pipe cannot be read
+/// by another.
 pub fn repeated_pipe<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut seen = Vec::new();
     paths.into_iter().filter(|path| is_pipe(path)).find(|path| {

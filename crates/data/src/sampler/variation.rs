@@ -35,7 +35,7 @@ impl Variation {
         Self { bpe_dropout: Some(dropout), last: Mutex::default() }
     }
 
-    /// `pair`, the pair of the corpus with this number, as an epoch has it.
+    /// The form of `pair`, the pair of the corpus with this number, in an epoch.
     pub(super) fn pair(&self, pair: Pair, seed: u64, epoch: u64, number: u32) -> Pair {
         match &self.bpe_dropout {
             None => pair,
@@ -51,7 +51,7 @@ impl Variation {
         })
     }
 
-    /// The lengths of the pairs in `order` in an epoch, by their numbers; `None` if they are those of the corpus.
+    /// The lengths of the pairs in `order` in an epoch, by their numbers; `None` if they are the same as in the corpus.
     ///
     /// A pair that cannot be read has the lengths of its ordinary segmentation; the batch that has it will report the
     /// error.

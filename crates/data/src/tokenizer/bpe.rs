@@ -1,7 +1,7 @@
 //! Learns the merges of byte-pair encoding (BPE) in an order that does not depend on chance.
 //!
-//! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map, so that two runs over the
-//! same text may differ, and it counts in 32 bits. This trainer is a textbook incremental one: a heap of pairs,
+//! The trainer of the `tokenizers` crate orders ties among re-created pairs by a hash map. Two runs over the same text may
+//! therefore differ. It also counts in 32 bits. This trainer is a textbook incremental one: a heap of pairs,
 //! ordered by count and then by the ids of the pair. Outdated entries are corrected when they come to the top.
 //!
 //! It knows all positions of each pair in the text, and a merge changes only its neighbours. The time therefore grows

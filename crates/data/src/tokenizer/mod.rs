@@ -91,7 +91,7 @@ impl Tokenizer {
             model.dropout = None;
             inner.with_model(model);
         }
-        // The highest id plus one, so that a loaded vocabulary with gaps still fits an embedding matrix.
+        // The highest id plus one: an embedding matrix must also fit a loaded vocabulary with gaps.
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
         Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size }
@@ -134,7 +134,7 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and behind it the vocabulary.
+    /// The canonical bytes of the `tokenizer.json`; of a SentencePiece tokeniser the model and then the vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
             TokenizerFiles::HuggingFace { json } => json,

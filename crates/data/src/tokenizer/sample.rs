@@ -9,7 +9,7 @@ use crate::random::generator;
 
 /// Gives every row a fixed pseudo-random rank and keeps the rows with the lowest ranks, up to the limit.
 ///
-/// A row is a line, or a line and its translation, so that both sides of a corpus are kept in equal numbers. Ranks do
+/// A row is a line, or a line and its translation: both sides of a corpus are kept in equal numbers. Ranks do
 /// not depend on a row's position in a regular way. Texts can be periodic (two languages in turn, questions and
 /// answers, blocks of documents), and a sample of every n-th row could then contain only one kind. Only rank and row
 /// number decide, so the same text gives the same sample.

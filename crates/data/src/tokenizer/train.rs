@@ -32,8 +32,8 @@ impl TokenizerTrainer {
         self.sample.push(&[line]);
     }
 
-    /// Adds a line and its translation. They are sampled together, so that a joint tokeniser learns from the same
-    /// number of lines on both sides.
+    /// Adds a line and its translation. They are sampled together: a joint tokeniser learns from the same number of lines
+    /// on both sides.
     pub fn feed_pair(&mut self, source: &str, target: &str) {
         self.sample.push(&[source, target]);
     }

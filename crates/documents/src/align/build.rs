@@ -8,7 +8,7 @@ use crate::Link;
 use crate::words::{Mark, Token, mark, moved, tokens};
 
 impl Alignment {
-    /// Appends text that stands between sentences.
+    /// Appends text between two sentences.
     pub(crate) fn gap(&mut self, text: &str) {
         self.target.push_str(text);
     }

@@ -25,7 +25,7 @@ pub(crate) struct Alignment {
     run: RefCell<Run>,
 }
 
-/// Marks of the source that the translation has too. Many points can stand in one run, which is then compared once.
+/// Marks of the source that the translation has too. Many points can be in one run, which is then compared once.
 #[derive(Debug, Default)]
 struct Run {
     /// The first mark of the source, and the first unit of the translation.
@@ -140,8 +140,8 @@ impl Alignment {
         .unwrap_or(target.start)
     }
 
-    /// If a word of the source is cut before piece `behind`, the place of the cut: where its parts are parts of the same word in the
-    /// translation, between them, else behind the word.
+    /// If a word of the source is cut before piece `behind`, the place of the cut: between its parts if they are parts of one word of
+    /// the translation, else after the word.
     fn end_of_word(&self, behind: usize, pieces: &Range<usize>) -> Option<usize> {
         let last = behind
             .checked_sub(1)
@@ -202,12 +202,12 @@ impl Alignment {
         units.map(|(first, _)| self.units[first].range.start)
     }
 
-    /// The end of `unit` and of the marks behind it, as far as they are of the kinds `marks`, in this order, and end before `limit`.
+    /// The end of `unit` and of the marks after it that are of the kinds `marks`, in this order, and end before `limit`.
     pub(crate) fn following(&self, unit: usize, marks: &[Mark], limit: usize) -> usize {
         self.past(unit + 1, self.units[unit].range.end, marks, limit)
     }
 
-    /// The end of the marks from unit `first` on, as far as they are `marks`; `end` if there are none.
+    /// The end of the marks from unit `first` on that are of the kinds `marks`; `end` if there are none.
     fn past(&self, first: usize, mut end: usize, marks: &[Mark], limit: usize) -> usize {
         for (unit, &kind) in self.units[first..].iter().zip(marks) {
             if unit.is_word || unit.range.end > limit || self.kind(unit) != kind {

@@ -1,4 +1,4 @@
-//! HTML: which tags divide text into blocks, which stand within it, and what stays as it is.
+//! HTML: tags that divide text into blocks, tags within text, and parts that are not translated.
 
 mod lexer;
 mod tags;
@@ -13,7 +13,7 @@ use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
 use crate::words::has_letters;
 
-/// Most bytes of code that stand in a block as text.
+/// Most bytes of code that a block has as text.
 const LONGEST_CODE: usize = 1000;
 /// Most bytes of the mark of a note.
 const LONGEST_NOTE: usize = 12;
@@ -125,7 +125,7 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Whether another line break stands beside `index`, so that both divide paragraphs.
+    /// Whether there is another line break beside `index`. Two of them divide paragraphs.
     fn is_repeated(&self, index: usize) -> bool {
         let tokens = &self.lexed.tokens;
         let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. }, .. }) if name == "br");

@@ -43,7 +43,7 @@ impl Pieces {
         }
     }
 
-    /// Adds `pieces`, which are those of `range` of the document.
+    /// Adds `pieces`, into which `range` of the document was divided.
     pub(super) fn insert(&mut self, range: Range<usize>, pieces: Vec<Piece>) {
         self.all.push(Piece::Verbatim(self.written..range.start));
         self.all.extend(pieces.into_iter().map(|piece| match piece {

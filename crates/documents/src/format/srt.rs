@@ -18,7 +18,7 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<(/?)([A-Za-z]\w*)(?:\s[^<>]*)?/?>|\{\\[^{}]*\}").expect("a valid pattern")
 });
-/// The dash before what a speaker says.
+/// The dash before the words of a speaker.
 static SPEAKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*").expect("a valid pattern"));
 
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The lines of one subtitle. What each speaker of a dialogue says is a block.
+/// The lines of one subtitle. The words of each speaker of a dialogue are a block.
 fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
     let line = |number: usize| text[lines[number].clone()].trim_end();
     let speaks = |number: usize| SPEAKER.is_match(line(number));

@@ -42,7 +42,7 @@ pub(crate) fn place(
     };
     whole.place(&mut places);
     for (index, children) in children.iter().enumerate().filter(|(_, some)| !some.is_empty()) {
-        // A parent stands before its children, so its place is known.
+        // A parent comes before its children; its place is known.
         let window = places[index].clone();
         let source = block.nodes[index].range.clone();
         let family = Family { block, alignment, source, window, children };

@@ -2,7 +2,7 @@
 //!
 //! The `tokenizers` library trusts its files: there are settings with which it panics, never ends, overflows the
 //! stack or fills the memory. A file may come from anywhere, so such settings are refused when it is loaded, and the
-//! error names the part that has them. [`before_parsing`] checks what would break parsing itself, [`parts`] the steps
+//! error names the part that has them. [`before_parsing`] checks the settings that break parsing itself, [`parts`] the steps
 //! of each part, and [`added_tokens`] the added tokens. [`trial`] uses the tokeniser on texts chosen to provoke
 //! faults. The faults were found in the source of the library, release 0.23.
 
@@ -33,7 +33,7 @@ fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
 }
 
 /// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its tree of bytes by
-/// recursion, so that a piece of about 10,000 bytes overflows the stack.
+/// recursion, and a piece of about 10,000 bytes overflows the stack.
 pub(super) const MAX_PIECE_BYTES: usize = 1024;
 /// Length of the longest accepted prefix or suffix of subwords, in bytes. It is copied for every character of a text.
 const MAX_AFFIX_BYTES: usize = 64;

@@ -19,7 +19,7 @@ pub(super) struct Token {
 
 #[derive(Debug)]
 pub(super) enum TokenKind {
-    /// `translate` is what the element says of its content.
+    /// `translate` says whether the element wants its content translated, if it says anything.
     Start {
         name: String,
         translate: Option<bool>,
@@ -29,7 +29,7 @@ pub(super) enum TokenKind {
         name: String,
     },
     Text,
-    /// Comments, the document type, and what the standard drops.
+    /// Comments, the document type, and text that the standard drops.
     Other,
 }
 
@@ -177,7 +177,7 @@ impl Lexed {
         matches!(&self.tokens[index].kind, TokenKind::Start { name, .. } if tags::closes_itself(name))
     }
 
-    /// The next token behind `index` that divides text; the number of tokens if there is none.
+    /// The next token after `index` that divides text; the number of tokens if there is none.
     pub(super) fn next_block(&self, index: usize) -> usize {
         let before = self.blocks[index + 1];
         self.blocks.partition_point(|&count| count <= before).saturating_sub(1).max(index + 1)
@@ -208,7 +208,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"&(?:#[xX]?[0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{1,31});?").expect("a valid pattern")
 });
 
-/// `raw` with the characters that its references stand for.
+/// `raw` with characters instead of references.
 pub(super) fn decode(raw: &str) -> Cow<'_, str> {
     REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| decode_reference(&found[0]))
 }

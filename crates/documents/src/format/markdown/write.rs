@@ -58,7 +58,7 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: Markdown, breaks: &[us
     let written = render(&plain, layout, &Escape::Markdown(escape), breaks);
     let (line, headings) = match escape.place {
         Position::Paragraph => (written, 0),
-        // Only at the beginning of a paragraph, a number is that of a list.
+        // Only at the beginning of a paragraph can a number begin a list.
         Position::Heading | Position::TableCell => (format!("# {written}"), 1),
     };
     let (text, elements) = read(&line);
