@@ -37,7 +37,7 @@ pub(crate) fn pad_chars(text: &str, apart: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for c in text.chars() {
         if apart(c) {
-            out.extend([' ', c, ' ']);
+            [' ', c, ' '].iter().for_each(|&c| out.push(c));
         } else {
             out.push(c);
         }
@@ -57,7 +57,7 @@ pub(crate) fn replace_pairs<const N: usize>(
     while let Some(first) = chars.next() {
         match chars.peek() {
             Some(&second) if matches(first, second) => {
-                out.extend(replacement(first, second));
+                replacement(first, second).iter().for_each(|&c| out.push(c));
                 chars.next();
             }
             _ => out.push(first),

@@ -1,7 +1,6 @@
 //! Byte-pair encoding as in the C++ library: of all neighbours that form a piece together, those with the highest score
 //! are joined first, the leftmost of equals.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::PieceType;
@@ -26,18 +25,17 @@ struct Symbol {
 
 /// Segments `text`, which is normalised.
 pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segment> {
-    let mut start = 0;
-    let symbols = std::iter::from_fn(|| {
-        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
-        let (len, is_frozen) = next_symbol(frozen, rest);
-        let node = vocabulary.ordinary.walk(ROOT, &rest.as_bytes()[..len]);
-        start += len;
-        Some(Symbol { start: start - len, end: start, node, is_frozen })
-    });
-    let mut merger = Merger { vocabulary, text, halves: HashMap::new() };
-    let symbols: Vec<Symbol> = merge(&mut merger, symbols).collect();
+    let (mut start, mut symbols) = (0, Vec::with_capacity(text.len()));
+    while start < text.len() {
+        let (len, is_frozen) = next_symbol(frozen, &text[start..]);
+        let end = start + len;
+        let node = vocabulary.ordinary.walk(ROOT, &text.as_bytes()[start..end]);
+        symbols.push(Symbol { start, end, node, is_frozen });
+        start = end;
+    }
     let mut segments = Vec::with_capacity(symbols.len());
-    for Symbol { start, end, .. } in symbols {
+    let mut merger = Merger { vocabulary, text, halves: HashMap::new() };
+    for Symbol { start, end, .. } in merge(&mut merger, symbols) {
         merger.cut_again(start, end, 0, &mut segments);
     }
     segments
@@ -52,11 +50,9 @@ struct Merger<'a> {
 
 impl Merges for Merger<'_> {
     type Symbol = Symbol;
-    /// The score of the piece that both form.
-    type Rank = Reverse<i32>;
 
     #[inline]
-    fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(Reverse<i32>, Node)> {
+    fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
         if left.is_frozen || right.is_frozen {
             return None;
         }
@@ -66,7 +62,7 @@ impl Merges for Merger<'_> {
         if self.vocabulary.kind(id) == PieceType::Unused {
             self.halves.insert(&self.text[left.start..right.end], left.end - left.start);
         }
-        Some((Reverse(total_order(self.vocabulary.score(id))), node))
+        Some((rank(self.vocabulary.score(id)), node))
     }
 
     fn join(left: &mut Symbol, right: &Symbol, node: Node) {
@@ -74,10 +70,10 @@ impl Merges for Merger<'_> {
     }
 }
 
-/// A number with the place of `score` in the total order of IEEE 754, by which the library compares.
-fn total_order(score: f32) -> i32 {
-    let bits = score.to_bits().cast_signed();
-    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
+/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
+fn rank(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
 }
 
 impl Merger<'_> {

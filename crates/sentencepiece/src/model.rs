@@ -233,10 +233,12 @@ impl SentencePiece {
         self.special.pad
     }
 
-    /// The segments of `text`, which is normalised. Unknown neighbours are one segment.
+    /// The segments of `text`, which is normalised. Unknown neighbours that are not spelt in bytes are one segment.
     fn joined(&self, text: &str) -> Vec<Segment> {
-        let unknown = self.vocabulary.unknown;
-        let mut segments = self.segment(text);
+        let (mut segments, unknown) = (self.segment(text), self.vocabulary.unknown);
+        if self.vocabulary.bytes.is_some() {
+            return segments;
+        }
         segments.dedup_by(|next, last| {
             let joins = next.id == unknown && last.id == unknown;
             if joins {

@@ -110,12 +110,18 @@ impl Trie {
 
     /// The length of the longest string at the start of `text` among the `most` shortest ones.
     pub fn longest_prefix(&self, text: &[u8], most: usize) -> Option<usize> {
-        let mut node = ROOT;
-        let mut ends = text.iter().enumerate().map_while(|(at, &byte)| {
-            node = self.step(node, byte)?;
-            Some(self.value(node).map(|_| at + 1))
-        });
-        ends.by_ref().flatten().take(most).last()
+        let (mut node, mut found, mut longest) = (ROOT, 0, None);
+        for (at, &byte) in text.iter().enumerate() {
+            let Some(next) = self.step(node, byte) else { break };
+            node = next;
+            if self.value(node).is_some() {
+                (found, longest) = (found + 1, Some(at + 1));
+            }
+            if found == most {
+                break;
+            }
+        }
+        longest
     }
 }
 

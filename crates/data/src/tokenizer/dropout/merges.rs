@@ -153,7 +153,6 @@ struct Dropping<'a, F> {
 
 impl<F: FnMut() -> bool> merge::Merges for Dropping<'_, F> {
     type Symbol = u32;
-    type Rank = u32;
 
     fn find(&mut self, left: &u32, right: &u32) -> Option<(u32, u32)> {
         self.merges.get(&(*left, *right)).copied()
