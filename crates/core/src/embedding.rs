@@ -79,13 +79,13 @@ impl TokenEmbedding {
     }
 
     /// Packs the matrix for fast [`logits`](Self::logits), see
-    /// [`Transformer::pack`](crate::Transformer::pack).
+    /// [`Seq2Seq::pack`](crate::Seq2Seq::pack).
     pub fn pack(&mut self, compute: ComputeType) {
         self.product.pack(&self.weight, compute);
     }
 
     /// Sets the type of the matrix product in [`logits`](Self::logits), see
-    /// [`Transformer::set_precision`](crate::Transformer::set_precision). Looking up rows stays in float32.
+    /// [`Seq2Seq::set_precision`](crate::Seq2Seq::set_precision). Looking up rows stays in float32.
     pub fn set_precision(&mut self, precision: Precision) {
         self.product.precision = precision;
     }

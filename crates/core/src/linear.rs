@@ -81,7 +81,7 @@ impl Linear {
         self.product.with(&self.weight, x, bias, Epilogue::Relu)
     }
 
-    /// Packs the weight for fast inference, see [`Transformer::pack`](crate::Transformer::pack). In float32 it takes no further
+    /// Packs the weight for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack). In float32 it takes no further
     /// memory if the weight's own can be used ([`PackedWeight::in_place`]); a weight that was frozen is trainable after that.
     pub fn pack(&mut self, compute: ComputeType) {
         if self.product.packed_of(&self.weight).is_some_and(|packed| packed.compute() == compute) {
@@ -130,7 +130,7 @@ impl Linear {
         self.product.precision
     }
 
-    /// Sets the type of the matrix product, see [`Transformer::set_precision`](crate::Transformer::set_precision).
+    /// Sets the type of the matrix product, see [`Seq2Seq::set_precision`](crate::Seq2Seq::set_precision).
     pub fn set_precision(&mut self, precision: Precision) {
         self.product.precision = precision;
     }

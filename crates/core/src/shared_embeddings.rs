@@ -147,7 +147,7 @@ impl SharedEmbeddings {
         }
     }
 
-    /// Packs the output projection for fast inference, see [`Transformer::pack`](crate::Transformer::pack).
+    /// Packs the output projection for fast inference, see [`Seq2Seq::pack`](crate::Seq2Seq::pack).
     pub fn pack(&mut self, compute: ComputeType) {
         match &mut self.generator {
             Some(generator) => generator.pack_beside(compute),
