@@ -70,12 +70,8 @@ fn word_count(pieces: &[Piece]) -> usize {
 }
 
 /// The index of the first of the largest weights.
-fn strongest(row: &[f64]) -> Option<usize> {
-    let best = |best: Option<usize>, place: usize| match best {
-        Some(so_far) if row[so_far] >= row[place] => Some(so_far),
-        _ => Some(place),
-    };
-    (0..row.len()).fold(None, best)
+pub(crate) fn strongest<T: PartialOrd>(row: &[T]) -> Option<usize> {
+    (0..row.len()).reduce(|best, place| if row[place] > row[best] { place } else { best })
 }
 
 /// Formats links as the Pharaoh decoder does, `source-target` separated by spaces: `0-0 2-1`.

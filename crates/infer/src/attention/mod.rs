@@ -3,6 +3,7 @@
 mod align;
 mod weights;
 
+pub(crate) use align::strongest;
 pub use align::{AlignmentOptions, Link, pharaoh, word_alignment};
 pub(crate) use weights::pieces;
 pub use weights::{Attention, AttentionWeights, HeadWeights, Piece};

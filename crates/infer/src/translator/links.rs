@@ -5,7 +5,7 @@ use std::ops::Range;
 use burnformer_data::Tokenizer;
 
 use super::load::Translator;
-use crate::attention::{Attention, HeadWeights};
+use crate::attention::{Attention, HeadWeights, strongest};
 use crate::error::InferError;
 
 /// A token of a translation and the token of its source that it attends to most, as ranges of bytes of the two texts.
@@ -58,11 +58,7 @@ impl Translator {
 /// weights the first wins.
 fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option<usize>> {
     let words = attention.source.iter().filter(|piece| piece.word.is_some()).count();
-    let strongest = |query: usize| {
-        let row = &weights.row(query)[..words];
-        (0..words).reduce(|best, place| if row[place] > row[best] { place } else { best })
-    };
-    (0..weights.queries).map(strongest).collect()
+    (0..weights.queries).map(|query| strongest(&weights.row(query)[..words])).collect()
 }
 
 /// Where each token of `text` stands in it, in bytes: from the end of the token before to its own end, without the

@@ -6,16 +6,25 @@ use burnformer_data::SpecialIds;
 use super::data::{MIX, corpus_paths};
 use super::error::ConfigFileError;
 use super::train_config::TrainConfig;
-use crate::optimizer::settings::OptimizerSettings;
 
-/// The largest number of padded tokens per side of a batch that a configuration may have.
-const LARGEST_BUDGET: usize = 1 << 24;
-/// The largest multiple to which lengths are padded.
-const MOST_PADDING: usize = 512;
-/// The largest number of batches prepared ahead.
-const FURTHEST_AHEAD: usize = 4096;
-/// The largest number of hypotheses of a beam search.
-const WIDEST_BEAM: usize = 1000;
+/// The values that a number may have: a test, and what the test asks for in words.
+type Range = (fn(f64) -> bool, &'static str);
+
+const NOT_NEGATIVE: Range = (|x| x >= 0.0 && x.is_finite(), "0 or more");
+const AT_LEAST_1: Range = (|x| x >= 1.0, "at least 1");
+const BELOW_1: Range = (|x| (0.0..1.0).contains(&x), "at least 0 and below 1");
+const SHARE: Range = (|x| (0.0..=1.0).contains(&x), "from 0 to 1");
+const POSITIVE: Range = (|x| x > 0.0 && x.is_finite(), "above 0");
+const SMALL: Range = (POSITIVE.0, "above 0, such as 1e-9");
+const BEAM: Range = (|x| (1.0..=1000.0).contains(&x), "between 1 (greedy) and 1000");
+const BUDGET: Range =
+    (|x| (1.0..=16_777_216.0).contains(&x), "from the longest sentence, such as 4096, to 16777216");
+const MULTIPLE: Range = (|x| (1.0..=512.0).contains(&x), "from 1, which pads no further, to 512");
+const PREFETCH: Range = (|x| x <= 4096.0, "at most 4096");
+const RATIO: Range =
+    (|x| x == 0.0 || x >= 1.0 && x.is_finite(), "at least 1, or 0 to keep all pairs");
+const CLIP: Range = (NOT_NEGATIVE.0, "above 0, such as 1, or 0 for no clipping");
+const FALL: Range = (|x| x > 0.0 && x <= 1.0, "above 0 and at most 1");
 
 type Checked = Result<(), ConfigFileError>;
 
@@ -28,44 +37,62 @@ fn check(good: bool, key: &'static str, value: impl ToString, remedy: impl ToStr
     good.then_some(()).ok_or_else(error)
 }
 
-fn not_negative(value: f64) -> bool {
-    value.is_finite() && value >= 0.0
-}
-
 impl TrainConfig {
     /// Checks every value's range, and those that must fit each other.
     ///
     /// # Errors
     /// A [`ConfigFileError`] that names the key and what would be right.
     pub fn validate(&self) -> Checked {
+        for (key, value, (is_good, remedy)) in self.numbers() {
+            check(is_good(value), key, value, remedy)?;
+        }
         self.validate_data()?;
         self.validate_tokenizer()?;
-        self.validate_model()?;
-        self.validate_training()?;
-        self.validate_optimizer()?;
-        self.validate_validation()
+        self.validate_model()
+    }
+
+    /// The numbers with their keys and ranges.
+    fn numbers(&self) -> Vec<(&'static str, f64, Range)> {
+        let Self { data, training, schedule, optimizer, recovery, validation, .. } = self;
+        let mut numbers = vec![
+            ("data.max_source_len", data.max_source_len as f64, AT_LEAST_1),
+            ("data.max_target_len", data.max_target_len as f64, AT_LEAST_1),
+            ("data.max_length_ratio", data.max_length_ratio, RATIO),
+            ("data.bpe_dropout", data.bpe_dropout, SHARE),
+            ("training.budget", training.budget as f64, BUDGET),
+            ("training.multiple", training.multiple as f64, MULTIPLE),
+            ("training.accumulate", training.accumulate as f64, AT_LEAST_1),
+            ("training.label_smoothing", training.label_smoothing, BELOW_1),
+            ("training.r_drop", training.r_drop, NOT_NEGATIVE),
+            ("training.max_minutes", training.max_minutes, NOT_NEGATIVE),
+            ("training.max_memory", training.max_memory, NOT_NEGATIVE),
+            ("training.log_every", training.log_every as f64, AT_LEAST_1),
+            ("training.prefetch", training.prefetch as f64, PREFETCH),
+            ("recovery.rate", recovery.rate, FALL),
+            ("schedule.warmup", schedule.warmup as f64, AT_LEAST_1),
+            ("schedule.factor", schedule.factor, POSITIVE),
+            ("schedule.peak", schedule.peak, NOT_NEGATIVE),
+            ("schedule.cooldown", schedule.cooldown, SHARE),
+            ("optimizer.beta1", optimizer.beta1, BELOW_1),
+            ("optimizer.beta2", optimizer.beta2, BELOW_1),
+            ("optimizer.epsilon", optimizer.epsilon, SMALL),
+            ("optimizer.muon_factor", optimizer.muon_factor, POSITIVE),
+            ("optimizer.clip_norm", optimizer.clip_norm, CLIP),
+            ("validation.beam", validation.beam as f64, BEAM),
+            ("validation.test_beam", validation.test_beam as f64, BEAM),
+            ("validation.alpha", validation.alpha, NOT_NEGATIVE),
+            ("validation.test_alpha", validation.test_alpha, NOT_NEGATIVE),
+        ];
+        numbers.extend(data.mix.iter().map(|text| ("data.mix.weight", text.weight, POSITIVE)));
+        let alphas = validation.test_alphas.iter();
+        numbers.extend(alphas.map(|&alpha| ("validation.test_alphas", alpha, NOT_NEGATIVE)));
+        numbers
     }
 
     fn validate_data(&self) -> Checked {
-        let data = &self.data;
-        for text in &data.mix {
-            let good = text.weight.is_finite() && text.weight > 0.0;
-            check(good, "data.mix.weight", text.weight, "above 0, such as 2")?;
-        }
-        for (key, paths) in data.texts() {
-            if !paths.is_empty() || key == MIX {
-                corpus_paths(key, paths)?;
-            }
-        }
-        let one = "at least 1, such as 256";
-        check(data.max_source_len > 0, "data.max_source_len", data.max_source_len, one)?;
-        check(data.max_target_len > 0, "data.max_target_len", data.max_target_len, one)?;
-        let ratio = data.max_length_ratio;
-        let good = ratio == 0.0 || (ratio.is_finite() && ratio >= 1.0);
-        check(good, "data.max_length_ratio", ratio, "at least 1, or 0 to keep all pairs")?;
-        let good = (0.0..=1.0).contains(&data.bpe_dropout);
-        let remedy = "from 0 to 1, such as 0.1, or 0 for none";
-        check(good, "data.bpe_dropout", data.bpe_dropout, remedy)
+        let texts = self.data.texts().into_iter();
+        let mut named = texts.filter(|(key, paths)| !paths.is_empty() || *key == MIX);
+        named.try_for_each(|(key, paths)| corpus_paths(key, paths).map(drop))
     }
 
     fn validate_tokenizer(&self) -> Checked {
@@ -116,63 +143,5 @@ impl TrainConfig {
              data.max_target_len keep and its </s>"
         );
         check(good, "model.max_positions", max_positions, remedy)
-    }
-
-    fn validate_training(&self) -> Checked {
-        let t = &self.training;
-        let remedy = format!("from the longest sentence, such as 4096, to {LARGEST_BUDGET}");
-        let good = (1..=LARGEST_BUDGET).contains(&t.budget);
-        check(good, "training.budget", t.budget, remedy)?;
-        let good = (1..=MOST_PADDING).contains(&t.multiple);
-        let remedy = format!("from 1, which pads no further, to {MOST_PADDING}");
-        check(good, "training.multiple", t.multiple, remedy)?;
-        check(t.accumulate > 0, "training.accumulate", t.accumulate, "at least 1")?;
-        let good = (0.0..1.0).contains(&t.label_smoothing);
-        check(good, "training.label_smoothing", t.label_smoothing, "at least 0 and below 1")?;
-        check(not_negative(t.r_drop), "training.r_drop", t.r_drop, "0 or more, such as 5")?;
-        check(not_negative(t.max_minutes), "training.max_minutes", t.max_minutes, "0 or more")?;
-        let memory = t.max_memory;
-        check(not_negative(memory), "training.max_memory", memory, "0 or more, in GB")?;
-        let rate = self.recovery.rate;
-        check(rate > 0.0 && rate <= 1.0, "recovery.rate", rate, "above 0 and at most 1")?;
-        check(t.log_every > 0, "training.log_every", t.log_every, "at least 1")?;
-        let remedy = format!("at most {FURTHEST_AHEAD}");
-        check(t.prefetch <= FURTHEST_AHEAD, "training.prefetch", t.prefetch, remedy)
-    }
-
-    fn validate_optimizer(&self) -> Checked {
-        let (schedule, optimizer) = (&self.schedule, &self.optimizer);
-        check(schedule.warmup > 0, "schedule.warmup", schedule.warmup, "at least 1")?;
-        let good = schedule.factor.is_finite() && schedule.factor > 0.0;
-        check(good, "schedule.factor", schedule.factor, "above 0")?;
-        let remedy = "above 0, such as 1e-4, or 0 for the paper's";
-        check(not_negative(schedule.peak), "schedule.peak", schedule.peak, remedy)?;
-        let good = (0.0..=1.0).contains(&schedule.cooldown);
-        check(good, "schedule.cooldown", schedule.cooldown, "a share of the run, from 0 to 1")?;
-        let OptimizerSettings { beta1, beta2, epsilon, muon_factor, .. } = *optimizer;
-        for (key, rate) in [("optimizer.beta1", beta1), ("optimizer.beta2", beta2)] {
-            check((0.0..1.0).contains(&rate), key, rate, "at least 0 and below 1")?;
-        }
-        let positive = |x: f64| x.is_finite() && x > 0.0;
-        check(positive(epsilon), "optimizer.epsilon", epsilon, "above 0, such as 1e-9")?;
-        check(positive(muon_factor), "optimizer.muon_factor", muon_factor, "above 0, such as 1")?;
-        let remedy = "above 0, such as 1, or 0 for no clipping";
-        check(not_negative(optimizer.clip_norm), "optimizer.clip_norm", optimizer.clip_norm, remedy)
-    }
-
-    fn validate_validation(&self) -> Checked {
-        let v = &self.validation;
-        for (key, beam) in [("validation.beam", v.beam), ("validation.test_beam", v.test_beam)] {
-            let remedy = format!("between 1 (greedy) and {WIDEST_BEAM}");
-            check((1..=WIDEST_BEAM).contains(&beam), key, beam, remedy)?;
-        }
-        for (key, alpha) in [("validation.alpha", v.alpha), ("validation.test_alpha", v.test_alpha)]
-        {
-            check(not_negative(alpha), key, alpha, "0 or more")?;
-        }
-        for &alpha in &v.test_alphas {
-            check(not_negative(alpha), "validation.test_alphas", alpha, "each 0 or more")?;
-        }
-        Ok(())
     }
 }

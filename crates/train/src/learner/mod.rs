@@ -34,7 +34,6 @@ use crate::advice::Adviser;
 use crate::error::TrainError;
 use crate::report::Reporter;
 use crate::run::best_model::BestModel;
-use crate::run::dir::RunDir;
 use crate::run::state::{CheckpointKind, RunState};
 use crate::update::Updater;
 use crate::validation::Subject;
@@ -80,11 +79,6 @@ impl Learner {
     /// The state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
-    }
-
-    /// The run's folder.
-    pub fn run_dir(&self) -> &RunDir {
-        &self.setup.run
     }
 
     /// Trains until a limit is reached, then writes `last`, `average` and `best`. If `interrupted` is set before,

@@ -82,10 +82,7 @@ impl Learner {
         if validation.hypotheses.is_empty() {
             return Ok(());
         }
-        let path = match subject {
-            Subject::Model => self.setup.run.hypotheses(step),
-            Subject::Average => self.setup.run.hypotheses_of_average(step),
-        };
+        let path = self.setup.run.hypotheses(step, subject == Subject::Average);
         let text = validation.hypotheses.join("\n") + "\n";
         fs::write(&path, text).at(&path)
     }

@@ -59,22 +59,9 @@ impl Corpora {
         texts: Texts,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, TrainError> {
-        let tokenizer = match (&start, config.tokenizer.files.as_slice()) {
-            (Some(start), _) => TokenizerSource::Given(start.tokenizers().clone()),
-            (None, []) => TokenizerSource::Train(config.tokenizer.train.clone()),
-            (None, [both]) => TokenizerSource::Load { source: both.clone(), target: None },
-            (None, [source, target]) => {
-                TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) }
-            }
-            (None, more) => {
-                return Err(
-                    ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }.into()
-                );
-            }
-        };
         let settings = PrepareSettings {
             corpus: corpus_paths("data.train", &texts.train)?,
-            tokenizer,
+            tokenizer: tokenizer_source(config, start.as_ref())?,
             cleaning: config.data.cleaning(config.training.budget),
             cache_dir: cache_folder(config),
         };
@@ -158,6 +145,24 @@ impl Corpora {
             .filter(|(_, longest)| *longest <= self.longest_validated)
             .map(|(pair, _)| pair)
             .unzip()
+    }
+}
+
+/// Where the tokenisers come from: the model that the run starts from, files, or training.
+fn tokenizer_source(
+    config: &TrainConfig,
+    start: Option<&StartModel>,
+) -> Result<TokenizerSource, ConfigFileError> {
+    if let Some(start) = start {
+        return Ok(TokenizerSource::Given(start.tokenizers().clone()));
+    }
+    match config.tokenizer.files.as_slice() {
+        [] => Ok(TokenizerSource::Train(config.tokenizer.train.clone())),
+        [source] => Ok(TokenizerSource::Load { source: source.clone(), target: None }),
+        [source, target] => {
+            Ok(TokenizerSource::Load { source: source.clone(), target: Some(target.clone()) })
+        }
+        more => Err(ConfigFileError::Paths { key: "tokenizer.files", found: more.len() }),
     }
 }
 

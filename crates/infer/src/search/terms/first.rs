@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::tracker::{Progress, Tracker};
+use super::tracker::Tracker;
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::search::Request;
 
@@ -18,9 +18,8 @@ pub(crate) fn without_terms(requests: &[Request]) -> Cow<'_, [Request]> {
 pub(crate) fn is_complete(request: &Request, found: &Hypothesis) -> bool {
     let Some(tracker) = Tracker::new(&request.terms) else { return true };
     let Some((_, tokens)) = found.tokens.split_last() else { return false };
-    let step = |progress, count| tracker.after(progress, &tokens[..count]);
-    let progress = (1..=tokens.len()).fold(Progress::default(), step);
-    found.finish == FinishReason::EndOfSentence && tracker.left(progress, tokens) == 0
+    let left = tracker.left(tracker.along(tokens), tokens);
+    found.finish == FinishReason::EndOfSentence && left == 0
 }
 
 /// At most `count` hypotheses: `best`, and those of `others` that are not better.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::tracker::{Progress, Tracker};
+use super::tracker::Tracker;
 use super::{Phrase, Terms};
 use crate::attention::HeadWeights;
 use crate::hypothesis::{FinishReason, Hypothesis};
@@ -62,7 +62,8 @@ pub(crate) fn after_term(
 ) -> Option<AfterTerm> {
     let (_, tokens) = found.tokens.split_last()?;
     let places = &request.terms.places;
-    let missing = missing(&request.terms, tokens).into_iter();
+    let tracker = Tracker::new(&request.terms)?;
+    let missing = tracker.missing(tracker.along(tokens)).into_iter();
     let known: Vec<usize> =
         missing.filter(|&term| places.get(term).is_some_and(|place| !place.is_empty())).collect();
     if known.is_empty() || found.finish != FinishReason::EndOfSentence {
@@ -79,13 +80,6 @@ pub(crate) fn after_term(
     let prefix_edges = request.terms.edges.clone();
     let request = Request { prefix, prefix_edges, ..request.without_terms() };
     Some(AfterTerm { request, rest: found.tokens[word.end..].to_vec() })
-}
-
-/// The terms that `tokens` do not have.
-fn missing(terms: &Terms, tokens: &[u32]) -> Vec<usize> {
-    let Some(tracker) = Tracker::new(terms) else { return Vec::new() };
-    let step = |progress, count| tracker.after(progress, &tokens[..count]);
-    tracker.missing((1..=tokens.len()).fold(Progress::default(), step))
 }
 
 /// The words of `tokens` from `first` on; signs are none.

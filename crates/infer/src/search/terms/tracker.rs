@@ -54,6 +54,12 @@ impl<'a> Tracker<'a> {
         Progress { met, pending: pending & !met }
     }
 
+    /// The progress of a hypothesis of `tokens`.
+    pub fn along(&self, tokens: &[u32]) -> Progress {
+        let step = |progress, count| self.after(progress, &tokens[..count]);
+        (1..=tokens.len()).fold(Progress::default(), step)
+    }
+
     /// The number of tokens that suffice to complete the terms after `tokens`; 0 if they are complete.
     ///
     /// This is a bound that can always be kept: from any hypothesis some token leads to one that needs at least one

@@ -15,7 +15,7 @@ use super::*;
 use crate::config::TrainConfig;
 use crate::report::{Record, ValidRecord, Verbosity};
 use crate::run::corpora::Corpora;
-use crate::run::dir::RunMode;
+use crate::run::dir::{RunDir, RunMode};
 use crate::run::texts::Texts;
 
 const SETTINGS: [&str; 17] = [

@@ -182,14 +182,11 @@ impl RunDir {
         self.path.join("valid")
     }
 
-    /// The path of the validation text decoded by the model after update `step`.
-    pub fn hypotheses(&self, step: u64) -> PathBuf {
-        self.hypotheses_folder().join(format!("step-{step:06}.hyp"))
-    }
-
-    /// The path of the validation text decoded by the average of the checkpoints up to update `step`.
-    pub fn hypotheses_of_average(&self, step: u64) -> PathBuf {
-        self.hypotheses_folder().join(format!("step-{step:06}-average.hyp"))
+    /// The path of the validation text decoded by the model after update `step`, or by the average of the checkpoints up to
+    /// it.
+    pub fn hypotheses(&self, step: u64, averaged: bool) -> PathBuf {
+        let end = if averaged { "-average" } else { "" };
+        self.hypotheses_folder().join(format!("step-{step:06}{end}.hyp"))
     }
 }
 
