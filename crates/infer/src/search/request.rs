@@ -8,7 +8,7 @@ use crate::ids::{closed, closed_len};
 use crate::model::StepModel;
 use crate::settings::SearchSettings;
 
-/// Tells a search that nobody waits for a sentence any more. Clones share the flag.
+/// Tells a search that the translation of a sentence is no longer needed. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 

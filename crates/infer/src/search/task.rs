@@ -10,7 +10,7 @@ use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::{SpecialIds, StepModel};
 use crate::settings::{BeamRule, SearchSettings};
 
-/// What is asked of the search for one sentence: it stays as it is from step to step.
+/// What the search for one sentence is to do. No step changes it.
 pub(super) struct Task<'a> {
     /// The index of the sentence in the caller's list.
     pub place: usize,

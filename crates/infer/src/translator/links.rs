@@ -27,7 +27,7 @@ impl Translator {
     /// longer than the model takes.
     ///
     /// # Errors
-    /// Those of [`attention`](Self::attention) but for the ones of these cases.
+    /// Those of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
         let attention = match self.attention(source, target) {
             Ok(attention) => attention,

@@ -71,7 +71,7 @@ impl Translator {
     /// Checks `requests` as [`translate_requests`](Self::translate_requests) does before it computes anything.
     ///
     /// # Errors
-    /// Those of [`translate_ids`](Self::translate_ids) but for [`InferError::NotFinite`].
+    /// Those of [`translate_ids`](Self::translate_ids), except [`InferError::NotFinite`].
     pub fn check_requests(
         &self,
         mut requests: Vec<Request>,

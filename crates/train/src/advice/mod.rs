@@ -12,7 +12,7 @@ const TRANSLATES: f64 = 20.0;
 /// The share by which a loss has to be lower, or higher, to count.
 const NOTABLE: f64 = 0.01;
 
-/// What to look at if a model learns nothing of the validation text.
+/// What to check if the validation loss does not fall.
 const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
                            in the validation text, and that the sides of neither are swapped";
 

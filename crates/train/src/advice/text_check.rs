@@ -53,7 +53,7 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
     found
 }
 
-/// The first pairs of a text. One that cannot be read is reported by whoever needs it.
+/// The first pairs of a text; none if it cannot be read, which preparing the corpus reports.
 fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
     let corpus = corpus_paths("data", paths).ok();
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());

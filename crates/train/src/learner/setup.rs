@@ -23,7 +23,7 @@ use crate::update::replicas::Replicas;
 use crate::update::train_step::Objective;
 use crate::validation::Validator;
 
-/// What a run needs beside the model from which it starts: nothing of it changes with the updates.
+/// What a run needs beside its model and optimiser. Updates do not change it.
 pub(super) struct Setup {
     pub config: TrainConfig,
     pub first: FirstModel,

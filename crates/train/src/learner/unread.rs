@@ -24,7 +24,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// Whether they are as many as there may be.
+    /// Whether they have to be read before another update is made.
     pub fn is_full(&self) -> bool {
         self.made.len() >= MOST_UNREAD
     }

@@ -200,8 +200,8 @@ pub fn last_state(run: &Path) -> Result<RunState, TrainError> {
     }
 }
 
-/// The reason why the checkpoint at `path` was written. One that cannot be read counts as scheduled: it is kept as long, and
-/// the error is reported by whoever needs it.
+/// The reason why the checkpoint at `path` was written. A checkpoint that cannot be read counts as scheduled: it is
+/// kept as long as one, and loading it reports the error.
 pub(crate) fn kind(path: &Path) -> CheckpointKind {
     read_state(path).map_or(CheckpointKind::Scheduled, |file| file.kind)
 }

@@ -166,7 +166,7 @@ fn tokenizer_source(
     }
 }
 
-/// The corpora mixed by their weights; one alone as it is.
+/// The corpora mixed by their weights; a single corpus unchanged.
 fn mixture(mut parts: Vec<(TokenizedCorpus, f64)>) -> TokenizedCorpus {
     match parts.len() {
         1 => parts.remove(0).0,

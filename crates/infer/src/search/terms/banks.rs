@@ -4,8 +4,8 @@ use crate::search::live::Extension;
 
 /// Leaves of `extensions` those that live on, at most `rows`, and those that close, best first.
 ///
-/// Those that need equally many tokens for their terms form a bank, and each bank gets its share of the rows. Those that
-/// close compete with those that need nothing, of which the best `closing` may close.
+/// Those that need equally many tokens for their terms form a bank, and each bank gets its share of the rows. Those
+/// that close compete with those that need no more tokens: one may close if it is among the best `closing` of these.
 pub(crate) fn choose(extensions: &mut Vec<Extension>, rows: usize, closing: usize, eos: u32) {
     // Stable: of equals, the better parent's comes first.
     extensions.sort_by(|a, b| b.total.total_cmp(&a.total));
