@@ -15,10 +15,10 @@ const WIDEST: usize = 7;
 
 /// The limits of the counts. Lower them when a count falls.
 const LIMITS: [(&str, usize); 4] = [
-    ("lines of code outside of tests", 55_000),
-    ("lines of documents", 3_000),
-    ("functions of more than 60 lines", 10),
-    ("signatures of more than 7 arguments", 16),
+    ("lines of code outside of tests", 52_100),
+    ("lines of documents", 2_880),
+    ("functions of more than 60 lines", 5),
+    ("signatures of more than 7 arguments", 11),
 ];
 
 /// Prints the counts of the `workspace`, and returns whether all are within their limits.
