@@ -66,10 +66,18 @@ mod world {
         /// If MPI was started before, or does not allow other threads beside the one that calls it.
         pub fn join() -> Result<Self> {
             match mpi::initialize_with_threading(Threading::Funneled) {
-                Some((universe, threading)) if threading >= Threading::Funneled => Ok(Self {
-                    world: universe.world(),
-                    universe: RefCell::new(ManuallyDrop::new(Some(universe))),
-                }),
+                Some((universe, threading)) if threading >= Threading::Funneled => {
+                    let universe = ManuallyDrop::new(Some(universe));
+                    let world = universe.as_ref().expect("MPI was started").world();
+                    let (found, launched) = (world.size() as usize, launched());
+                    match found == launched {
+                        true => Ok(Self { world, universe: RefCell::new(universe) }),
+                        false => bail!(
+                            "the launcher started {launched} processes, but MPI sees {found}: use the mpirun of the MPI \
+                             that this program was built with (Slurm: --mpi=pmix)"
+                        ),
+                    }
+                }
                 _ => bail!("MPI cannot be started in a process with several threads"),
             }
         }

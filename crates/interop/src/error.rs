@@ -60,6 +60,17 @@ pub enum InteropError {
         /// What is wrong.
         message: String,
     },
+    /// A pickle calls for something that weights do not need.
+    #[error(
+        "{}: the pickle would execute or build {what}, which is refused; load it in Python where you trust it, and save \
+         the weights with safetensors", path.display()
+    )]
+    Pickle {
+        /// The file.
+        path: PathBuf,
+        /// The class, function or operation.
+        what: String,
+    },
     /// A tensor that the model needs is not in the file.
     #[error("{}: tensor {name} is missing; the weights belong to another configuration", path.display())]
     MissingTensor {

@@ -87,7 +87,7 @@ impl Parts<'_> {
     fn variable(&mut self, version: Version) -> Result<(String, Variable)> {
         let name = version.own_name(self.text()?);
         let rank = self.0.number(1)?;
-        let shape = (0..rank).map(|_| Ok(self.0.size(4)?));
+        let shape = (0..rank).map(|_| self.0.size(4));
         let shape = shape.collect::<Result<Vec<_>>>()?;
         let kind = self.kind(version)?;
         let damaged = |what| InteropError::damaged(self.0.path, format!("variable {name} {what}"));

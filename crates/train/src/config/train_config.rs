@@ -14,7 +14,7 @@ use crate::optimizer::settings::OptimizerSettings;
 /// Everything that decides a training run.
 ///
 /// The doc comments of these structs are the configuration reference that users read, in the guide and from
-/// `burnformer config`: see [`mod@reference`].
+/// `burnformer config`: see [`reference`](mod@super::reference).
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {

@@ -146,11 +146,11 @@ impl Follower {
     ) -> Result<Self, TrainError> {
         let precision = config.training.precision.number_type();
         devices.iter().try_for_each(|device| check_precision(precision, device))?;
-        let folder = std::env::temp_dir().join(format!("burnformer-rank-{}", std::process::id()));
+        let folder = tempfile::tempdir().map_err(|e| TrainError::io(&std::env::temp_dir(), e))?;
         let workers = Workers { devices, ranks: Some(ranks) };
-        let mut setup = Setup::new(config, corpora, &folder, RunMode::New, workers)?;
-        // The folder was made only because every run has one.
-        let _ = std::fs::remove_dir_all(&folder);
+        let mut setup = Setup::new(config, corpora, folder.path(), RunMode::New, workers)?;
+        // It was made only because every run has one.
+        drop(folder);
         let Start { model, optimizer, state, .. } = setup.fresh()?;
         setup.try_worst_batch(&model)?;
         let updater = updater(&setup.config, optimizer, &state, setup.replicas.first());

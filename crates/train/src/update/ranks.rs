@@ -107,12 +107,15 @@ pub(super) fn sum_over(
     GradientSums { gradients, loss, nll }
 }
 
-/// The extent of an update over all processes, given that of this one. Its numbers are below 2^24, so that float32 holds
-/// them.
+/// The extent of an update over all processes, given that of this one. Each number travels as two halves of 16 bits, whose
+/// sums float32 holds exactly for up to 256 processes.
 pub(super) fn total(ranks: &dyn Ranks, extent: Extent) -> Extent {
     let Extent { pairs, positions, real, target } = extent;
-    let mut numbers = [pairs, positions, real, target].map(|number| number as f32);
-    ranks.sum(&mut numbers, ExchangePrecision::Float32);
-    let [pairs, positions, real, target] = numbers.map(|number| number as u64);
+    let numbers = [pairs, positions, real, target];
+    let mut halves: Vec<f32> =
+        numbers.iter().flat_map(|&n| [n >> 16, n & 0xffff]).map(|half| half as f32).collect();
+    ranks.sum(&mut halves, ExchangePrecision::Float32);
+    let whole = |i: usize| ((halves[2 * i] as u64) << 16) + halves[2 * i + 1] as u64;
+    let [pairs, positions, real, target] = [0, 1, 2, 3].map(whole);
     Extent { pairs, positions, real, target }
 }

@@ -1,0 +1,164 @@
+//! `pytorch_model.bin`: the file that `torch.save` writes for a dictionary of tensors. It is a ZIP archive (since
+//! PyTorch 1.6) or a sequence of pickles (before). No code in the file is executed.
+
+mod pickle;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::error::{InteropError, Result};
+use crate::tensors::{NumberType, Tensor, Tensors, elements};
+use crate::zip;
+use pickle::{Pickle, Refusal, Value, View};
+
+/// How many times the size of the file all tensors together may have. Tensors may share numbers, as tied embeddings do.
+const MOST_SHARED: usize = 8;
+/// The most dimensions of a tensor: the time to read one grows with them.
+const MOST_DIMENSIONS: usize = 8;
+/// The first pickle in a file of PyTorch before 1.6 is this number.
+const LEGACY_MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
+
+/// The float tensors of the dictionary in `bytes`, the content of `path`. Tensors of other types are left out.
+///
+/// # Errors
+/// [`InteropError::Damaged`], or [`InteropError::Pickle`] if the file asks for more than tensors.
+pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Tensors> {
+    let (value, pickle, places) = match zip::is_zip(bytes) {
+        true => archive(path, bytes)?,
+        false => legacy(path, bytes)?,
+    };
+    let Value::Dict(dict) = value else {
+        return Err(InteropError::damaged(path, "it holds no dictionary of tensors"));
+    };
+    let mut tensors = Tensors::new();
+    let mut left = bytes.len().saturating_mul(MOST_SHARED) / 4;
+    for (key, value) in &pickle.dicts[dict] {
+        let (Value::Text(name), Value::Tensor(view)) = (key, value) else {
+            continue;
+        };
+        let view = &pickle.views[*view];
+        if view.shape.len() > MOST_DIMENSIONS {
+            let message = format!("tensor {name} has {} dimensions", view.shape.len());
+            return Err(InteropError::damaged(path, message));
+        }
+        let Some(number) = pickle.storages[view.storage].number else {
+            continue;
+        };
+        let damaged =
+            |message: &str| InteropError::damaged(path, format!("tensor {name} {message}"));
+        let place = places[view.storage].clone();
+        let place = place.ok_or_else(|| damaged("has no numbers in the file"))?;
+        let count = elements(&view.shape).filter(|&count| count <= left);
+        let count = count.ok_or_else(|| damaged("is larger than the file"))?;
+        left -= count;
+        let values = gathered(view, count, number, &bytes[place]);
+        let values = values.ok_or_else(|| damaged("reaches beyond its storage"))?;
+        tensors.insert(name.to_string(), Tensor::new(view.shape.clone(), values));
+    }
+    Ok(tensors)
+}
+
+/// The value and the pickle of a file, and the range of each of its storages.
+type Parts = (Value, Pickle, Vec<Option<Range<usize>>>);
+
+fn archive(path: &Path, bytes: &[u8]) -> Result<Parts> {
+    let damaged = |message: String| InteropError::damaged(path, message);
+    let entries = zip::entries(bytes).map_err(damaged)?;
+    let main = entries.keys().find_map(|name| name.strip_suffix("data.pkl"));
+    let root = main.ok_or_else(|| damaged("the archive holds no data.pkl".into()))?;
+    let place = entries[&format!("{root}data.pkl")].clone();
+    let (value, pickle, _) = pickle::read(&bytes[place]).map_err(|why| refused(path, why))?;
+    let file = |key: &str| entries.get(&format!("{root}data/{key}")).cloned();
+    let places = pickle.storages.iter().map(|storage| file(&storage.key)).collect();
+    Ok((value, pickle, places))
+}
+
+/// The pickles of a magic number, a version, the machine, the dictionary, and the keys of the storages; then for each
+/// key a count and as many numbers.
+fn legacy(path: &Path, bytes: &[u8]) -> Result<Parts> {
+    let mut place = 0;
+    let mut next = || -> Result<(Value, Pickle)> {
+        let (value, pickle, len) =
+            pickle::read(&bytes[place..]).map_err(|why| refused(path, why))?;
+        place += len;
+        Ok((value, pickle))
+    };
+    if !bytes.windows(LEGACY_MAGIC.len()).take(16).any(|window| window == LEGACY_MAGIC) {
+        return Err(InteropError::damaged(path, "it is not a file of torch.save"));
+    }
+    for _ in 0..3 {
+        next()?;
+    }
+    let (value, pickle) = next()?;
+    let (keys, built) = next()?;
+    let Value::List(keys) = keys else {
+        return Err(InteropError::damaged(path, "it has no list of storages"));
+    };
+    let types: HashMap<&str, Option<NumberType>> =
+        pickle.storages.iter().map(|storage| (&*storage.key, storage.number)).collect();
+    let mut found = HashMap::new();
+    for key in &built.sequences[keys] {
+        let Value::Text(key) = key else { continue };
+        let number = types.get(&**key).copied().flatten();
+        let Some(number) = number else {
+            let message =
+                "it holds tensors that are not float weights; save the weights with safetensors";
+            return Err(InteropError::damaged(path, message));
+        };
+        let range = counted(bytes, place, number);
+        let range =
+            range.ok_or_else(|| InteropError::damaged(path, "its numbers are cut short"))?;
+        place = range.end;
+        found.insert(key.clone(), range);
+    }
+    let places = pickle.storages.iter().map(|storage| found.get(&storage.key).cloned()).collect();
+    Ok((value, pickle, places))
+}
+
+/// The range of the numbers at `place`, which follow their count in 64 bits.
+fn counted(bytes: &[u8], place: usize, number: NumberType) -> Option<Range<usize>> {
+    let count = bytes.get(place..place.checked_add(8)?)?;
+    let count = u64::from_le_bytes(count.try_into().ok()?);
+    let len = usize::try_from(count).ok()?.checked_mul(number.size())?;
+    let end = (place + 8).checked_add(len)?;
+    (end <= bytes.len()).then_some(place + 8..end)
+}
+
+fn refused(path: &Path, why: Refusal) -> InteropError {
+    match why {
+        Refusal::Damaged(message) => InteropError::damaged(path, message),
+        Refusal::Forbidden(what) => InteropError::Pickle { path: path.into(), what },
+    }
+}
+
+/// The `count` numbers that `view` refers to in `storage`, row by row; `None` if it reaches beyond the end.
+fn gathered(view: &View, count: usize, number: NumberType, storage: &[u8]) -> Option<Vec<f32>> {
+    let size = number.size();
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    let farthest = view
+        .shape
+        .iter()
+        .zip(&view.strides)
+        .try_fold(view.offset, |place, (&n, &s)| place.checked_add((n - 1).checked_mul(s)?))?;
+    if farthest >= storage.len() / size {
+        return None;
+    }
+    let mut index = vec![0; view.shape.len()];
+    let mut values = Vec::with_capacity(count);
+    for _ in 0..count {
+        let place: usize = index.iter().zip(&view.strides).map(|(&i, &s)| i * s).sum();
+        let place = (view.offset + place) * size;
+        values.push(number.read(&storage[place..place + size]));
+        for (place, &size) in index.iter_mut().zip(&view.shape).rev() {
+            *place += 1;
+            if *place < size {
+                break;
+            }
+            *place = 0;
+        }
+    }
+    Some(values)
+}

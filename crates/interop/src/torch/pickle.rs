@@ -1,0 +1,434 @@
+//! Reads the part of Python's pickle format that `torch.save` writes for weights, without executing anything.
+//!
+//! A pickle is a program for a stack machine that may call any function. This reader knows the operations that build
+//! numbers, texts, tuples, lists and dictionaries, and five names: those with which PyTorch rebuilds tensors.
+//! Everything else in a file is an error. Values are stored in lists that only grow, so that no file can create cycles
+//! or deeply nested values.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::tensors::NumberType;
+
+/// A value on the stack. A value with parts is an index into the lists of [`Pickle`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    None,
+    Bool,
+    Int(i64),
+    /// A number that is not used: a float, or an integer beyond 64 bits.
+    Number,
+    Text(Rc<str>),
+    Tuple(usize),
+    List(usize),
+    Dict(usize),
+    Global(Global),
+    Storage(usize),
+    Tensor(usize),
+}
+
+/// The names that a file may call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Global {
+    OrderedDict,
+    RebuildTensor,
+    RebuildParameter,
+    Storage(Option<NumberType>),
+}
+
+/// A storage, which holds the numbers of tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StorageRef {
+    pub key: Rc<str>,
+    pub number: Option<NumberType>,
+    pub len: usize,
+}
+
+/// A tensor as a view of a storage.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct View {
+    pub storage: usize,
+    pub offset: usize,
+    pub shape: Vec<usize>,
+    pub strides: Vec<usize>,
+}
+
+/// The reasons why a pickle was not read.
+#[derive(Debug, PartialEq)]
+pub(super) enum Refusal {
+    /// The pickle is truncated, or breaks the rules of the format.
+    Damaged(&'static str),
+    /// The pickle calls for something that weights do not need.
+    Forbidden(String),
+}
+
+/// What a pickle built.
+#[derive(Default)]
+pub(super) struct Pickle {
+    pub sequences: Vec<Vec<Value>>,
+    pub dicts: Vec<Vec<(Value, Value)>>,
+    pub storages: Vec<StorageRef>,
+    pub views: Vec<View>,
+}
+
+type Step<T> = Result<T, Refusal>;
+
+struct Machine<'a> {
+    bytes: &'a [u8],
+    place: usize,
+    stack: Vec<Value>,
+    marks: Vec<usize>,
+    memo: HashMap<u32, Value>,
+    built: Pickle,
+}
+
+/// Reads the pickle at the beginning of `bytes`. Returns its value, everything that it built, and its length.
+pub(super) fn read(bytes: &[u8]) -> Step<(Value, Pickle, usize)> {
+    let mut machine = Machine {
+        bytes,
+        place: 0,
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+        built: Pickle::default(),
+    };
+    loop {
+        let operation = machine.byte()?;
+        if operation == b'.' {
+            let value = machine.pop()?;
+            return Ok((value, machine.built, machine.place));
+        }
+        machine.step(operation)?;
+    }
+}
+
+impl Machine<'_> {
+    fn step(&mut self, operation: u8) -> Step<()> {
+        match operation {
+            // PROTO, FRAME.
+            0x80 => self.bytes(1).map(drop),
+            0x95 => self.bytes(8).map(drop),
+            b'(' => {
+                self.marks.push(self.stack.len());
+                Ok(())
+            }
+            b'N' => self.push(Value::None),
+            0x88 | 0x89 => self.push(Value::Bool),
+            b'K' | b'M' | b'J' | b'G' | 0x8a => self.number(operation),
+            b'X' | 0x8c | b'U' | b'T' => self.text(operation),
+            b'}' | b']' | b')' | b't' | 0x85..=0x87 | b'l' | b'd' => self.container(operation),
+            b's' | b'u' | b'a' | b'e' => self.fill(operation),
+            b'q' | b'r' | 0x94 | b'h' | b'j' => self.remember(operation),
+            b'c' | 0x93 => self.global(operation),
+            b'Q' => self.persistent(),
+            b'R' => self.reduce(),
+            // BUILD: attributes of an ordered dictionary, which hold the versions of modules.
+            b'b' => self.pop().map(drop),
+            b'0' => self.pop().map(drop),
+            other => Err(Refusal::Forbidden(format!("operation 0x{other:02x}"))),
+        }
+    }
+
+    fn byte(&mut self) -> Step<u8> {
+        Ok(self.bytes(1)?[0])
+    }
+
+    fn bytes(&mut self, count: usize) -> Step<&[u8]> {
+        let end = self.place.checked_add(count).filter(|&end| end <= self.bytes.len());
+        let end = end.ok_or(Refusal::Damaged("the pickle ends in the middle of a value"))?;
+        let found = &self.bytes[self.place..end];
+        self.place = end;
+        Ok(found)
+    }
+
+    /// An unsigned little-endian number of `count` bytes.
+    fn unsigned(&mut self, count: usize) -> Step<u64> {
+        let bytes = self.bytes(count)?;
+        Ok(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+
+    fn push(&mut self, value: Value) -> Step<()> {
+        self.stack.push(value);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Step<Value> {
+        let bottom = self.marks.last().copied().unwrap_or(0);
+        let value = if self.stack.len() > bottom { self.stack.pop() } else { None };
+        value.ok_or(Refusal::Damaged("the pickle takes from an empty stack"))
+    }
+
+    /// Takes everything above the last mark from the stack.
+    fn pop_marked(&mut self) -> Step<Vec<Value>> {
+        let mark = self.marks.pop().ok_or(Refusal::Damaged("the pickle has no mark"))?;
+        Ok(self.stack.split_off(mark))
+    }
+
+    fn number(&mut self, operation: u8) -> Step<()> {
+        let value = match operation {
+            b'K' => Value::Int(self.unsigned(1)? as i64),
+            b'M' => Value::Int(self.unsigned(2)? as i64),
+            b'J' => Value::Int(i64::from(self.unsigned(4)? as u32 as i32)),
+            b'G' => self.bytes(8).map(|_| Value::Number)?,
+            _ => match self.byte()? {
+                0 => Value::Int(0),
+                count @ 1..=8 => {
+                    let unused = 64 - 8 * u32::from(count);
+                    Value::Int((self.unsigned(count.into())? << unused) as i64 >> unused)
+                }
+                count => self.bytes(count.into()).map(|_| Value::Number)?,
+            },
+        };
+        self.push(value)
+    }
+
+    fn text(&mut self, operation: u8) -> Step<()> {
+        let width = if matches!(operation, 0x8c | b'U') { 1 } else { 4 };
+        let len = self.unsigned(width)? as usize;
+        let text = std::str::from_utf8(self.bytes(len)?);
+        let text = text.map_err(|_| Refusal::Damaged("a text in the pickle is not UTF-8"))?;
+        let text = Value::Text(text.into());
+        self.push(text)
+    }
+
+    fn container(&mut self, operation: u8) -> Step<()> {
+        let parts = match operation {
+            b'}' | b']' | b')' => Vec::new(),
+            0x85..=0x87 => {
+                let count = usize::from(operation - 0x84);
+                let mut parts = (0..count).map(|_| self.pop()).collect::<Step<Vec<_>>>()?;
+                parts.reverse();
+                parts
+            }
+            _ => self.pop_marked()?,
+        };
+        let value = match operation {
+            b'}' | b'd' => {
+                self.built.dicts.push(pairs(parts)?);
+                Value::Dict(self.built.dicts.len() - 1)
+            }
+            b']' | b'l' => Value::List(self.sequence(parts)),
+            _ => Value::Tuple(self.sequence(parts)),
+        };
+        self.push(value)
+    }
+
+    fn sequence(&mut self, parts: Vec<Value>) -> usize {
+        self.built.sequences.push(parts);
+        self.built.sequences.len() - 1
+    }
+
+    /// Adds values to the list or dictionary below them on the stack.
+    fn fill(&mut self, operation: u8) -> Step<()> {
+        let parts = match operation {
+            b'a' => vec![self.pop()?],
+            b's' => {
+                let value = self.pop()?;
+                vec![self.pop()?, value]
+            }
+            _ => self.pop_marked()?,
+        };
+        match (self.stack.last(), operation) {
+            (Some(&Value::Dict(place)), b's' | b'u') => {
+                self.built.dicts[place].extend(pairs(parts)?);
+            }
+            (Some(&Value::List(place)), b'a' | b'e') => self.built.sequences[place].extend(parts),
+            _ => return Err(Refusal::Damaged("the pickle adds to what holds nothing")),
+        }
+        Ok(())
+    }
+
+    /// Stores the top of the stack in the memo, or fetches a value from there.
+    fn remember(&mut self, operation: u8) -> Step<()> {
+        let place = match operation {
+            b'q' | b'h' => self.unsigned(1)? as u32,
+            b'r' | b'j' => self.unsigned(4)? as u32,
+            _ => self.memo.len() as u32,
+        };
+        if matches!(operation, b'h' | b'j') {
+            let value = self.memo.get(&place).cloned();
+            return self
+                .push(value.ok_or(Refusal::Damaged("the pickle recalls what it never had"))?);
+        }
+        let value = self.stack.last().cloned();
+        let value = value.ok_or(Refusal::Damaged("the pickle remembers nothing"))?;
+        self.memo.insert(place, value);
+        Ok(())
+    }
+
+    fn global(&mut self, operation: u8) -> Step<()> {
+        let (module, name) = match operation {
+            b'c' => (self.line()?, self.line()?),
+            _ => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                let (Value::Text(module), Value::Text(name)) = (module, name) else {
+                    return Err(Refusal::Damaged("a name in the pickle is not a text"));
+                };
+                (module.to_string(), name.to_string())
+            }
+        };
+        let global = match (&module[..], &name[..]) {
+            ("collections", "OrderedDict") => Global::OrderedDict,
+            ("torch._utils", "_rebuild_tensor_v2") => Global::RebuildTensor,
+            ("torch._utils", "_rebuild_parameter") => Global::RebuildParameter,
+            ("torch", name) if name.ends_with("Storage") => Global::Storage(storage_type(name)),
+            _ => return Err(Refusal::Forbidden(format!("{module}.{name}"))),
+        };
+        self.push(Value::Global(global))
+    }
+
+    fn line(&mut self) -> Step<String> {
+        let rest = &self.bytes[self.place..];
+        let len = rest.iter().take(256).position(|&byte| byte == b'\n');
+        let len = len.ok_or(Refusal::Damaged("a name in the pickle has no end"))?;
+        let text = String::from_utf8_lossy(&rest[..len]).into_owned();
+        self.place += len + 1;
+        Ok(text)
+    }
+
+    /// A storage: ("storage", type, key, device, numbers).
+    fn persistent(&mut self) -> Step<()> {
+        let parts = self.pop().and_then(|value| self.parts(value))?;
+        let storage = match &parts[..] {
+            [
+                Value::Text(kind),
+                Value::Global(Global::Storage(number)),
+                Value::Text(key),
+                _,
+                Value::Int(len),
+                ..,
+            ] if &**kind == "storage" => {
+                usize::try_from(*len).ok().map(|len| (key.clone(), *number, len))
+            }
+            _ => None,
+        };
+        let (key, number, len) =
+            storage.ok_or(Refusal::Damaged("a storage in the pickle is described wrongly"))?;
+        self.built.storages.push(StorageRef { key, number, len });
+        self.push(Value::Storage(self.built.storages.len() - 1))
+    }
+
+    fn parts(&self, value: Value) -> Step<Vec<Value>> {
+        match value {
+            Value::Tuple(place) if self.built.sequences[place].len() <= MOST_ARGUMENTS => {
+                Ok(self.built.sequences[place].clone())
+            }
+            _ => Err(Refusal::Damaged("the pickle has no tuple where one is needed")),
+        }
+    }
+
+    /// Calls one of the known functions.
+    fn reduce(&mut self) -> Step<()> {
+        let arguments = self.pop().and_then(|value| self.parts(value))?;
+        let value = match (self.pop()?, &arguments[..]) {
+            (Value::Global(Global::OrderedDict), []) => {
+                self.built.dicts.push(Vec::new());
+                Value::Dict(self.built.dicts.len() - 1)
+            }
+            (Value::Global(Global::RebuildParameter), [tensor @ Value::Tensor(_), ..]) => {
+                tensor.clone()
+            }
+            (
+                Value::Global(Global::RebuildTensor),
+                [Value::Storage(storage), Value::Int(offset), shape, strides, ..],
+            ) => {
+                let (shape, strides) = (self.sizes(shape.clone())?, self.sizes(strides.clone())?);
+                let offset = usize::try_from(*offset).map_err(|_| BAD_TENSOR)?;
+                if shape.len() != strides.len() {
+                    return Err(BAD_TENSOR);
+                }
+                self.built.views.push(View { storage: *storage, offset, shape, strides });
+                Value::Tensor(self.built.views.len() - 1)
+            }
+            _ => return Err(BAD_TENSOR),
+        };
+        self.push(value)
+    }
+
+    fn sizes(&self, value: Value) -> Step<Vec<usize>> {
+        let size = |part: Value| match part {
+            Value::Int(size) => usize::try_from(size).map_err(|_| BAD_TENSOR),
+            _ => Err(BAD_TENSOR),
+        };
+        let parts = self.parts(value)?;
+        if parts.len() > MOST_DIMENSIONS {
+            return Err(BAD_TENSOR);
+        }
+        parts.into_iter().map(size).collect()
+    }
+}
+
+const BAD_TENSOR: Refusal = Refusal::Damaged("a tensor in the pickle is described wrongly");
+/// The largest number of parts of a tuple that a function takes.
+const MOST_ARGUMENTS: usize = 16;
+/// The largest number of dimensions of a tensor.
+const MOST_DIMENSIONS: usize = 8;
+
+fn pairs(parts: Vec<Value>) -> Step<Vec<(Value, Value)>> {
+    if !parts.len().is_multiple_of(2) {
+        return Err(Refusal::Damaged("a key in the pickle has no value"));
+    }
+    let mut parts = parts.into_iter();
+    let mut pairs = Vec::with_capacity(parts.len() / 2);
+    while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+        pairs.push((key, value));
+    }
+    Ok(pairs)
+}
+
+/// The type of numbers in a class of storages; `None` for types that are not used for weights.
+fn storage_type(name: &str) -> Option<NumberType> {
+    match name {
+        "FloatStorage" => Some(NumberType::Float32),
+        "HalfStorage" => Some(NumberType::Float16),
+        "BFloat16Storage" => Some(NumberType::BFloat16),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> Refusal {
+        read(bytes).map(|(value, ..)| value).unwrap_err()
+    }
+
+    #[test]
+    fn what_would_execute_is_refused_by_name() {
+        let os = b"\x80\x02cos\nsystem\nX\x04\0\0\0echo\x85R.";
+        assert_eq!(refused(os), Refusal::Forbidden("os.system".into()));
+        let builtins = b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.";
+        assert_eq!(refused(builtins), Refusal::Forbidden("builtins.eval".into()));
+        // INST, OBJ, NEWOBJ and EXT1 build objects of any class.
+        for operation in [b'i', b'o', 0x81, 0x82] {
+            assert!(matches!(refused(&[operation]), Refusal::Forbidden(_)), "{operation:#x}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_with_their_sign() {
+        let int = |bytes: &[u8]| read(bytes).unwrap().0;
+        assert_eq!(int(b"K\xff."), Value::Int(255));
+        assert_eq!(int(b"J\xfe\xff\xff\xff."), Value::Int(-2));
+        assert_eq!(int(b"\x8a\x02\x00\xff."), Value::Int(-256));
+        assert_eq!(int(b"\x8a\x00."), Value::Int(0));
+        assert_eq!(int(b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."), Value::Number);
+    }
+
+    #[test]
+    fn a_list_inside_itself_is_no_cycle_in_memory() {
+        let (value, pickle, len) = read(b"]q\x00h\x00a.").unwrap();
+        assert_eq!((value, len), (Value::List(0), 7));
+        assert_eq!(pickle.sequences, [[Value::List(0)]]);
+    }
+
+    #[test]
+    fn a_pickle_cut_anywhere_is_damaged() {
+        let whole = b"\x80\x02}q\x00(X\x01\0\0\0aK\x01u.";
+        assert!(read(whole).is_ok());
+        for len in 0..whole.len() {
+            assert!(matches!(refused(&whole[..len]), Refusal::Damaged(_)), "{len}");
+        }
+    }
+}
