@@ -6,7 +6,7 @@ pub trait Decoding {
     ///
     /// # Shapes
     /// - `tokens`: `[rows]` → `[rows, target_vocab]`, row by row; `[rows, tokens of the sentence's list]` after
-    ///   [`start_listed`](StepModel::start_listed), where rows of several sentences differ in length
+    ///   [`start_listed`](super::step::StepModel::start_listed), where rows of several sentences differ in length
     fn step(&mut self, tokens: &[u32]) -> Vec<f32>;
 
     /// Like [`step`](Self::step), but passes the logits to `take` a few rows at a time, in order. Parts are whole sentences of
