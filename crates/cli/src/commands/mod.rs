@@ -85,8 +85,7 @@ impl Computing {
 /// The options of commands that search for translations.
 #[derive(clap::Args)]
 struct Searching {
-    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's, but at least as many as the
-    /// translations of a sentence that are asked for]
+    /// Number of hypotheses of the beam search; 1 is greedy search [default: the model's; with --nbest at least its number]
     #[arg(long, value_parser = between(1, 1000))]
     beam: Option<usize>,
     /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]

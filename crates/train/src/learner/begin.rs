@@ -27,11 +27,11 @@ use crate::update::Updater;
 use crate::update::ranks::Workers;
 
 impl Learner {
-    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint, on devices (and by
-    /// processes, which [`follow`](crate::follow) it), of which each takes its share of an update's batches; the first holds the weights, and validates. A
-    /// new run has its `training.accumulate` rounded up so that all take as many; a resumed one keeps
-    /// its, for its result depends on it (but not on the devices). The batch that needs the most memory
-    /// is tried before anything is written.
+    /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint. It computes on the devices of
+    /// this process, and with the processes that [`follow`](crate::follow) it: each device takes its share of the batches
+    /// of an update. The first device holds the weights, and validates. A new run rounds `training.accumulate` up to a
+    /// multiple of the devices. A resumed run keeps its value, because its result depends on it. The batch that needs the
+    /// most memory is tried before anything is written.
     ///
     /// # Errors
     /// A [`TrainError`] if a device does not compute in `training.precision`, the folder is in use (or,
