@@ -1,6 +1,6 @@
 //! Requests, and files that arrive whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::thread::sleep;
@@ -17,6 +17,10 @@ use crate::{HubError, Progress, Settings, Watch};
 
 /// The longest silence of a server.
 const SILENCE: Duration = Duration::from_secs(30);
+/// The longest time that a list takes.
+const LIST: Duration = Duration::from_secs(120);
+/// How often a file that another process fetches is looked at.
+const LOOK: Duration = Duration::from_millis(200);
 /// How often a file is asked for, and how often in vain, before the download is given up.
 const ATTEMPTS: usize = 20;
 const VAIN_ATTEMPTS: u32 = 4;
@@ -68,9 +72,15 @@ impl Client {
         Ok(Self { agent: config.build().into() })
     }
 
-    /// The answer to a request of `url`, from its byte `from` on if the server can.
-    fn get(&self, url: &str, token: Option<&str>, from: u64) -> Result<Response<Body>, HubError> {
-        let mut request = self.agent.get(url);
+    /// The answer to a request of `url`, from its byte `from` on if the server can. All of it takes at most `limit`.
+    fn get(
+        &self,
+        url: &str,
+        token: Option<&str>,
+        from: u64,
+        limit: Option<Duration>,
+    ) -> Result<Response<Body>, HubError> {
+        let mut request = self.agent.get(url).config().timeout_global(limit).build();
         if let Some(token) = token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
@@ -92,7 +102,7 @@ impl Client {
 
     /// The JSON at `url`.
     pub fn json<T: DeserializeOwned>(&self, url: &str, token: Option<&str>) -> Result<T, HubError> {
-        let mut response = self.get(url, token, 0)?;
+        let mut response = self.get(url, token, 0, Some(LIST))?;
         let text = response.body_mut().read_to_vec();
         let text = text.map_err(|cause| HubError::unreachable(url, cause))?;
         serde_json::from_slice(&text).map_err(|cause| HubError::answer(url, cause))
@@ -100,6 +110,10 @@ impl Client {
 
     /// Fetches a file unless it is there, going on with what an earlier attempt left.
     pub fn download(&self, remote: &Remote, watch: &mut Watch) -> Result<(), HubError> {
+        // Nothing is written then: the cache may be read-only.
+        if remote.path.exists() {
+            return Ok(());
+        }
         let io = |cause| HubError::io(remote.path, cause);
         fs::create_dir_all(burnformer_files::folder_of(remote.path)).map_err(io)?;
         let mut name = remote.path.file_name().unwrap_or_default().to_owned();
@@ -107,15 +121,17 @@ impl Client {
         let partial = remote.path.with_file_name(name);
         let open = || OpenOptions::new().read(true).append(true).create(true).open(&partial);
         let mut file = open().map_err(io)?;
-        // Another process may be fetching the same file: then it is here afterwards.
-        file.lock().map_err(io)?;
+        lock(remote, &file, watch)?;
+        // Another process may have fetched the same file in the meantime.
         if remote.path.exists() {
+            let _ = fs::remove_file(&partial);
             return Ok(());
         }
         self.complete(remote, &mut file, watch)?;
         let found = remote.hash.of(&mut file, remote.size).map_err(io)?;
         if found != remote.hash.text() {
-            fs::remove_file(&partial).map_err(io)?;
+            // The file keeps its name, because another process may wait for its lock.
+            file.set_len(0).map_err(io)?;
             let (url, expected) = (remote.url.clone(), remote.hash.text().to_owned());
             return Err(HubError::Hash { url, expected, found });
         }
@@ -163,7 +179,7 @@ impl Client {
     ) -> Result<(), HubError> {
         let io = |cause| HubError::io(remote.path, cause);
         let Remote { url, size, name, .. } = remote;
-        let response = self.get(url, remote.token, before)?;
+        let response = self.get(url, remote.token, before, None)?;
         let mut done = before;
         if response.status() != 206 {
             // The server sends all of it, or says that there is nothing from there on.
@@ -198,6 +214,23 @@ impl Client {
                 Err(cause) => return Err(HubError::unreachable(url, cause)),
             }
         }
+    }
+}
+
+/// Locks `file`, the part of a file that is here. While another process fetches it, `watch` sees how far that one is.
+fn lock(remote: &Remote, file: &File, watch: &mut Watch) -> Result<(), HubError> {
+    let io = |cause| HubError::io(remote.path, cause);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(cause)) => return Err(io(cause)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let done = file.metadata().map_err(io)?.len();
+        if !watch(Progress { file: remote.name, done, size: remote.size }) {
+            return Err(HubError::Interrupted);
+        }
+        sleep(LOOK);
     }
 }
 

@@ -30,11 +30,11 @@ pub enum HubError {
         url: String,
     },
     /// The list has no model of these languages.
-    #[error("Firefox has no model from {from:?} to {to:?}; it has {known}")]
+    #[error("Firefox has no model {from}-{to}; it has {known}")]
     NoPair {
-        /// The source language.
+        /// The source language, up to its first hyphen.
         from: String,
-        /// The target language.
+        /// The rest of the pair.
         to: String,
         /// The pairs that it has.
         known: String,

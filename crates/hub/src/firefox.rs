@@ -48,6 +48,9 @@ struct Attachments {
     base_url: String,
 }
 
+/// The mark in the folder of a version of which all files arrived.
+const COMPLETE: &str = ".complete";
+
 /// The folder of all versions of the model of a pair.
 pub fn folder(source: &str, target: &str, settings: &Settings) -> PathBuf {
     settings.cache.join(format!("firefox--{source}-{target}"))
@@ -63,7 +66,8 @@ pub fn fetch(
     let folder = folder(source, target, settings);
     let newest = || {
         let entries = std::fs::read_dir(&folder).ok()?.flatten();
-        let versions = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let whole = entries.filter(|entry| entry.path().join(COMPLETE).exists());
+        let versions = whole.filter_map(|entry| entry.file_name().into_string().ok());
         let revision = versions.max_by(|a, b| compare(a, b))?;
         let folder = folder.join(&revision);
         Some(Fetched { folder, revision, licence: None, is_stale: true })
@@ -95,6 +99,10 @@ pub fn fetch(
         let remote = Remote { url, token: None, name: &file.name, size: *size, hash, path: &path };
         client.download(&remote, watch)?;
     }
+    let mark = folder.join(COMPLETE);
+    if !mark.exists() {
+        std::fs::write(&mark, "").map_err(|cause| HubError::io(&mark, cause))?;
+    }
     Ok(Fetched { folder, revision, licence: None, is_stale: false })
 }
 
@@ -104,7 +112,9 @@ fn files<'a>(
     target: &str,
     records: &'a [Record],
 ) -> Result<Vec<&'a Record>, HubError> {
-    let is_own = |file: &&Record| file.from_lang == source && file.to_lang == target;
+    // The whole pair is compared, because the name of a language may have a hyphen.
+    let pair = format!("{source}-{target}");
+    let is_own = |file: &&Record| format!("{}-{}", file.from_lang, file.to_lang) == pair;
     let models = records.iter().filter(|file| file.file_type == "model");
     let newest = models.clone().filter(is_own).max_by(|a, b| compare(&a.version, &b.version));
     let Some(newest) = newest else {

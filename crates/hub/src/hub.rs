@@ -2,6 +2,7 @@
 //! are links to blobs, and `refs`, which say the commits of branches.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -87,9 +88,11 @@ pub fn fetch(
     }
     if revision != info.sha {
         let path = folder.join("refs").join(revision);
-        fs::create_dir_all(burnformer_files::folder_of(&path))
-            .and_then(|()| burnformer_files::write_shared(&path, info.sha.as_bytes()))
-            .map_err(|cause| HubError::io(&path, cause))?;
+        if fs::read_to_string(&path).ok().is_none_or(|commit| commit.trim() != info.sha) {
+            fs::create_dir_all(burnformer_files::folder_of(&path))
+                .and_then(|()| burnformer_files::write_shared(&path, info.sha.as_bytes()))
+                .map_err(|cause| HubError::io(&path, cause))?;
+        }
     }
     let licence = info.tags.iter().find_map(|tag| tag.strip_prefix("license:"));
     let licence = licence.map(str::to_owned);
@@ -136,10 +139,21 @@ fn is_hash(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Makes `link` stand for the file `blob` of the same model.
-fn link_to(blob: &Path, link: &Path) -> std::io::Result<()> {
-    // A link whose blob is gone.
-    let _ = fs::remove_file(link);
+/// Makes `link` stand for the file `blob` of the same model. Another process may do so at the same time.
+fn link_to(blob: &Path, link: &Path) -> io::Result<()> {
+    let is_taken = |made: &io::Result<()>| {
+        made.as_ref().is_err_and(|cause| cause.kind() == io::ErrorKind::AlreadyExists)
+    };
+    let mut made = make_link(blob, link);
+    if is_taken(&made) && !link.exists() {
+        // A link whose blob is gone.
+        let _ = fs::remove_file(link);
+        made = make_link(blob, link);
+    }
+    if is_taken(&made) && link.exists() { Ok(()) } else { made }
+}
+
+fn make_link(blob: &Path, link: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::symlink(
         Path::new("../../blobs").join(blob.file_name().unwrap_or_default()),
@@ -147,4 +161,29 @@ fn link_to(blob: &Path, link: &Path) -> std::io::Result<()> {
     );
     #[cfg(not(unix))]
     fs::hard_link(blob, link).or_else(|_| fs::copy(blob, link).map(|_| ()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_made_by_several_at_once_and_made_again_without_its_blob() {
+        let folder = tempfile::tempdir().unwrap();
+        let blob = folder.path().join("blobs/new");
+        let snapshot = folder.path().join("snapshots/commit");
+        fs::create_dir_all(folder.path().join("blobs")).unwrap();
+        fs::create_dir_all(&snapshot).unwrap();
+        fs::write(&blob, "content").unwrap();
+        let link = snapshot.join("file");
+        std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(|| link_to(&blob, &link)));
+            threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+        });
+        assert_eq!(fs::read_to_string(&link).unwrap(), "content");
+        fs::remove_file(&link).unwrap();
+        make_link(&blob.with_file_name("gone"), &link).unwrap();
+        link_to(&blob, &link).unwrap();
+        assert_eq!(fs::read_to_string(&link).unwrap(), "content");
+    }
 }

@@ -14,9 +14,9 @@ pub enum ModelName {
     },
     /// `firefox:de-en`: a model that Firefox translates with.
     Firefox {
-        /// The source language.
+        /// The source language, up to its first hyphen.
         source: String,
-        /// The target language.
+        /// The rest of the pair: the target language, after the rest of a source such as `zh-Hans`.
         target: String,
     },
 }
@@ -84,6 +84,7 @@ mod tests {
         assert_eq!(name("hf:a/b@refs/pr/1"), "hf:a/b@refs/pr/1");
         assert_eq!(name("hf:a/b@main"), "hf:a/b");
         assert_eq!(name("firefox:de-en"), "firefox:de-en");
+        assert_eq!(name("firefox:zh-Hans-en"), "firefox:zh-Hans-en");
         assert!(ModelName::parse("models/mine").is_none());
     }
 

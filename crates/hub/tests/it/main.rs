@@ -3,6 +3,8 @@
 mod server;
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use burnformer_hub::{Fetched, HubError, ModelName, Settings, fetch, remove};
 use serde_json::json;
@@ -67,10 +69,41 @@ impl Hub {
         fetch(&ModelName::parse(name).unwrap()?, &self.settings(), &mut |_| true)
     }
 
+    /// Where the weights lie while they arrive.
+    fn partial(&self) -> PathBuf {
+        let blobs = self.cache.path().join("hub/models--a--b/blobs");
+        blobs.join(format!("{}.incomplete", hex(&Sha256::digest(WEIGHTS))))
+    }
+
+    /// Puts a list of Firefox's with these files on the server, each with its kind and version.
+    fn put_firefox(&self, pair: [&str; 2], records: &[[&str; 3]]) {
+        let attachments = json!({"base_url": format!("{}/", self.store.address)});
+        let root = json!({"capabilities": {"attachments": attachments}});
+        self.server.put("/v1/", Page::of(root.to_string()));
+        let list: Vec<_> = records.iter().map(|&file| record(pair, file)).collect();
+        let path = "/v1/buckets/main/collections/translations-models/records";
+        self.server.put(path, Page::of(json!({ "data": list }).to_string()));
+        for [name, ..] in records {
+            self.store.put(format!("/x/{name}"), Page::of(*name));
+        }
+    }
+
     /// The ranges that the server of the weights was asked for.
     fn ranges(&self) -> Vec<Option<String>> {
         self.store.asked("/weights").into_iter().map(|asked| asked.range).collect()
     }
+}
+
+/// All that lies in `folder`, with the times of the last changes.
+fn times(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let changed = fs::symlink_metadata(folder).unwrap().modified().unwrap();
+    let mut found = vec![(folder.to_owned(), changed)];
+    if folder.is_dir() {
+        let entries = fs::read_dir(folder).unwrap();
+        found.extend(entries.flat_map(|entry| times(&entry.unwrap().path())));
+    }
+    found.sort();
+    found
 }
 
 /// The address of a file of the model.
@@ -94,8 +127,10 @@ fn a_model_arrives_in_the_hub_s_own_cache_and_is_fetched_once() {
     assert!(own.join("blobs").join(hex(&Sha256::digest(WEIGHTS))).is_file());
     #[cfg(unix)]
     assert!(fs::read_link(found.folder.join("config.json")).unwrap().starts_with("../../blobs"));
+    let before = times(hub.cache.path());
     hub.fetch("hf:a/b").unwrap();
     assert_eq!(hub.ranges(), [None]);
+    assert_eq!(times(hub.cache.path()), before);
 }
 
 #[test]
@@ -129,6 +164,30 @@ fn an_interrupted_download_goes_on_in_the_next_call() {
 }
 
 #[test]
+fn a_file_that_another_process_fetches_is_waited_for() {
+    let hub = Hub::new();
+    let name = ModelName::of_hub("a/b").unwrap();
+    fs::create_dir_all(hub.partial().parent().unwrap()).unwrap();
+    let mut lock = Some(fs::File::create(hub.partial()).unwrap());
+    lock.as_ref().unwrap().lock().unwrap();
+    let mut stop = |progress: burnformer_hub::Progress| progress.file != "model.safetensors";
+    let stopped = fetch(&name, &hub.settings(), &mut stop);
+    assert!(matches!(stopped, Err(HubError::Interrupted)), "{stopped:?}");
+    // The other process is done while this one waits.
+    let mut finish = |progress: burnformer_hub::Progress| {
+        if progress.file == "model.safetensors" {
+            fs::write(hub.partial().with_extension(""), WEIGHTS).unwrap();
+            drop(lock.take());
+        }
+        true
+    };
+    let found = fetch(&name, &hub.settings(), &mut finish).unwrap();
+    assert_eq!(fs::read(found.folder.join("model.safetensors")).unwrap(), WEIGHTS);
+    assert_eq!(hub.ranges(), []);
+    assert!(!hub.partial().exists());
+}
+
+#[test]
 fn a_server_without_ranges_sends_all_of_it_again() {
     let hub = Hub::new();
     let name = ModelName::of_hub("a/b").unwrap();
@@ -152,6 +211,8 @@ fn a_file_with_another_hash_is_thrown_away() {
     let hub = Hub::new();
     hub.store.put("/weights", Page::of(vec![8; WEIGHTS.len()]));
     assert!(matches!(hub.fetch("hf:a/b"), Err(HubError::Hash { .. })));
+    // The file keeps its name, for a process that waits for its lock.
+    assert_eq!(fs::metadata(hub.partial()).unwrap().len(), 0);
     hub.store.put("/weights", Page::of(WEIGHTS));
     hub.fetch("hf:a/b").unwrap();
     assert_eq!(hub.ranges(), [None, None]);
@@ -224,29 +285,21 @@ fn answers_that_are_not_the_hub_s_are_errors() {
 }
 
 /// A record of Firefox's list, whose file has the content `name`.
-fn record(name: &str, kind: &str, version: &str) -> serde_json::Value {
+fn record([from, to]: [&str; 2], [name, kind, version]: [&str; 3]) -> serde_json::Value {
     let attachment = json!({"hash": hex(&Sha256::digest(name)), "size": name.len(), "location": format!("x/{name}")});
-    json!({"name": name, "fileType": kind, "version": version, "fromLang": "de", "toLang": "en", "attachment": attachment})
+    json!({"name": name, "fileType": kind, "version": version, "fromLang": from, "toLang": to, "attachment": attachment})
 }
 
 #[test]
 fn firefox_s_newest_model_arrives_whole() {
     let hub = Hub::new();
-    let root =
-        json!({"capabilities": {"attachments": {"base_url": format!("{}/", hub.store.address)}}});
-    hub.server.put("/v1/", Page::of(root.to_string()));
     let records = [
-        ("model.old.bin", "model", "1.9"),
-        ("model.deen.bin", "model", "1.10"),
-        ("vocab.deen.spm", "vocab", "1.10"),
-        ("model.new.bin", "model", "2.0a1"),
+        ["model.old.bin", "model", "1.9"],
+        ["model.deen.bin", "model", "1.10"],
+        ["vocab.deen.spm", "vocab", "1.10"],
+        ["model.new.bin", "model", "2.0a1"],
     ];
-    let list: Vec<_> = records.map(|(name, kind, version)| record(name, kind, version)).to_vec();
-    let path = "/v1/buckets/main/collections/translations-models/records";
-    hub.server.put(path, Page::of(json!({ "data": list }).to_string()));
-    for (name, ..) in records {
-        hub.store.put(format!("/x/{name}"), Page::of(name));
-    }
+    hub.put_firefox(["de", "en"], &records);
     let found = hub.fetch("firefox:de-en").unwrap();
     assert_eq!(found.revision, "1.10");
     let text = |name| fs::read_to_string(found.folder.join(name)).unwrap();
@@ -254,7 +307,45 @@ fn firefox_s_newest_model_arrives_whole() {
         (text("model.deen.bin"), text("vocab.deen.spm")),
         ("model.deen.bin".into(), "vocab.deen.spm".into())
     );
-    assert_eq!(fs::read_dir(&found.folder).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(&found.folder).unwrap().count(), 3, "two files and the mark");
+    let before = times(hub.cache.path());
+    hub.fetch("firefox:de-en").unwrap();
+    assert_eq!(times(hub.cache.path()), before);
     let error = hub.fetch("firefox:en-de").unwrap_err().to_string();
     assert!(error.contains("it has de-en"), "{error}");
+}
+
+#[test]
+fn a_part_of_firefox_s_model_replaces_no_whole_one() {
+    let hub = Hub::new();
+    let name = ModelName::parse("firefox:de-en").unwrap().unwrap();
+    let offline = Settings { offline: true, ..hub.settings() };
+    let cached = || fetch(&name, &offline, &mut |_| true);
+    let missing = Page { status: Some(404), ..Page::default() };
+    let files = |version| [["model.bin", "model", version], ["vocab.spm", "vocab", version]];
+    hub.put_firefox(["de", "en"], &files("1.9"));
+    hub.store.put("/x/vocab.spm", missing.clone());
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere { .. })));
+    assert!(matches!(cached(), Err(HubError::Offline { .. })));
+    hub.put_firefox(["de", "en"], &files("1.9"));
+    hub.fetch("firefox:de-en").unwrap();
+    hub.put_firefox(["de", "en"], &files("1.10"));
+    hub.store.put("/x/vocab.spm", missing);
+    assert!(matches!(hub.fetch("firefox:de-en"), Err(HubError::NotThere { .. })));
+    assert_eq!(cached().unwrap().revision, "1.9");
+    hub.put_firefox(["de", "en"], &files("1.10"));
+    hub.fetch("firefox:de-en").unwrap();
+    assert_eq!(cached().unwrap().revision, "1.10");
+}
+
+#[test]
+fn a_language_of_firefox_s_can_have_a_hyphen() {
+    for pair in [["zh-Hans", "en"], ["en", "zh-Hans"]] {
+        let hub = Hub::new();
+        hub.put_firefox(pair, &[["model.bin", "model", "1.0"]]);
+        let found = hub.fetch(&format!("firefox:{}", pair.join("-"))).unwrap();
+        assert!(found.folder.join("model.bin").is_file());
+        let error = hub.fetch("firefox:zh-Hant-en").unwrap_err().to_string();
+        assert!(error.contains("no model zh-Hant-en"), "{error}");
+    }
 }
