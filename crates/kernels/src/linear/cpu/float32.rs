@@ -94,8 +94,11 @@ pub(super) fn panels_of_columns(
 ) -> Panels {
     assert_eq!(matrix.len(), columns * depth, "a matrix {depth}x{columns}");
     let matrix: &[u32] = bytemuck::cast_slice(matrix);
-    Panels::by_steps(instructions, [columns, depth], |term, part, out| {
-        out[..part.len()].write_copy_of_slice(&matrix[term * columns..][part]);
+    Panels::by_steps(instructions, [columns, depth], |terms, part, out| {
+        let width = out.len() / terms.len();
+        for (term, out) in terms.zip(out.chunks_exact_mut(width)) {
+            out[..part.len()].write_copy_of_slice(&matrix[term * columns..][part.clone()]);
+        }
     })
 }
 

@@ -63,17 +63,18 @@ impl Panels {
         })
     }
 
-    /// Panels `[columns, steps]` of which `write` writes one step of a panel, given the step and the panel's columns.
+    /// Panels `[columns, steps]` of which `write` writes some steps of a panel, given the steps and the panel's columns.
     pub(super) fn by_steps(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
-        write: impl Fn(usize, Range<usize>, &mut [Place]) + Sync,
+        write: impl Fn(Range<usize>, Range<usize>, &mut [Place]) + Sync,
     ) -> Self {
         Self::written(instructions, shape, |columns, panels| {
-            for step in 0..steps {
+            for start in (0..steps).step_by(STEPS) {
+                let part = start..(start + STEPS).min(steps);
                 for (columns, panel) in each(instructions, columns.clone(), panels, steps) {
                     let width = panel.len() / steps;
-                    write(step, columns, &mut panel[step * width..][..width]);
+                    write(part.clone(), columns, &mut panel[start * width..part.end * width]);
                 }
             }
         })

@@ -66,6 +66,8 @@ pub(super) unsafe trait Arithmetic {
     /// Whether the order of the steps does not matter. The steps of a single row, whose few sums would wait for one another, are
     /// then taken side by side.
     const ANY_ORDER: bool = false;
+    /// The distance of the rows of a left factor in rows, if it is always the same: addresses are then shorter to compute.
+    const STRIDE: Option<usize> = None;
     /// Adds the products of `left` and of each word at `right`.
     unsafe fn add_products(sums: Self::Sums, left: u32, right: *const u32) -> Self::Sums;
     /// Complete sums, those of row `row` and of the columns from `column` on.
@@ -155,11 +157,15 @@ impl Tile<'_> {
     /// # Safety
     /// That of [`vectors`](Self::vectors); the row exists.
     #[inline(always)]
-    unsafe fn left<const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
+    unsafe fn left<A: Arithmetic, const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
         // SAFETY: `left` holds this row.
         unsafe {
             match self.order {
-                Order::Rows(stride) => (self.left.add(first * stride), stride),
+                Order::Rows(stride) => {
+                    debug_assert!(A::STRIDE.is_none_or(|always| always == stride));
+                    let stride = A::STRIDE.unwrap_or(stride);
+                    (self.left.add(first * stride), stride)
+                }
                 Order::Tiles => (self.left.add(first / TILE * TILE * self.steps + first % TILE), 1),
             }
         }
@@ -176,7 +182,7 @@ impl Tile<'_> {
         // SAFETY: `left` holds these rows and `panel` `steps` times WIDTH vectors, `out` has place for the rows; the
         // processor has the instructions.
         unsafe {
-            let (left, stride) = self.left::<TILE>(first);
+            let (left, stride) = self.left::<A, TILE>(first);
             let mut sums = [[A::Sums::zero(); WIDTH]; ROWS];
             if !self.is_first {
                 let out = self.out.add(first * self.stride);
@@ -212,7 +218,7 @@ impl Tile<'_> {
         let apart = if TILE == IN_ROWS { 1 } else { TILE };
         // SAFETY: `left` holds the row and `panel` `steps` times WIDTH vectors; the processor has the instructions.
         unsafe {
-            let (left, _) = self.left::<TILE>(row);
+            let (left, _) = self.left::<A, TILE>(row);
             let mut strands = [[A::Sums::zero(); WIDTH]; STRANDS];
             let whole = self.steps - self.steps % STRANDS;
             for step in (0..whole).step_by(STRANDS) {

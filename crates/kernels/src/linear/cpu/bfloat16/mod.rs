@@ -17,7 +17,7 @@ use bytemuck::Zeroable;
 
 use super::instructions::{Instructions, instructions};
 use super::left::{Left, Lie};
-use super::panels::{LINE, Line, Panels, places, transpose};
+use super::panels::{LINE, Line, Panels, places};
 use super::product::{LeftFactor, Product};
 use super::tile::{Last, Order, Scales};
 use crate::linear::epilogue::Epilogue;
@@ -26,8 +26,6 @@ use round::{interleaved, neighbours};
 
 /// The pairs of terms that are added before the next ones.
 const DEPTH: usize = 128;
-/// The second numbers of the pairs of an odd last term; as many as are rounded together at most.
-const ZEROS: [f32; 128] = [0.0; 128];
 
 /// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.
 pub(in crate::linear) fn is_fast() -> bool {
@@ -70,12 +68,23 @@ pub(super) fn panels_of_rows(
     assert_eq!(weight.len(), columns * depth, "a matrix {columns}x{depth}");
     let steps = depth.div_ceil(2);
     Panels::by_columns(instructions, [columns, steps], |columns, panel| {
-        let mut rounded = vec![0; columns.len() * steps];
-        let rows = weight[columns.start * depth..columns.end * depth].chunks_exact(depth.max(1));
-        for (row, rounded) in rows.zip(rounded.chunks_exact_mut(steps.max(1))) {
-            neighbours(row, rounded);
+        let width = panel.len() / steps.max(1);
+        for (group, first) in columns.clone().step_by(LINE).enumerate() {
+            let mut rounded = [[0; DEPTH]; LINE];
+            for start in (0..steps).step_by(DEPTH) {
+                let pairs = start..(start + DEPTH).min(steps);
+                for (column, rounded) in (first..columns.end).zip(&mut rounded) {
+                    let terms = 2 * start..(2 * pairs.end).min(depth);
+                    neighbours(&weight[column * depth..][terms], &mut rounded[..pairs.len()]);
+                }
+                for (pair, words) in pairs.clone().zip(panel[start * width..].chunks_mut(width)) {
+                    let line = &mut words[group * LINE..][..LINE];
+                    for (place, column) in line.iter_mut().zip(&rounded) {
+                        place.write(column[pair - start]);
+                    }
+                }
+            }
         }
-        transpose(panel, &rounded, steps);
     })
 }
 
@@ -86,17 +95,15 @@ pub(super) fn panels_of_columns(
     [depth, columns]: [usize; 2],
 ) -> Panels {
     assert_eq!(matrix.len(), depth * columns, "a matrix {depth}x{columns}");
-    Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pair, part, out| {
-        let [low, high] = pair_of_rows(matrix, columns, pair, part);
-        interleaved(low, high, LINE, out);
+    Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pairs, part, out| {
+        let apart = [out.len() / pairs.len(), LINE];
+        interleaved(rows_of_pairs(matrix, columns, pairs), columns, part, apart, out);
     })
 }
 
-/// Some columns of the rows 2·`pair` and 2·`pair` + 1 of a matrix with rows of `width` numbers.
-fn pair_of_rows(matrix: &[f32], width: usize, pair: usize, columns: Range<usize>) -> [&[f32]; 2] {
-    let (low, high) = matrix[2 * pair * width..].split_at(width);
-    let high = high.get(columns.clone()).unwrap_or(&ZEROS[..columns.len()]);
-    [&low[columns], high]
+/// The rows of a matrix with rows of `width` numbers, each of which is a half of one of the pairs.
+fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
+    &matrix[2 * pairs.start * width..(2 * pairs.end * width).min(matrix.len())]
 }
 
 /// `epilogue(left·right + bias)`, `[rows, columns]`; `bias` `[columns]` or empty.
@@ -122,23 +129,25 @@ impl LeftFactor for Rounded<'_> {
         memory: &mut Vec<Line>,
     ) -> (*const u32, Order) {
         let Left { matrix, rows: width, depth, lie } = self.0;
-        let count = rows.len().next_multiple_of(instructions.tile) * pairs.len();
+        let width_of_rows = match lie {
+            Lie::Rows => DEPTH,
+            Lie::Columns => pairs.len(),
+        };
+        let count = rows.len().next_multiple_of(instructions.tile) * width_of_rows;
         memory.resize(count.div_ceil(LINE), Line::zeroed());
         let block: &mut [u32] = bytemuck::cast_slice_mut(memory);
         let terms = 2 * pairs.start..(2 * pairs.end).min(depth);
         let order = match lie {
             Lie::Rows => {
-                for (row, out) in rows.zip(block.chunks_exact_mut(pairs.len().max(1))) {
-                    neighbours(&matrix[row * depth..][terms.clone()], out);
+                for (row, out) in rows.zip(block.chunks_exact_mut(DEPTH)) {
+                    neighbours(&matrix[row * depth..][terms.clone()], &mut out[..pairs.len()]);
                 }
-                Order::Rows(pairs.len())
+                Order::Rows(DEPTH)
             }
             Lie::Columns => {
-                for (place, pair) in pairs.clone().enumerate() {
-                    let [low, high] = pair_of_rows(matrix, width, pair, rows.clone());
-                    let out = places(&mut block[place * LINE..]);
-                    interleaved(low, high, pairs.len() * LINE, out);
-                }
+                let apart = [LINE, pairs.len() * LINE];
+                let matrix = rows_of_pairs(matrix, width, pairs.clone());
+                interleaved(matrix, width, rows, apart, places(block));
                 Order::Tiles
             }
         };

@@ -1,5 +1,8 @@
 //! Rounding to bfloat16, and sums of products, without instructions for them.
 
+use std::ops::Range;
+
+use super::round::pairs_of_rows;
 use crate::linear::cpu::panels::{LINE, Place};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 use crate::simd::vectorised;
@@ -40,13 +43,26 @@ vectorised! {
     }
 
     /// See [`round::interleaved`](super::round::interleaved).
-    pub(super) fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
-        let lines = out.chunks_mut(stride);
-        for ((low, high), line) in low.chunks(LINE).zip(high.chunks(LINE)).zip(lines) {
-            for (place, (&low, &high)) in line.iter_mut().zip(low.iter().zip(high)) {
-                place.write(pair(low, high));
-            }
-            line[low.len()..LINE].fill(Place::new(0));
+    pub(super) fn interleaved(
+        rows: &[f32],
+        width: usize,
+        columns: Range<usize>,
+        apart: [usize; 2],
+        out: &mut [Place],
+    ) {
+        for (index, [low, high]) in pairs_of_rows(rows, width, columns).enumerate() {
+            interleaved_rows(low, high, apart[1], &mut out[index * apart[0]..]);
+        }
+    }
+}
+
+/// One pair of rows of [`interleaved`], whose lines begin `next` words apart.
+#[inline(always)]
+pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut [Place]) {
+    let number = |row: &[f32], column| row.get(column).copied().unwrap_or(0.0);
+    for (start, line) in (0..low.len()).step_by(LINE).zip(out.chunks_mut(next)) {
+        for (column, place) in (start..).zip(&mut line[..LINE]) {
+            place.write(pair(number(low, column), number(high, column)));
         }
     }
 }

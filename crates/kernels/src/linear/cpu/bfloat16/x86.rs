@@ -1,8 +1,10 @@
 //! Rounding, and sums of products, by the instructions AVX-512 BF16 of x86.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
-use super::portable;
+use super::round::pairs_of_rows;
+use super::{DEPTH, portable};
 use crate::linear::cpu::panels::{LINE, Place};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 
@@ -37,24 +39,40 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 /// # Safety
 /// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn interleaved(low: &[f32], high: &[f32], stride: usize, out: &mut [Place]) {
-    let (lows, low_rest) = low.as_chunks::<LINE>();
-    let (highs, high_rest) = high.as_chunks::<LINE>();
+pub(super) unsafe fn interleaved(
+    rows: &[f32],
+    width: usize,
+    columns: Range<usize>,
+    [next_pair, next_line]: [usize; 2],
+    out: &mut [Place],
+) {
     // All of the low numbers lie before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
-    // SAFETY: each of `low` and `high` is a vector, and `out` has place for one.
-    unsafe {
-        let order = _mm512_loadu_si512(order.as_ptr().cast());
-        for ((low, high), out) in lows.iter().zip(highs).zip(out.chunks_mut(stride)) {
-            let low = _mm512_loadu_ps(low.as_ptr());
-            let high = _mm512_loadu_ps(high.as_ptr());
-            let pairs: __m512i = std::mem::transmute(_mm512_cvtne2ps_pbh(high, low));
-            let pairs = _mm512_permutexvar_epi16(order, pairs);
-            _mm512_storeu_si512(out[..LINE].as_mut_ptr().cast(), pairs);
+    // SAFETY: `order` is a vector.
+    let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
+    for (index, [low, high]) in pairs_of_rows(rows, width, columns).enumerate() {
+        let out = &mut out[index * next_pair..];
+        let whole = low.len().min(high.len()) / LINE;
+        for line in 0..whole {
+            let out = &mut out[line * next_line..][..LINE];
+            // SAFETY: each of `low` and `high` has this vector, and `out` is one.
+            unsafe {
+                let low = _mm512_loadu_ps(low.as_ptr().add(line * LINE));
+                let high = _mm512_loadu_ps(high.as_ptr().add(line * LINE));
+                let pairs: __m512i = std::mem::transmute(_mm512_cvtne2ps_pbh(high, low));
+                let pairs = _mm512_permutexvar_epi16(order, pairs);
+                _mm512_storeu_si512(out.as_mut_ptr().cast(), pairs);
+            }
         }
-    }
-    if !low_rest.is_empty() {
-        portable::interleaved(low_rest, high_rest, stride, &mut out[lows.len() * stride..]);
+        if whole * LINE < low.len() {
+            let high = high.get(whole * LINE..).unwrap_or_default();
+            portable::interleaved_rows(
+                &low[whole * LINE..],
+                high,
+                next_line,
+                &mut out[whole * next_line..],
+            );
+        }
     }
 }
 
@@ -65,6 +83,7 @@ pub(super) struct DotProducts;
 unsafe impl Arithmetic for DotProducts {
     type Sums = __m512;
     type Floats = __m512;
+    const STRIDE: Option<usize> = Some(DEPTH);
     #[inline(always)]
     unsafe fn add_products(sums: __m512, left: u32, right: *const u32) -> __m512 {
         unsafe {
