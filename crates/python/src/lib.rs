@@ -22,6 +22,11 @@ pyo3::create_exception!(
     "What was asked for cannot be done: the sentence says why, and what to do."
 );
 
+/// What Python runs as the program. It is not `-m burnformer`, which would import the files of the current folder before those of
+/// the packages.
+const START: &str = "import sys; sys.path = [*filter(None, sys.path)]; \
+    from burnformer.__main__ import main; sys.exit(main())";
+
 /// Runs the program `burnformer` with the command line `args`, whose first word is the program's name; returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
@@ -58,8 +63,9 @@ fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     burnformer::output::set_quiet(true);
     burnformer_study::register();
     let interpreter: OsString = module.py().import("sys")?.getattr("executable")?.extract()?;
-    let program = [interpreter, "-m".into(), "burnformer".into()];
+    let program = [interpreter, "-c".into(), START.into()];
     burnformer::device::prepare_within(program.to_vec());
+    module.add("PROGRAM", program)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MODELS", burnformer::embedded::PAIRS.to_vec())?;
     module.add("OPTIONS", options::NAMES.to_vec())?;

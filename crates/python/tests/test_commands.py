@@ -2,17 +2,20 @@
 
 import array
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import burnformer
 from burnformer import BurnformerError, Run, Translator
+from burnformer.commands import _toml
 
 WORDS = dict(zip("eins zwei drei vier fünf sechs sieben acht neun null".split(), "one two three four five six seven eight nine zero".split()))
 NOTEBOOK = Path(__file__).parents[3] / "examples/notebook.ipynb"
@@ -106,11 +109,18 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_a_training_within_a_second_and_leaves_a_checkpoint(tmp_path):
-    given = json.dumps(arguments(tmp_path, max_updates=100_000), default=str)
+@contextmanager
+def training(folder, **settings):
+    """A Python process that trains, of which the first row of metrics was read."""
+    given = json.dumps({**arguments(folder, max_updates=20_000), **settings}, default=str)
     command = [sys.executable, "-c", INTERRUPTED, given]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout and child.stdout.readline() == "row\n"
+        yield child
+
+
+def test_an_interrupt_ends_a_training_within_a_second_and_leaves_a_checkpoint(tmp_path):
+    with training(tmp_path) as child:
         asked = time.monotonic()
         child.send_signal(signal.SIGINT)
         while (line := child.stdout.readline()) == "row\n":
@@ -122,10 +132,39 @@ def test_an_interrupt_ends_a_training_within_a_second_and_leaves_a_checkpoint(tm
     assert list((tmp_path / "run/checkpoints").iterdir())
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not tell a process that its parent is gone")
+def test_a_training_ends_with_a_checkpoint_when_its_python_is_killed(tmp_path):
+    with training(tmp_path, checkpoints={"every": 1_000_000}) as child:
+        child.kill()
+    deadline = time.monotonic() + 20
+    while not list((tmp_path / "run/checkpoints").glob("step-*")):
+        assert time.monotonic() < deadline, "the training goes on"
+        time.sleep(0.1)
+    time.sleep(1)
+    written = Run(tmp_path / "run").metrics
+    time.sleep(1)
+    assert Run(tmp_path / "run").metrics == written
+
+
+def test_files_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong module')")
+    monkeypatch.chdir(tmp_path)
+    scores = burnformer.evaluate(hypothesis=["one two three four"], reference=["one two three four"])
+    assert scores["bleu"]["score"] == 100
+
+
+def test_settings_are_toml():
+    given = {"a b": [1e-9, 0.5, True, "ü\"\n\x7f"], "path": Path("x")}
+    assert _toml(given) == '{"a b" = [1e-09, 0.5, true, "ü\\"\\n\\u007f"], "path" = "x"}'
+    assert [_toml(float(number)) for number in ("inf", "-inf", "nan")] == ["inf", "-inf", "nan"]
+
+
 @pytest.mark.parametrize(
     "call, kind, words",
     [
         (lambda out: burnformer.train(out=out, training={"max_update": 1}), BurnformerError, "max_updates"),
+        (lambda out: burnformer.train(out=out, training={"max_minutes": float("nan")}), BurnformerError, "max_minutes is NaN; it must be"),
+        (lambda out: burnformer.train(out=out, training={"max_minutes": None}), TypeError, "leave it out"),
         (lambda out: burnformer.train(out=out, training=1), TypeError, "give a dict of the section's keys"),
         (lambda out: burnformer.train("no/such.toml", out=out), BurnformerError, "no/such.toml"),
         (lambda out: burnformer.evaluate("de-en", source=["x"]), BurnformerError, "no reference"),
@@ -164,7 +203,7 @@ def test_a_name_of_the_hub_is_fetched_and_its_errors_are_sentences(tmp_path, mon
         Translator("hf:name")
 
 
-def test_the_notebook_runs(tmp_path):
+def test_the_notebook_runs(only_python, tmp_path):
     cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)

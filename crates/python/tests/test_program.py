@@ -1,5 +1,6 @@
 """The program in the wheel."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import burnformer
 
 SCRIPT = Path(sys.executable).with_name("burnformer")
+PAGES = [Path(__file__).parents[1] / "README.md", Path(__file__).parents[3] / "docs/guide/how-to/python.md"]
 
 
 @pytest.mark.parametrize("command", [[str(SCRIPT)], [sys.executable, "-m", "burnformer"]])
@@ -20,6 +22,22 @@ def test_the_program_translates(command):
     assert (run.returncode, run.stdout) == (0, "Where is the station?\n"), run.stderr
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout == f"burnformer {burnformer.__version__}\n"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_first_lines_of_the_pages_run_with_nothing_but_python(only_python, tmp_path, page):
+    code = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout.splitlines()[0]) == (0, "Where is the station?"), run.stderr
+
+
+def test_the_program_answers_at_once(only_python):
+    took = []
+    for _ in range(5):
+        begun = time.monotonic()
+        subprocess.run(["burnformer", "translate"], input="Guten Morgen!\n", capture_output=True, text=True, check=True)
+        took.append(time.monotonic() - begun)
+    assert min(took) < 0.3, took
 
 
 def test_exit_codes_are_the_program_s():

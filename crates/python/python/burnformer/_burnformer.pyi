@@ -10,6 +10,7 @@ __all__ = [
     "BurnformerError",
     "MODELS",
     "OPTIONS",
+    "PROGRAM",
     "Translations",
     "Translator",
     "__version__",
@@ -21,6 +22,7 @@ __all__ = [
 __version__: str
 MODELS: list[str]
 OPTIONS: list[str]
+PROGRAM: list[str]
 
 class BurnformerError(ValueError): ...
 

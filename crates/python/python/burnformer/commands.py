@@ -7,6 +7,7 @@ and an interrupted training leaves the checkpoint that the program leaves.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -20,12 +21,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, Union
 
-from ._burnformer import BurnformerError, Translator, model_name
+from ._burnformer import PROGRAM, BurnformerError, Translator, model_name
 
 Name = Union[str, PathLike[str]]
 Texts = Union[Name, Sequence[Name]]
 Lines = Union[Name, Iterable[str]]
 Callback = Callable[[dict[str, Any]], object]
+
+PARENT = "BURNFORMER_PARENT"
+"""The environment variable with the id of the process that waits for the program, if one does."""
 
 PATIENCE = 0.7
 """How many seconds an interrupt waits for the program, which ends in good order, if need be after that."""
@@ -92,7 +96,7 @@ def train(
         if not isinstance(keys, Mapping):
             raise TypeError(f"{section}: give a dict of the section's keys, such as training={{'max_updates': 100}}")
         for key, value in keys.items():
-            args += ["--set", f"{section}.{key}={json.dumps(value, ensure_ascii=False)}"]
+            args += ["--set", f"{section}.{key}={_toml(value)}"]
     run = Run(Path(out))
     done = _rows(run.folder, 0)[1] if resume else 0
 
@@ -185,6 +189,19 @@ def export_model(
     return Path(out)
 
 
+def _toml(value: object) -> str:
+    """`value` in TOML, which writes tables, infinite numbers and the character DEL in another way than JSON."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(given)}" for key, given in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if value is None:
+        raise TypeError("a setting cannot be None: leave it out, and it has the value of the preset")
+    return json.dumps(value, ensure_ascii=False, default=fspath).replace("\x7f", "\\u007f")
+
+
 def _model(name: Name) -> str:
     return fspath(model_name(name))
 
@@ -225,11 +242,18 @@ def _interruptible(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def _run(args: Sequence[str], follow: Callable[[], object] = lambda: None) -> str:
     """What the program prints, and `follow` is called ten times a second until it has ended."""
-    command = [sys.executable, "-m", "burnformer", "--quiet", *args]
+    command = [*PROGRAM, "--quiet", *args]
+    # A process that is killed cannot pass anything on: the program looks whether it is still there.
+    environment = {**os.environ, PARENT: str(os.getpid())}
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
         # A session of its own: Ctrl-C reaches this process alone, and is passed on once.
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=messages, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=messages,
+            env=environment,
+            start_new_session=True,
         )
         with _interruptible(process):
             while process.poll() is None:
