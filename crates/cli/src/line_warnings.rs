@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use burnformer_data::corpus::{Line, MAX_LINE_BYTES};
-use burnformer_infer::MOST_TERMS;
+use burnformer_infer::{Doubt, MOST_TERMS};
 
 use crate::output::say;
 
@@ -17,6 +17,7 @@ pub struct LineWarnings {
     long_prefix: Kind,
     tab: Kind,
     terms: Kind,
+    doubted: Kind,
 }
 
 struct Kind {
@@ -36,6 +37,7 @@ impl LineWarnings {
             long_prefix: kind("were longer than their translations may be"),
             tab: kind("had a tab"),
             terms: kind("have more terms of the glossary than can be asked for"),
+            doubted: kind("have translations that look wrong"),
         }
     }
 
@@ -96,10 +98,26 @@ impl LineWarnings {
         }
     }
 
+    /// Counts line `number` if there are `doubts` of its translation.
+    pub fn doubts(&mut self, number: u64, doubts: &[Doubt]) {
+        if let Some(doubt) = doubts.first() {
+            let sign = match doubt {
+                Doubt::Loop => "repeats itself",
+                Doubt::Copy => "is its source",
+                Doubt::Length => "is far longer or shorter than its source",
+            };
+            let remedy = format!(
+                "the translation {sign}, so it is probably wrong; is the text in the language that the model translates? \
+                 --json lists the doubts of each line"
+            );
+            self.doubted.count(&self.input, number, &remedy);
+        }
+    }
+
     /// Reports how many lines there were of each kind, if there was more than one.
     pub fn finish(&self) {
-        let Self { invalid, cut, long, long_prefix, tab, terms, .. } = self;
-        for Kind { lines, what } in [invalid, cut, long, long_prefix, tab, terms] {
+        let Self { invalid, cut, long, long_prefix, tab, terms, doubted, .. } = self;
+        for Kind { lines, what } in [invalid, cut, long, long_prefix, tab, terms, doubted] {
             if *lines > 1 {
                 warn(&format!("{}: {lines} lines in all {what}", self.input));
             }

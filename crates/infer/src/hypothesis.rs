@@ -18,6 +18,9 @@ pub struct Hypothesis {
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
+    /// Whether the first search found a loop, and this was found by another one; see
+    /// [`TranslateOptions::leave_loops`](crate::TranslateOptions::leave_loops).
+    pub is_second: bool,
 }
 
 impl Hypothesis {
@@ -28,6 +31,7 @@ impl Hypothesis {
             log_probs: Vec::new(),
             score: 0.0,
             finish: FinishReason::EndOfSentence,
+            is_second: false,
         }
     }
 }

@@ -64,6 +64,7 @@
 
 mod attention;
 mod batching;
+mod doubt;
 mod error;
 mod hypothesis;
 mod ids;
@@ -81,6 +82,7 @@ pub use attention::{
 pub use batching::Batching;
 pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
+pub use doubt::{Doubt, doubts};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};
 pub use model::{Decoding, Ensemble, NeuralModel, SpecialIds, StepModel};

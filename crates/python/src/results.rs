@@ -1,6 +1,8 @@
 //! What Python gets: instances of the dataclasses in `python/burnformer/results.py`.
 
-use burnformer_infer::{FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator};
+use burnformer_infer::{
+    Doubt, FinishReason, Hypothesis, InferError, TargetScore, TextLink, Translator, doubts,
+};
 use burnformer_server::Detection;
 use burnformer_view::{Panel, Sentence, page};
 use pyo3::prelude::*;
@@ -29,6 +31,7 @@ impl Texts {
 /// A translated sentence before it is an object: all hypotheses with their texts, and the links of the best one.
 pub struct Found {
     alternatives: Vec<(String, Hypothesis)>,
+    doubts: Vec<&'static str>,
     alignment: Option<Vec<CharLink>>,
 }
 
@@ -51,11 +54,12 @@ impl Found {
             .map(|hypothesis| (translator.text_of(&hypothesis), hypothesis))
             .collect();
         let best = &alternatives[0].0;
+        let doubts = doubts(source, best).into_iter().map(Doubt::name).collect();
         let alignment = match aligned {
             true => Some(in_characters(source, best, translator.links(source, best)?)),
             false => None,
         };
-        Ok(Self { alternatives, alignment })
+        Ok(Self { alternatives, doubts, alignment })
     }
 }
 
@@ -96,7 +100,7 @@ pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, Py
     };
     let alternatives =
         found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;
-    class(py, "Translation")?.call1((alternatives, found.alignment))
+    class(py, "Translation")?.call1((alternatives, found.doubts, found.alignment))
 }
 
 /// `score` as a `Score`.

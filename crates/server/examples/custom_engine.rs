@@ -20,8 +20,11 @@ impl Engine for Shouting {
             let text = |rank: usize| {
                 format!("{}{}{}", work.prefix, work.text.to_uppercase(), "!".repeat(rank))
             };
-            let candidate =
-                |rank| Candidate { text: text(rank), score: -(rank as f64), links: Vec::new() };
+            let candidate = |rank| Candidate {
+                text: text(rank),
+                score: -(rank as f64),
+                ..Candidate::default()
+            };
             (0..choice.n_best.max(1)).map(candidate).collect()
         };
         Ok(work.iter().map(shout).collect())

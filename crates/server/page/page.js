@@ -75,7 +75,7 @@ async function translate(event) {
       const some = parts.slice(begin, begin + most);
       const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
       if (number !== asked) return;
-      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, language: source, target }));
+      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, doubts: all[0].doubts ?? [], language: source, target }));
       shown = parts.slice(0, begin + some.length);
       show(begin + some.length === parts.length ? after : "");
     }
@@ -86,6 +86,9 @@ async function translate(event) {
   }
 }
 
+// What a translation does that is probably wrong.
+const signs = { loop: "repeats itself", copy: "is its source", length: "is far longer or shorter than its source" };
+
 function show(after) {
   const result = $("result");
   result.replaceChildren();
@@ -95,6 +98,10 @@ function show(after) {
     button.type = "button";
     button.className = "sentence";
     button.textContent = part.text;
+    if (part.doubts.length) {
+      button.classList.add("doubted");
+      button.title = `Probably wrong: the translation ${part.doubts.map((doubt) => signs[doubt]).join(" and ")}.`;
+    }
     button.setAttribute("aria-pressed", "false");
     button.addEventListener("click", () => open(place));
     result.append(part.before, button);

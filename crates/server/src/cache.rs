@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn candidate(text: &str) -> Vec<Candidate> {
-        vec![Candidate { text: text.into(), score: -1.0, links: Vec::new() }]
+        vec![Candidate { text: text.into(), score: -1.0, ..Candidate::default() }]
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Searching {
     ) -> Result<TranslateOptions> {
         let [from, to] = self.languages().map(Option::as_deref);
         let languages = translator.languages(from, to).map_err(wrong_usage)?;
-        let mut options = TranslateOptions { languages, ..translator.options() };
+        let mut options = TranslateOptions { languages, leave_loops: true, ..translator.options() };
         let search = &mut options.search;
         search.n_best = n_best;
         search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));

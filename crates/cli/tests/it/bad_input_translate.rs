@@ -97,7 +97,7 @@ fn a_longer_sentence_is_translated_whole_on_demand() {
     let input = "eins ".repeat(2000);
     assert!(stderr(&translate(&[], input.as_bytes())).contains("only the first 1023"));
     let whole = translate(&["--longest", "10000"], input.as_bytes());
-    assert_eq!(stderr(&whole), "");
+    assert!(!stderr(&whole).contains("only the first"));
     assert_eq!(stdout(&whole).lines().count(), 1);
 }
 

@@ -65,3 +65,25 @@ fn a_name_that_the_program_does_not_contain_is_refused_with_those_that_it_does()
     let output = run(&["inspect", "embedded:de-fr"]);
     assert_refused(&output, 2, &["de-fr", "embedded:de-en", "embedded:en-de"]);
 }
+
+#[test]
+fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.de");
+    let long = "Die Regierung hat beschlossen, die Verordnung über die Zulassung von Personen zum Verkehr zu ändern, wobei die \
+                Bestimmungen über die Erlaubnis, die Stellen, die Register und die Übergangsvorschriften neu gefasst werden, \
+                was nach Ansicht der Opposition zu erheblichen Mehrkosten führen wird.";
+    let fruits = "Äpfel, Birnen, Bananen, Kirschen, Pflaumen, Trauben, Orangen, Zitronen, Melonen, Kiwis, Mangos, Ananas";
+    std::fs::write(&text, format!("Ich habe Hunger.\n{fruits}\n{long}\n")).unwrap();
+    let arguments = ["translate", "--json", "--input", text.to_str().unwrap()];
+    let output = run(&arguments);
+    let lines: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seconds: Vec<bool> =
+        lines.iter().map(|line| line["second_search"].as_bool().unwrap()).collect();
+    assert_eq!((seconds[0], seconds[1]), (false, true), "{lines:?}");
+    assert_eq!(lines[0]["doubts"], serde_json::json!([]));
+    assert_eq!(lines[1]["doubts"], serde_json::json!([]), "the second search found no loop");
+    assert_eq!(lines[2]["doubts"], serde_json::json!(["length"]));
+    assert!(stderr(&output).contains("text.de:3: the translation is far"), "{}", stderr(&output));
+}

@@ -111,6 +111,12 @@ impl<'a> Task<'a> {
     /// `live` as a hypothesis that ends for the reason `finish`.
     pub fn hypothesis(&self, live: Live, finish: FinishReason) -> Hypothesis {
         let score = live.total / self.settings.length_penalty.divisor(live.tokens.len());
-        Hypothesis { tokens: live.tokens, log_probs: live.log_probs, score, finish }
+        Hypothesis {
+            tokens: live.tokens,
+            log_probs: live.log_probs,
+            score,
+            finish,
+            is_second: false,
+        }
     }
 }

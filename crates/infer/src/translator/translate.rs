@@ -5,10 +5,15 @@ use rayon::prelude::*;
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
 use super::translation::{Translation, one_line};
+use crate::doubt::repeats;
 use crate::error::{InferError, until_error};
 use crate::hypothesis::Hypothesis;
 use crate::ids::first_too_long;
 use crate::search::{Request, check, search_counting};
+use crate::settings::SearchSettings;
+
+/// The number of tokens of which no sequence occurs twice in the second search for a translation that was a loop.
+const WITHOUT_LOOPS: usize = 3;
 
 impl Translator {
     /// Translates `sources`, one sentence each, in order. An empty source has an empty translation.
@@ -162,7 +167,38 @@ impl Translator {
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
         self.check_lengths(requests, options)?;
         let done = |count| options.tally.add(count);
-        search_counting(&*self.model, requests, &options.search, &options.batching, &done)
+        let mut all =
+            search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
+        if options.leave_loops {
+            self.leave_loops(requests, options, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none.
+    fn leave_loops(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) -> Result<(), InferError> {
+        let settings = &options.search;
+        if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
+            return Ok(());
+        }
+        let is_loop =
+            |place: &usize| !repeats(&requests[*place].source) && repeats(&all[*place][0].tokens);
+        let places: Vec<usize> = (0..all.len()).filter(is_loop).collect();
+        let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
+        let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
+        let found = search_counting(&*self.model, &again, &settings, &options.batching, &|_| ())?;
+        for (place, mut found) in places.into_iter().zip(found) {
+            if !repeats(&found[0].tokens) {
+                found.iter_mut().for_each(|own| own.is_second = true);
+                all[place] = found;
+            }
+        }
+        Ok(())
     }
 
     fn check_lengths(

@@ -34,6 +34,8 @@ class Translation:
 
     #: The best one first, as many as `n_best` says or the search found.
     alternatives: list[Alternative]
+    #: The signs that the best one is wrong: it repeats itself, is its source, or is far longer or shorter.
+    doubts: list[Literal["loop", "copy", "length"]]
     #: Which characters of the source those of the best translation come from; `None` if nobody asked.
     alignment: list[Link] | None = None
 

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use burnformer_infer::Doubt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -135,7 +136,7 @@ pub(crate) struct SentencesResponse {
 }
 
 /// A translation of a sentence.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct ScoredTranslation {
     /// The translation.
     pub text: String,
@@ -144,6 +145,12 @@ pub(crate) struct ScoredTranslation {
     /// For each token its place in the sentence and in the translation, where that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkedPlaces>,
+    /// The signs that it is wrong: `loop`, `copy`, `length`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<&'static str>,
+    /// Whether it was found by a second search, because the first had found a loop.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub second_search: bool,
 }
 
 /// A token of a translation and the part of the sentence that it comes from; places are counted in characters.
@@ -174,7 +181,7 @@ pub(crate) async fn sentences(
     if pair.source == pair.target {
         let same = |sentence: SentenceRequest| {
             let [text, _] = sentence.parts().map(String::from);
-            vec![ScoredTranslation { text, score: 0.0, links: Vec::new() }]
+            vec![ScoredTranslation { text, ..ScoredTranslation::default() }]
         };
         let sentences = sentences.into_iter().map(same).collect();
         return Ok(Json(SentencesResponse { sentences }));
@@ -198,7 +205,7 @@ pub(crate) async fn sentences(
 /// The translations of a sentence, their places counted in characters.
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = characters(&work.text);
-    let scored = |Candidate { text, score, links }: Candidate| {
+    let scored = |Candidate { text, score, links, doubts, is_second }: Candidate| {
         let targets = characters(&text);
         let place = |places: &[usize], range: std::ops::Range<usize>| {
             [places[range.start], places[range.end]]
@@ -207,7 +214,8 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             source: place(&sources, link.source),
             target: place(&targets, link.target),
         });
-        ScoredTranslation { links: links.collect(), score, text }
+        let doubts = doubts.into_iter().map(Doubt::name).collect();
+        ScoredTranslation { links: links.collect(), score, text, doubts, second_search: is_second }
     };
     candidates.into_iter().map(scored).collect()
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
 use burnformer_glossary::Wanted;
+use burnformer_infer::Doubt;
 use burnformer_view::Sentence;
 
 /// How the sentences of a request are searched. Sentences with the same choice can share a batch.
@@ -45,7 +46,7 @@ impl Work {
 }
 
 /// One translation of a sentence.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
     /// The translation.
     pub text: String,
@@ -53,6 +54,10 @@ pub struct Candidate {
     pub score: f64,
     /// Which part comes from which part of the sentence, where that was asked for.
     pub links: Vec<Link>,
+    /// The signs that it is wrong.
+    pub doubts: Vec<Doubt>,
+    /// Whether it was found by a second search, because the first had found a loop.
+    pub is_second: bool,
 }
 
 /// Why sentences cannot be translated.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, InferError, LengthPenalty, LongSources, Request, Shortlist,
-    TextLink, TranslateOptions, Translation, Translator,
+    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources, Request,
+    Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
 };
 use burnformer_view::Sentence;
 
@@ -39,6 +39,7 @@ impl TranslatorEngine {
         let options = TranslateOptions {
             languages,
             long_sources: LongSources::Truncate,
+            leave_loops: true,
             ..translator.options()
         };
         Ok(Self { translator, options })
@@ -88,7 +89,9 @@ impl TranslatorEngine {
         };
         let link = |TextLink { source, target }| Link { source, target };
         let links = links.into_iter().map(link).collect();
-        Ok(Candidate { text: found.text, score: found.hypothesis.score, links })
+        let doubts = doubts(&work.text, &found.text);
+        let Hypothesis { score, is_second, .. } = found.hypothesis;
+        Ok(Candidate { text: found.text, score, links, doubts, is_second })
     }
 }
 

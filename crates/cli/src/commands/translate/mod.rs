@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::input::Input;
 use self::requests::requests;
-use self::results::{alternatives, write};
+use self::results::{alternatives, doubts_of, write};
 use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
@@ -111,7 +111,8 @@ pub struct Args {
     /// Number of lines to read ahead, so that sentences of similar length are translated together
     #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
     chunk: usize,
-    /// Print one JSON object per line: translation, score, tokens and the reason why it ends; with --nbest also
+    /// Print one JSON object per line: translation, score, tokens, the reason why it ends, `doubts` (signs that it is wrong: loop,
+    /// copy, length) and whether it took a second search because the first found a loop; with --nbest also
     /// `n_best`, a list of N such objects
     #[arg(long)]
     json: bool,
@@ -184,12 +185,16 @@ fn write_lines(
 ) -> Result<usize> {
     loop {
         let chunk = input.next_chunk(args);
+        let lines = chunk.lines.clone();
         let (requests, failure) = requests(args, translator, &mut input, chunk, options);
         let (all, broken) = translator.translate_ids_until_error(requests, options);
         let count = all.len();
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, hypotheses) in (done..).zip(all) {
-            write(args, &mut output, number, &alternatives(args, translator, hypotheses))?;
+        for ((number, hypotheses), source) in (done..).zip(all).zip(&lines) {
+            let found = alternatives(args, translator, hypotheses);
+            let doubts = doubts_of(args, source, &found[0]);
+            input.warnings.doubts(number as u64 + 1, &doubts);
+            write(args, &mut output, number, &found, &doubts)?;
         }
         output.flush()?;
         let broken = broken.map(|error| {

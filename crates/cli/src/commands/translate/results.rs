@@ -1,7 +1,7 @@
 //! Turns hypotheses into the lines of the output.
 
 use anyhow::Result;
-use burnformer_infer::{Alternative, FinishReason, Hypothesis, Translator};
+use burnformer_infer::{Alternative, Doubt, FinishReason, Hypothesis, Translator, doubts};
 use serde_json::{Value, json};
 
 use super::Args;
@@ -28,15 +28,26 @@ pub(super) fn alternatives(
     all
 }
 
-/// Writes the translations of line `number`, counted from 0.
+/// The signs that a translation of `source` is wrong; none are known of token ids.
+pub(super) fn doubts_of(args: &Args, source: &str, found: &Alternative) -> Vec<Doubt> {
+    match args.token_ids {
+        true => Vec::new(),
+        false => doubts(source, &found.text),
+    }
+}
+
+/// Writes the translations of line `number`, counted from 0, and the `doubts` of the first.
 pub(super) fn write(
     args: &Args,
     output: &mut Output,
     number: usize,
     alternatives: &[Alternative],
+    doubts: &[Doubt],
 ) -> Result<()> {
     if args.json {
         let mut value = to_json(&alternatives[0]);
+        value["doubts"] = doubts.iter().map(|doubt| doubt.name()).collect();
+        value["second_search"] = alternatives[0].hypothesis.is_second.into();
         if args.nbest.is_some() {
             value["n_best"] = alternatives.iter().map(to_json).collect();
         }

@@ -84,6 +84,7 @@ fn candidates(work: &Work, choice: Choice) -> Vec<Candidate> {
         text: format!("{shouted}{}", "!".repeat(rank)),
         score: -(rank as f64),
         links: links.clone(),
+        ..Candidate::default()
     };
     (0..choice.n_best.max(1)).map(candidate).collect()
 }
