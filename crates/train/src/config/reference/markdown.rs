@@ -17,11 +17,12 @@ pub fn markdown() -> String {
     let mut page = OPENING.replace("{default}", DEFAULT_PRESET);
     page += &presets_table(&training);
     for section in &training {
-        page += &format!("\n## `[{}]`\n\n{}\n", section.path, section.description);
+        page += &format!("\n## `[{}]`\n\n{}\n\n", section.path, section.description);
         page.extend(section.keys.iter().map(entry));
     }
     page.push('\n');
     page += GENERATION;
+    page.push('\n');
     let generation = SettingsFile::Generation.sections();
     page.extend(generation.iter().flat_map(|section| &section.keys).map(entry));
     page
@@ -36,7 +37,7 @@ fn presets_table(sections: &[Section]) -> String {
     table += &row(vec!["---".into(); presets.len() + 2]);
     let keys = sections.iter().flat_map(|section| &section.keys);
     for key in keys.filter(|key| !key.presets.is_empty()) {
-        let link = format!("[`{}`](#{})", key.path, key.path.replace('.', ""));
+        let link = format!("[`{}`](#{})", key.path, anchor(&key.path));
         let values = presets.iter().map(|(_, whole)| at(whole, &key.path));
         let bold = |value: &Value| match Some(value) == key.default.as_ref() {
             true => value.to_string(),
@@ -48,21 +49,24 @@ fn presets_table(sections: &[Section]) -> String {
     table
 }
 
+/// A key as an item of a list. The values of presets stand in the table of presets alone.
 fn entry(key: &Key) -> String {
-    let mut text = format!("\n### `{}`\n", key.path);
-    text += &format!("*{}*, default `{}`", key.kind, key.default_text());
-    for (preset, value) in &key.presets {
-        text += &format!(", {preset} `{value}`");
-    }
-    if key.fixed {
-        text += "; fixed once a run has begun";
-    }
-    text += &format!(". {}\n", key.description);
-    if !key.choices.is_empty() {
-        text.push('\n');
-    }
+    let fixed = if key.fixed { ", *fixed once a run has begun*" } else { "" };
+    let mut text = format!(
+        "- <a id=\"{}\"></a>**`{}`** ({}, default `{}`{fixed}): {}\n",
+        anchor(&key.path),
+        key.path,
+        key.kind,
+        key.default_text(),
+        key.description
+    );
     for choice in &key.choices {
-        text += &format!("- `{}`: {}\n", choice.value, choice.description);
+        text += &format!("  - `{}`: {}\n", choice.value, choice.description);
     }
     text
+}
+
+/// The name under which a link finds the key at `path`.
+fn anchor(path: &str) -> String {
+    path.replace('.', "")
 }
