@@ -128,8 +128,8 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
     }
     text + &format!(
         "\nFigures at n {n}, d {d}; the paper's orders in brackets. They leave out constants: a contiguous kernel reaches \
-         (k − 1)/2 positions to each side, so the path has (n − 1)/((k − 1)/2) layers, and a window of radius -r, the \
-         paper's r being 2·radius + 1, (n − 1)/radius.\n"
+         (k − 1)/2 positions to each side, so the path has (n − 1)/((k − 1)/2) layers, and that of restricted \
+         self-attention over a distance of R (--r; the paper's r is 2·R + 1) has (n − 1)/R.\n"
     )
 }
 

@@ -162,6 +162,10 @@ pub(crate) fn text(size: f64, scale: f64) -> TextStyle<'static> {
     (FONT, 1.24 * size * scale).into_font().color(&BLACK)
 }
 
+/// How far below a middle line a text is drawn in its middle, as a part of its size: the middle of a text is above the middle of
+/// its lower-case letters.
+pub(crate) const SINK: f64 = 0.15;
+
 /// A length in whole pixels.
 pub(crate) fn pixels(length: f64, scale: f64) -> i32 {
     (length * scale).round() as i32

@@ -5,7 +5,7 @@ mod tests;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
+use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
 use crate::ticks::{self, Marked};
 pub(crate) use look::Look;
 
@@ -141,6 +141,12 @@ impl Figure {
         names
     }
 
+    /// Whether any series of this name has more than one point: the legend shows a line for it, and otherwise a marker alone.
+    fn is_line(&self, name: &str) -> bool {
+        let mut series = self.charts.iter().flat_map(|chart| &chart.series);
+        series.any(|series| series.name == name && series.points.len() > 1)
+    }
+
     fn grid(&self) -> (usize, usize) {
         let columns = self.columns.clamp(1, self.charts.len().max(1));
         (self.charts.len().div_ceil(columns), columns)
@@ -176,10 +182,14 @@ impl Figure {
             let middle = f64::from(LEGEND_LINE) * (0.5 + (index / columns) as f64) + 6.0;
             let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
             let look = Look::of(index);
-            look.line(area, &[at(0.0), at(36.0)], scale)?;
+            if self.is_line(name) {
+                look.line(area, &[at(0.0), at(36.0)], scale)?;
+            }
             look.mark(area, at(18.0), scale)?;
             let style = text(LABEL_SIZE, scale).pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw(&Text::new(name.to_string(), at(44.0), style))?;
+            let (x, y) = at(44.0);
+            let sink = pixels(SINK * LABEL_SIZE, scale);
+            area.draw(&Text::new(name.to_string(), (x, y + sink), style))?;
         }
         Ok(())
     }
@@ -228,6 +238,7 @@ impl Chart {
         let y = self.y.marked(roomy(self.y.range(all().map(|(_, y)| y)), 0.05));
         let mut chart = ChartBuilder::on(area)
             .margin(pixels(12.0, scale))
+            .margin_right(pixels(20.0, scale)) // half of the last mark of the horizontal axis
             .caption(&self.title, text(TITLE_SIZE, scale))
             .x_label_area_size(pixels(44.0, scale))
             .y_label_area_size(pixels(68.0, scale))

@@ -1,7 +1,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
+use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
 use crate::chart::Look;
 use crate::ticks;
 
@@ -110,7 +110,8 @@ impl Estimates {
             let at = |x: f64| (pixels(left + x, scale), pixels(middle, scale));
             Look::of(index).mark(area, at(0.0), scale)?;
             let style = text(12.0, scale).pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw(&Text::new(name.clone(), at(12.0), style))?;
+            let (x, y) = at(12.0);
+            area.draw(&Text::new(name.clone(), (x, y + pixels(SINK * 12.0, scale)), style))?;
         }
         Ok(())
     }
@@ -123,7 +124,7 @@ impl Estimates {
         scale: f64,
     ) -> Drawn<B> {
         let middle = self.top() + self.row_height() * (place as f64 + 0.5);
-        let at = (pixels(LABELS - 14.0, scale), pixels(middle, scale));
+        let at = (pixels(LABELS - 14.0, scale), pixels(middle + SINK * 12.0, scale));
         let style = text(12.0, scale).pos(Pos::new(HPos::Right, VPos::Center));
         area.draw(&Text::new(row.label.clone(), at, style))?;
         let first = middle - APART * (self.names.len().saturating_sub(1)) as f64 / 2.0;

@@ -111,7 +111,7 @@ function cell(q, k, thousandths) {
   const td = make('td', { tabIndex: -1, 'data-q': q, 'data-k': k, 'data-w': w.toFixed(3) });
   td.style.setProperty('--w', w);
   td.className = isMasked(q, k) ? 'masked' : w > 0.55 ? 'dark' : '';
-  td.textContent = w >= 0.1 ? w.toFixed(2).slice(w >= 0.995 ? 0 : 1) : '';
+  td.textContent = w >= 0.1 ? w.toFixed(2).replace(/^0/, '') : '';
   td.setAttribute('aria-label', describe(q, k, w));
   return td;
 }

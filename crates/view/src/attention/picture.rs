@@ -2,7 +2,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{AttentionMatrix, Panel, PanelKind, shown};
-use crate::canvas::{Area, Draw, Drawn, ViewError, pixels, text};
+use crate::canvas::{Area, Draw, Drawn, SINK, ViewError, pixels, text};
 use crate::palette::sequential;
 
 /// A picture of attention heads: one row per layer, one column per head. Cells that a mask hides (NaN) are hatched, since a
@@ -116,9 +116,14 @@ impl HeadGrid {
         let at = |y: f64| (pixels(12.0, scale), pixels(y, scale));
         let title = format!("{}: rows look at columns", self.title);
         area.draw(&Text::new(title, at(12.0), text(14.0, scale)))?;
-        let room = ((f64::from(width) - 24.0) / CAPTION_CHARACTER) as usize;
-        let caption = cut(&self.caption, room);
-        area.draw(&Text::new(caption, at(34.0), text(12.0, scale)))
+        let (room, style) = (pixels(f64::from(width) - 24.0, scale) as u32, text(12.0, scale));
+        let mut longest = self.caption.chars().count().min(width as usize / 3);
+        let mut caption = cut(&self.caption, longest);
+        while longest > 1 && area.estimate_text_size(&caption, &style)?.0 > room {
+            longest -= 1;
+            caption = cut(&self.caption, longest);
+        }
+        area.draw(&Text::new(caption, at(34.0), style))
     }
 }
 
@@ -190,8 +195,7 @@ impl HeadGrid {
         let Layout { cell, font, left, .. } = self.layout();
         let style = text(font, scale).pos(Pos::new(HPos::Right, VPos::Center));
         for (place, query) in self.queries.iter().enumerate() {
-            // The middle of a text is above the middle of its lower-case letters.
-            let y = top + cell * (place as f64 + 0.5) + 0.15 * font;
+            let y = top + cell * (place as f64 + 0.5) + SINK * font;
             let at = (pixels(left - 6.0, scale), pixels(y, scale));
             area.draw(&Text::new(shortened(query), at, style.clone()))?;
         }

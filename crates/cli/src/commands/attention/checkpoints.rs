@@ -30,7 +30,7 @@ pub fn draw(args: &Args, run: &Path) -> Result<()> {
     maps.push((name(&folders[folders.len() - 1]), matrix));
     let layer = args.layer.unwrap_or(panel.layers.len());
     let head = args.head.map_or("mean of heads".to_string(), |head| format!("head {head}"));
-    let caption = format!("{source} → {target} ({}, layer {layer}, {head})", run.display());
+    let caption = format!("{}, layer {layer}, {head}: {source} → {target}", run.display());
     let rows = maps.chunks(COLUMNS).map(<[_]>::to_vec).collect();
     let grid = HeadGrid::of(&panel, rows).with_caption(caption);
     for path in &args.picture {

@@ -151,7 +151,7 @@ fn print_heads(args: &Args, output: &mut Output, habits: &HeadHabits) -> Result<
     let resting = habits.iter().filter(|habit| habit.role == Some(HeadRole::Separator)).count();
     if resting > 0 {
         note(format_args!(
-            "{resting} of {} heads rest on separators: such a head often does nothing there, and its weights say little \
+            "heads that rest on separators: {resting} of {}; such a head often does nothing there, and its weights say little \
              about what matters (Clark et al., 2019); `study heads` measures what a head is worth",
             habits.len()
         ));
@@ -228,7 +228,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
         (Some(layer), Some(head)) => HeadGrid::head(panel, layer - 1, Some(head - 1)),
     };
     let Sentence { source, target, .. } = sentence;
-    let grid = grid.with_caption(format!("{source} → {target} ({})", name_of(args).display()));
+    let grid = grid.with_caption(format!("{}: {source} → {target}", name_of(args).display()));
     for path in &args.picture {
         grid.save(path)?;
         note(format_args!("wrote {}", path.display()));
