@@ -146,7 +146,7 @@ impl TargetSublayer {
                 let KeyValues { key, value } = attention.key_values(x.clone());
                 cache.target.append(key, value);
                 let source = AttentionSource::Cache(&cache.target);
-                attention.attend(x, source, bias, mode, record)
+                attention.run(x, source, bias, mode, record)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
         }
@@ -277,6 +277,6 @@ fn attend_source(
         1 => AttentionSource::Step(memory),
         _ => AttentionSource::KeyValues(memory),
     };
-    let y = attention.attend(grouped, source, &padding.cloned().into(), mode, record);
+    let y = attention.run(grouped, source, &padding.cloned().into(), mode, record);
     y.reshape([rows, new_len, d_model])
 }

@@ -125,7 +125,7 @@ impl EncoderLayer {
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let source = AttentionSource::KeyValues(self.self_attention.key_values(x.clone()));
-            self.self_attention.attend(x, source, bias, mode.fold(1), record)
+            self.self_attention.run(x, source, bias, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -188,7 +188,8 @@ impl Encoder {
     ///
     /// # Shapes
     /// - `x`: `[batch, len, d_model]` → the same shape
-    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing
+    /// - `padding`: `[batch, 1, 1, len]`, `true` hides; `None` hides nothing. An encoder without a window takes any mask, such as
+    ///   a [`look_ahead_mask`](crate::look_ahead_mask)
     pub fn forward(
         &self,
         x: Tensor<3>,

@@ -19,7 +19,8 @@ use crate::random::Mode;
 use crate::seq2seq::{Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens};
 use crate::shared_embeddings::SharedEmbeddings;
 
-/// The encoder–decoder Transformer (paper §3, Figure 1).
+/// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder, decoder or embedding of the
+/// same width can be put in the place of one that the configuration built.
 #[derive(Module, Debug)]
 pub struct Transformer {
     /// Embeddings of source and target, and the output projection.

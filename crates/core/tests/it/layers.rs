@@ -182,7 +182,7 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
     let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
     let run = |bias: &AttentionBias| {
         let source = AttentionSource::KeyValues(attention.key_values(memory.clone()));
-        attention.attend(query.clone(), source, bias, Mode::Inference, None)
+        attention.attend(query.clone(), source, bias, Mode::Inference)
     };
     let plain = run(&AttentionBias::None);
     let additive = |scores| AttentionBias::Additive { scores, mask: None };
@@ -227,6 +227,30 @@ fn an_encoder_layer_takes_an_additive_bias() {
 #[should_panic(expected = "5 heads do not divide 16 features")]
 fn heads_that_do_not_divide_the_width_panic() {
     MultiHeadAttentionConfig::new(D_MODEL, 5).init(&Device::default());
+}
+
+/// An encoder of ones own, with one layer and heads of another width.
+#[test]
+fn a_transformer_takes_other_parts() {
+    let device = Device::default();
+    let mut model = config().init(1, &device).unwrap();
+    let layer = EncoderLayerConfig::new(sizes().with_d_k(Some(3)), network());
+    model.encoder = EncoderConfig::new(layer, 1).init(&device);
+    let memory = model.encode(ids(), Mode::Inference);
+    let x = model.source_position.forward(model.embeddings.source(ids()), 0);
+    let expected = model.encoder.forward(x, Some(&memory.padding), Mode::Inference);
+    memory.states.into_data().assert_eq(&expected.into_data(), true);
+    assert_eq!(model.forward(ids(), ids(), Mode::Inference).dims()[..2], [2, 4]);
+}
+
+#[test]
+fn an_encoder_with_a_look_ahead_mask_sees_no_later_position() {
+    let device = Device::default();
+    let encoder = config().encoder().init(&device);
+    let (x, mask) = (random([2, 4, D_MODEL]), look_ahead_mask(0, 4, &device));
+    let first = |x: Tensor<3>| encoder.forward(x, Some(&mask), Mode::Inference).narrow(1, 0, 3);
+    let changed = Tensor::cat(vec![x.clone().narrow(1, 0, 3), random([2, 1, D_MODEL]) + 1.0], 1);
+    assert!(worst(first(x), first(changed)) < 1e-5);
 }
 
 #[test]
