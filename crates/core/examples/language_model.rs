@@ -14,9 +14,9 @@ use burnformer_core::{
     NormPosition, PositionWiseFeedForwardConfig, PositionalEncoding, RandomKey, TokenEmbedding,
     TokenEmbeddingConfig, label_smoothed_cross_entropy,
 };
-use burnformer_data::{CorpusPaths, ParallelReader, Tokenizer, TokenizerSettings, Utf8Policy};
+use burnformer_data::{LineReader, Tokenizer, TokenizerSettings, Utf8Policy};
+use burnformer_tatoeba_de_en::FILES;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/corpus/tatoeba-de-en");
 const VOCAB: usize = 4000;
 const WIDTH: usize = 192;
 const LAYERS: usize = 3;
@@ -103,12 +103,12 @@ impl LanguageModel {
 
 /// The English sentences of a part of the embedded corpus.
 fn lines(part: &str) -> Result<Vec<String>, Box<dyn Error>> {
-    let file = |language: &str| format!("{CORPUS}/{part}.{language}.zst");
-    let paths = CorpusPaths::pair(file("de"), file("en"));
-    let mut reader = ParallelReader::open(&paths, Utf8Policy::Error)?;
+    let name = format!("{part}.en");
+    let (_, bytes) = FILES.iter().find(|(known, _)| *known == name).ok_or("no such part")?;
+    let mut reader = LineReader::from_reader(&name, *bytes, Utf8Policy::Error)?;
     let mut lines = Vec::new();
-    while let Some(pair) = reader.next_pair()? {
-        lines.push(pair.target);
+    while let Some(line) = reader.next_line()? {
+        lines.push(line.text);
     }
     Ok(lines)
 }

@@ -1,0 +1,147 @@
+//! The programs of the guide and of the folders `examples` compile and run in packages outside of this workspace, with the
+//! dependencies that their page names and no others.
+//!
+//! `cargo test --release -p xtask --test outside -- --ignored --nocapture` compiles Burn anew and trains the language model
+//! for its ten minutes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+
+/// A program, and the arguments with which it runs; without them it is only compiled.
+struct Program {
+    name: String,
+    text: String,
+    arguments: Option<Vec<String>>,
+}
+
+/// The workspace.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The blocks of code in the page at `path` that are marked as `language`: the whole mark and the text of each.
+fn blocks(path: &str, language: &str) -> Vec<(String, String)> {
+    let page = fs::read_to_string(root().join(path)).expect(path);
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    let mut inside = false;
+    for event in Parser::new(&page) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(mark))) => {
+                inside = mark.split(',').next() == Some(language);
+                if inside {
+                    blocks.push((mark.into_string(), String::new()));
+                }
+            }
+            Event::End(_) => inside = false,
+            Event::Text(text) if inside => blocks.last_mut().expect("it is open").1 += &text,
+            _ => {}
+        }
+    }
+    assert!(!blocks.is_empty(), "{path} has no block of {language}");
+    blocks
+}
+
+/// The dependencies that the page at `path` prints, a block each.
+fn dependencies(path: &str) -> Vec<String> {
+    let here = format!("path = \"{}/", root().display());
+    let body = |(_, text): (String, String)| {
+        let lines = text.lines().filter(|line| !line.starts_with('['));
+        lines.map(|line| line.replace("path = \"burnformer/", &here) + "\n").collect()
+    };
+    blocks(path, "toml").into_iter().map(body).collect()
+}
+
+/// The programs that the page at `path` prints, with its hidden lines, as rustdoc reads them.
+fn programs(path: &str) -> Vec<Program> {
+    let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md").to_lowercase();
+    let program = |(number, (mark, text)): (usize, (String, String))| {
+        let lines = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+        let mut text = lines.collect::<Vec<_>>().join("\n");
+        if !text.contains("fn main()") {
+            text = format!(
+                "fn main() {{\nfn run() -> Result<(), impl std::fmt::Debug> {{\n{text}\n}}\nrun().expect(\"it runs\");\n}}"
+            );
+        }
+        let arguments = (!mark.contains("no_run")).then(Vec::new);
+        Program { name: format!("{stem}_{number}"), text, arguments }
+    };
+    blocks(path, "rust").into_iter().enumerate().map(program).collect()
+}
+
+/// The example at `path`.
+fn example(path: &str, arguments: Option<&[&str]>) -> Program {
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs").to_owned();
+    let text = fs::read_to_string(root().join(path)).expect(path);
+    let arguments = arguments.map(|all| all.iter().map(|&one| one.to_owned()).collect());
+    Program { name, text, arguments }
+}
+
+/// Writes the package, compiles it in the way that the page tells, and runs its programs.
+fn check(name: &str, dependencies: &str, programs: &[Program]) {
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("outside");
+    let folder =
+        std::env::temp_dir().join(format!("burnformer-outside-{}", std::process::id())).join(name);
+    fs::create_dir_all(folder.join("src/bin")).unwrap();
+    let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[workspace]\n\n");
+    fs::write(folder.join("Cargo.toml"), package + "[dependencies]\n" + dependencies).unwrap();
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    fs::write(folder.join("input"), "Ein kleines Haus.\n").unwrap();
+    for program in programs {
+        fs::write(folder.join("src/bin").join(format!("{}.rs", program.name)), &program.text)
+            .unwrap();
+    }
+    let cargo = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(arguments).current_dir(&folder).env("CARGO_TARGET_DIR", &target);
+        command.stdin(fs::File::open(folder.join("input")).expect("it was written"));
+        let status = command.status().expect("cargo starts");
+        assert!(status.success(), "{name}: cargo {arguments:?}: {status}\n{dependencies}");
+    };
+    cargo(&["build", "--release"]);
+    for program in programs {
+        if let Some(arguments) = &program.arguments {
+            let mut words = vec!["run", "--release", "--bin", &program.name, "--"];
+            words.extend(arguments.iter().map(String::as_str));
+            cargo(&words);
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[ignore = "it compiles Burn anew and trains for ten minutes"]
+fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page() {
+    let page = "docs/guide/embedding.md";
+    let [one_crate, crates, examples] = &dependencies(page)[..] else {
+        panic!("{page}: the test knows three blocks of dependencies");
+    };
+    let optim: String = examples.lines().take(1).map(|line| format!("{line}\n")).collect();
+    let model = root().join("assets/models/de-en").display().to_string();
+    let mut readme = programs("README.md");
+    readme.extend(programs("crates/infer/README.md"));
+    readme.extend([
+        example("crates/infer/examples/translate.rs", Some(&[&model])),
+        example("crates/infer/examples/n_best.rs", Some(&[&model, "5", "Ein kleines Haus."])),
+        example("crates/infer/examples/attention.rs", Some(&[&model, "Ein kleines Haus."])),
+    ]);
+    check("infer", &dependencies("README.md")[0], &readme);
+    let mut pages = programs(page);
+    pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
+    check("layers", crates, &pages);
+    let own = ["own_model", "hear_words"];
+    let own = own.map(|name| example(&format!("crates/core/examples/{name}.rs"), Some(&[])));
+    let core: String = crates
+        .lines()
+        .filter(|line| !line.contains("infer"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    check("own", &(core.clone() + &optim), &own);
+    check("one", one_crate, &programs("crates/cli/README.md"));
+    let server = example("crates/server/examples/custom_engine.rs", None);
+    check("server", &dependencies("crates/server/README.md")[0], &[server]);
+    let language = example("crates/core/examples/language_model.rs", Some(&[]));
+    check("language", &(core + examples), &[language]);
+}
