@@ -56,7 +56,7 @@ fn dependencies(path: &str) -> Vec<String> {
 
 /// The programs that the page at `path` prints, with its hidden lines, as rustdoc reads them.
 fn programs(path: &str) -> Vec<Program> {
-    let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md").to_lowercase();
+    let stem = path.trim_end_matches(".md").replace('/', "_").to_lowercase();
     let program = |(number, (mark, text)): (usize, (String, String))| {
         let lines = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let mut text = lines.collect::<Vec<_>>().join("\n");
