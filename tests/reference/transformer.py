@@ -31,11 +31,15 @@ class Attention(nn.Module):
         self.query, self.key = (nn.Linear(c.d_model, c.heads * c.d_k) for _ in range(2))
         self.value = nn.Linear(c.d_model, c.heads * c.d_v)
         self.output = nn.Linear(c.heads * c.d_v, c.d_model)
+        if getattr(c, "qk_norm", False):
+            self.query_norm, self.key_norm = (nn.LayerNorm(c.d_k, eps=c.layer_norm_eps) for _ in range(2))
 
     def forward(self, x, memory, hidden=None):
         """x [B, T, D], memory [B, S, D], hidden [T, S] (true hides) -> [B, T, D], weights [B, H, T, S]."""
         split = lambda y: y.unflatten(2, (self.c.heads, -1)).transpose(1, 2)
         query, key, value = split(self.query(x)), split(self.key(memory)), split(self.value(memory))
+        if hasattr(self, "query_norm"):
+            query, key = self.query_norm(query), self.key_norm(key)
         scores = query @ key.transpose(2, 3) / math.sqrt(self.c.d_k)
         if hidden is not None:
             scores = scores.masked_fill(hidden, -math.inf)

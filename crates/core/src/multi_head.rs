@@ -9,6 +9,7 @@ use crate::cost::Cost;
 use crate::dropout::Dropout;
 use crate::init;
 use crate::linear::Linear;
+use crate::norm::LayerNorm;
 use crate::precision::Precision;
 use crate::random::Mode;
 use crate::window::window_attention;
@@ -44,6 +45,9 @@ pub struct MultiHeadAttentionConfig {
     /// The rate of dropout on the attention weights; the paper has no such dropout.
     #[config(default = 0.0)]
     pub dropout: f64,
+    /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation; Henry et al., 2020);
+    /// `None` for none, as in the paper.
+    pub qk_norm: Option<f64>,
 }
 
 impl MultiHeadAttentionConfig {
@@ -68,11 +72,14 @@ impl MultiHeadAttentionConfig {
             false => Linear::without_bias(input, output, key.fold(place), device),
         };
         let memory = self.memory_width.unwrap_or(d_model);
+        let norm = || self.qk_norm.map(|epsilon| LayerNorm::new(keys / heads, epsilon, device));
         MultiHeadAttention {
             query: map(d_model, keys, 0),
             key: map(memory, keys, 1),
             value: map(memory, values, 2),
             output: map(values, d_model, 3),
+            query_norm: norm(),
+            key_norm: norm(),
             dropout: Dropout::new(dropout),
             heads,
         }
@@ -91,7 +98,7 @@ impl MultiHeadAttentionConfig {
         };
         let query = Linear::cost(self.d_model, key_width, self.bias);
         let output = Linear::cost(value_width, self.d_model, self.bias);
-        query + attention + output + self.key_value_cost()
+        query + self.norm_cost() + attention + output + self.key_value_cost()
     }
 
     /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They keep the keys and values;
@@ -101,7 +108,17 @@ impl MultiHeadAttentionConfig {
         let memory = self.memory_width.unwrap_or(self.d_model);
         let projections =
             Linear::cost(memory, keys, self.bias) + Linear::cost(memory, values, self.bias);
-        Cost { kept_values: keys + values, ..projections }
+        let norm = self.norm_cost();
+        Cost { kept_values: keys + values, ..projections } + norm
+    }
+
+    /// The cost of normalising the queries, or the keys: what it keeps are its inputs.
+    fn norm_cost(&self) -> Cost {
+        let [keys, _] = self.widths();
+        match self.qk_norm {
+            Some(_) => Cost { kept_values: keys, ..LayerNorm::cost(keys / self.heads) },
+            None => Cost::default(),
+        }
     }
 
     /// The widths of all heads together: of the keys, and of the values.
@@ -146,6 +163,10 @@ pub struct MultiHeadAttention {
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
+    /// The normalisation of each head's queries, over `d_k`, if the layer has one.
+    pub query_norm: Option<LayerNorm>,
+    /// The normalisation of each head's keys, over `d_k`, if the layer has one.
+    pub key_norm: Option<LayerNorm>,
     dropout: Dropout,
     heads: usize,
 }
@@ -244,7 +265,7 @@ impl MultiHeadAttention {
 
     /// Projects `memory` (`[batch, key_len, memory_width]`) to keys and values.
     pub fn key_values(&self, memory: Tensor<3>) -> KeyValues {
-        let key = self.narrowed(self.key.forward(memory.clone()));
+        let key = self.narrowed(self.normalised(self.key.forward(memory.clone()), &self.key_norm));
         KeyValues { key, value: self.narrowed(self.value.forward(memory)) }
     }
 
@@ -283,7 +304,7 @@ impl MultiHeadAttention {
         mode: Mode,
         record: Option<&mut Vec<Tensor<4>>>,
     ) -> Tensor<3> {
-        let query = self.narrowed(self.query.forward(query));
+        let query = self.narrowed(self.normalised(self.query.forward(query), &self.query_norm));
         let context = match bias {
             AttentionBias::None | AttentionBias::Mask(_) if record.is_none() => {
                 self.fused(query, source, bias.mask(), mode)
@@ -337,6 +358,14 @@ impl MultiHeadAttention {
     /// The four projections, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
+    }
+
+    /// `x` (`[batch, len, heads·d_k]`) with each head normalised by `norm`, if there is one.
+    fn normalised(&self, x: Tensor<3>, norm: &Option<LayerNorm>) -> Tensor<3> {
+        let Some(norm) = norm else { return x };
+        let [batch, len, width] = x.dims();
+        let heads = norm.forward(x.reshape([batch, len, self.heads, width / self.heads]));
+        heads.reshape([batch, len, width])
     }
 
     /// An operand of attention in the type of the matrix products.

@@ -26,6 +26,7 @@ impl TransformerConfig {
             .with_d_k(Some(self.d_k))
             .with_d_v(Some(self.d_v))
             .with_dropout(self.attention_dropout)
+            .with_qk_norm(self.qk_norm.then_some(self.layer_norm_eps))
     }
 
     fn feed_forward(&self) -> PositionWiseFeedForwardConfig {

@@ -26,6 +26,7 @@ impl TransformerConfig {
             activation_dropout: 0.0,
             norm: NormPosition::Post,
             layer_norm_eps: 1e-5,
+            qk_norm: false,
             activation: Activation::Relu,
             positions: Positions::Sinusoidal,
             max_positions: 1024,

@@ -209,6 +209,7 @@ fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
         "encoder/layer_0/self_attention/relative_position_keys",
         "encoder/layer_0/self_attention/relative_attention_bias",
         "encoder/layer_0/self_attention/rotary_dim",
+        "encoder/layer_0/self_attention/q_norm/gamma",
     ];
     let set = |name: &&str| file.has(name) && file.scalar(name) != Some(0.0);
     match flags.into_iter().find(set) {

@@ -124,6 +124,7 @@ impl MarianConfig {
             activation_dropout: self.activation_dropout,
             norm,
             // PyTorch's default, which MarianMTModel does not change.
+            qk_norm: false,
             layer_norm_eps: 1e-5,
             activation: self.activation(path)?,
             positions: Positions::Sinusoidal,

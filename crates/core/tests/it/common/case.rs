@@ -10,7 +10,7 @@ use burnformer_core::{
 use super::{Tensors, folder, tensors};
 
 /// The cases.
-pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
+pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
 
 /// One model, one batch, and what the reference makes of them.
 pub struct Case {
@@ -38,6 +38,7 @@ impl Case {
             decoder_layers: size("decoder_layers"),
             dropout: 0.0,
             norm: if text("norm") == "pre" { NormPosition::Pre } else { NormPosition::Post },
+            qk_norm: json["qk_norm"].as_bool().unwrap_or(false),
             layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap(),
             activation: if text("activation") == "gelu" {
                 Activation::Gelu

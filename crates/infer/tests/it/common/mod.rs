@@ -12,7 +12,7 @@ use burnformer_core::{
 use burnformer_infer::{NeuralModel, Request};
 use serde_json::{Value, json};
 
-pub const NAMES: [&str; 4] = ["paper", "learned_dk", "pre_gelu_untied", "window"];
+pub const NAMES: [&str; 5] = ["paper", "learned_dk", "pre_gelu_untied", "window", "qk_norm"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference")
@@ -64,6 +64,7 @@ impl Reference {
             encoder_layers: size("encoder_layers"),
             decoder_layers: size("decoder_layers"),
             norm: if is("norm", "pre") { NormPosition::Pre } else { NormPosition::Post },
+            qk_norm: self.json["qk_norm"].as_bool().unwrap_or(false),
             layer_norm_eps: self.json["layer_norm_eps"].as_f64().unwrap(),
             activation: if is("activation", "gelu") { Activation::Gelu } else { Activation::Relu },
             positions: match is("position", "learned") {
