@@ -139,7 +139,7 @@ fn the_parameter_count_is_that_of_the_built_model() {
         Conventions, EmbeddingSharing, NormPosition, OutputBias, Positions, TargetHistory,
     };
     type Change = fn(&mut TransformerConfig);
-    let changes: [Change; 11] = [
+    let changes: [Change; 12] = [
         |_| (),
         |c| c.norm = NormPosition::Pre,
         |c| (c.d_k, c.d_v) = (7, 9),
@@ -147,6 +147,7 @@ fn the_parameter_count_is_that_of_the_built_model() {
         |c| (c.sharing, c.source_vocab) = (EmbeddingSharing::Target, 50),
         |c| (c.sharing, c.target_vocab) = (EmbeddingSharing::None, 60),
         |c| c.attention_window = Some(3),
+        |c| c.qk_norm = true,
         |c| c.conventions.output_bias = OutputBias::PerPiece,
         |c| c.conventions.target_history = TargetHistory::Ssru,
         |c| c.conventions = Conventions { decoder_heads: Some(c.heads / 2), ..c.conventions },
