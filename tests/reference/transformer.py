@@ -25,21 +25,25 @@ def sinusoids(count, d_model):
 class Attention(nn.Module):
     """Section 3.2.2."""
 
-    def __init__(self, c):
+    def __init__(self, c, cross=False):
         super().__init__()
         self.c = c
         self.query, self.key = (nn.Linear(c.d_model, c.heads * c.d_k) for _ in range(2))
         self.value = nn.Linear(c.d_model, c.heads * c.d_v)
         self.output = nn.Linear(c.heads * c.d_v, c.d_model)
         if getattr(c, "qk_norm", False):
-            self.query_norm, self.key_norm = (nn.LayerNorm(c.d_k, eps=c.layer_norm_eps) for _ in range(2))
+            # Over all heads together for the queries of the cross-attention.
+            widths = (c.heads * c.d_k if cross else c.d_k, c.d_k)
+            self.query_norm, self.key_norm = (nn.LayerNorm(width, eps=c.layer_norm_eps) for width in widths)
 
     def forward(self, x, memory, hidden=None):
         """x [B, T, D], memory [B, S, D], hidden [T, S] (true hides) -> [B, T, D], weights [B, H, T, S]."""
         split = lambda y: y.unflatten(2, (self.c.heads, -1)).transpose(1, 2)
-        query, key, value = split(self.query(x)), split(self.key(memory)), split(self.value(memory))
+        query, key, value = self.query(x), split(self.key(memory)), split(self.value(memory))
         if hasattr(self, "query_norm"):
-            query, key = self.query_norm(query), self.key_norm(key)
+            query = query.unflatten(2, (-1, self.query_norm.normalized_shape[0]))
+            query, key = self.query_norm(query).flatten(2), self.key_norm(key)
+        query = split(query)
         scores = query @ key.transpose(2, 3) / math.sqrt(self.c.d_k)
         if hidden is not None:
             scores = scores.masked_fill(hidden, -math.inf)
@@ -68,7 +72,7 @@ class Layer(nn.Module):
         self.pre = c.norm == "pre"
         self.self_attention, self.self_attention_norm = Attention(c), norm()
         if is_decoder:
-            self.cross_attention, self.cross_attention_norm = Attention(c), norm()
+            self.cross_attention, self.cross_attention_norm = Attention(c, cross=True), norm()
         self.feed_forward, self.feed_forward_norm = FeedForward(c), norm()
 
     def around(self, x, norm, sublayer):

@@ -55,9 +55,10 @@ pub struct TransformerConfig {
     /// The number added to the variance in layer normalisation, so that it is never divided by zero; above 0.
     pub layer_norm_eps: f64,
     /// Whether each head normalises its queries and its keys before they are compared (query–key normalisation; Henry et
-    /// al., 2020), by layer normalisation over the width of a head, as Dehghani et al. (2023) do. The paper does not. A
-    /// model learns more from the same updates, each of which takes a few per cent longer. Such a model cannot be exported
-    /// to other systems.
+    /// al., 2020), by layer normalisation over the width of a head, as Dehghani et al. (2023) do. The queries of the
+    /// cross-attention are normalised over all heads together, as CTranslate2 does, the only other system that can run such a
+    /// model. The paper does not normalise them. A model learns more from the same updates, each of which takes a few per
+    /// cent longer.
     #[serde(default)]
     pub qk_norm: bool,
     /// The activation function of the feed-forward networks (paper §3.3).

@@ -48,6 +48,9 @@ pub struct MultiHeadAttentionConfig {
     /// The ε of a layer normalisation of each head's queries and keys (query–key normalisation; Henry et al., 2020);
     /// `None` for none, as in the paper.
     pub qk_norm: Option<f64>,
+    /// Whether that normalises the queries of all heads together instead of each by itself.
+    #[config(default = false)]
+    pub joint_query_norm: bool,
 }
 
 impl MultiHeadAttentionConfig {
@@ -72,14 +75,14 @@ impl MultiHeadAttentionConfig {
             false => Linear::without_bias(input, output, key.fold(place), device),
         };
         let memory = self.memory_width.unwrap_or(d_model);
-        let norm = || self.qk_norm.map(|epsilon| LayerNorm::new(keys / heads, epsilon, device));
+        let norm = |width| self.qk_norm.map(|epsilon| LayerNorm::new(width, epsilon, device));
         MultiHeadAttention {
             query: map(d_model, keys, 0),
             key: map(memory, keys, 1),
             value: map(memory, values, 2),
             output: map(values, d_model, 3),
-            query_norm: norm(),
-            key_norm: norm(),
+            query_norm: norm(self.query_norm_width()),
+            key_norm: norm(keys / heads),
             dropout: Dropout::new(dropout),
             heads,
         }
@@ -98,7 +101,7 @@ impl MultiHeadAttentionConfig {
         };
         let query = Linear::cost(self.d_model, key_width, self.bias);
         let output = Linear::cost(value_width, self.d_model, self.bias);
-        query + self.norm_cost() + attention + output + self.key_value_cost()
+        query + self.norm_cost(self.query_norm_width()) + attention + output + self.key_value_cost()
     }
 
     /// The part of [`cost`](Self::cost) that arises at what is attended to: its projections. They keep the keys and values;
@@ -108,15 +111,21 @@ impl MultiHeadAttentionConfig {
         let memory = self.memory_width.unwrap_or(self.d_model);
         let projections =
             Linear::cost(memory, keys, self.bias) + Linear::cost(memory, values, self.bias);
-        let norm = self.norm_cost();
+        let norm = self.norm_cost(keys / self.heads);
         Cost { kept_values: keys + values, ..projections } + norm
     }
 
-    /// The cost of normalising the queries, or the keys: what it keeps are its inputs.
-    fn norm_cost(&self) -> Cost {
+    /// The width over which queries are normalised.
+    fn query_norm_width(&self) -> usize {
+        let [keys, _] = self.widths();
+        if self.joint_query_norm { keys } else { keys / self.heads }
+    }
+
+    /// The cost of normalising the queries, or the keys, over `width`: what it keeps are its inputs.
+    fn norm_cost(&self, width: usize) -> Cost {
         let [keys, _] = self.widths();
         match self.qk_norm {
-            Some(_) => Cost { kept_values: keys, ..LayerNorm::cost(keys / self.heads) },
+            Some(_) => Cost { kept_values: keys, ..LayerNorm::cost(width) },
             None => Cost::default(),
         }
     }
@@ -163,7 +172,7 @@ pub struct MultiHeadAttention {
     pub value: Linear,
     /// Projection of the concatenated heads, `heads·d_v → d_model`.
     pub output: Linear,
-    /// The normalisation of each head's queries, over `d_k`, if the layer has one.
+    /// The normalisation of each head's queries, over `d_k`, or of those of all heads, over `heads·d_k`, if the layer has one.
     pub query_norm: Option<LayerNorm>,
     /// The normalisation of each head's keys, over `d_k`, if the layer has one.
     pub key_norm: Option<LayerNorm>,
@@ -360,12 +369,12 @@ impl MultiHeadAttention {
         [&mut self.query, &mut self.key, &mut self.value, &mut self.output].into_iter()
     }
 
-    /// `x` (`[batch, len, heads·d_k]`) with each head normalised by `norm`, if there is one.
+    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, as often as its width is contained in that of `x`.
     fn normalised(&self, x: Tensor<3>, norm: &Option<LayerNorm>) -> Tensor<3> {
         let Some(norm) = norm else { return x };
         let [batch, len, width] = x.dims();
-        let heads = norm.forward(x.reshape([batch, len, self.heads, width / self.heads]));
-        heads.reshape([batch, len, width])
+        let [part] = norm.weight.dims();
+        norm.forward(x.reshape([batch, len, width / part, part])).reshape([batch, len, width])
     }
 
     /// An operand of attention in the type of the matrix products.

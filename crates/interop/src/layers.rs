@@ -10,7 +10,7 @@ pub(crate) struct Part {
     pub layer: Option<usize>,
     /// The name within the layer, such as `self_attention.query`.
     pub place: &'static str,
-    /// The shape of the weight: `[out, in]`, or `[d_model]` for a norm.
+    /// The shape of the weight: `[out, in]`, or `[width]` for a norm.
     pub shape: Vec<usize>,
 }
 
@@ -32,6 +32,9 @@ const CROSS_ATTENTION: [&str; 5] = [
     "cross_attention.output",
     "cross_attention_norm",
 ];
+/// The norms of queries and keys.
+const SELF_NORMS: [&str; 2] = ["self_attention.query_norm", "self_attention.key_norm"];
+const CROSS_NORMS: [&str; 2] = ["cross_attention.query_norm", "cross_attention.key_norm"];
 const FEED_FORWARD: [&str; 3] = ["feed_forward.inner", "feed_forward.outer", "feed_forward_norm"];
 
 /// All maps and norms of the layers of a model of `config`, in order.
@@ -40,16 +43,26 @@ pub(crate) fn parts(config: &TransformerConfig) -> Vec<Part> {
         TargetHistory::SelfAttention => &SELF_ATTENTION,
         TargetHistory::Ssru => &SSRU,
     };
-    let encoder = [&SELF_ATTENTION[..], &FEED_FORWARD].concat();
-    let decoder = [history, &CROSS_ATTENTION, &FEED_FORWARD].concat();
+    let [of_self, of_cross]: [&[&str]; 2] = match config.qk_norm {
+        true => [&SELF_NORMS, &CROSS_NORMS],
+        false => [&[], &[]],
+    };
+    let encoder = [&SELF_ATTENTION[..], of_self, &FEED_FORWARD].concat();
+    let decoder = [history, of_self, &CROSS_ATTENTION, of_cross, &FEED_FORWARD].concat();
     let (d, mut parts) = (config.d_model, Vec::new());
-    for (stack, layers, places, d_ff) in [
-        ("encoder", config.encoder_layers, encoder, config.d_ff),
-        ("decoder", config.decoder_layers, decoder, config.of_decoder().d_ff),
+    for (stack, layers, places, of) in [
+        ("encoder", config.encoder_layers, encoder, config),
+        ("decoder", config.decoder_layers, decoder, &config.of_decoder()),
     ] {
         let shape = |place: &str| match place {
-            "feed_forward.inner" => vec![d_ff, d],
-            "feed_forward.outer" => vec![d, d_ff],
+            "feed_forward.inner" => vec![of.d_ff, d],
+            "feed_forward.outer" => vec![d, of.d_ff],
+            // The queries of the cross-attention are normalised over all heads together.
+            "self_attention.query_norm"
+            | "self_attention.key_norm"
+            | "cross_attention.key_norm" => {
+                vec![of.d_k]
+            }
             place if place.ends_with("norm") => vec![d],
             _ => vec![d, d],
         };

@@ -177,8 +177,7 @@ pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str)
     refuse(format, hidden, "an encoder that does not see </s>", "export to CTranslate2")
 }
 
-/// Refuses what no other system computes as we do: heads of other widths, normalised queries and keys, restricted
-/// self-attention.
+/// Refuses what no other system has: heads of other widths, restricted self-attention.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
@@ -188,10 +187,18 @@ pub(crate) fn check_widths(config: &TransformerConfig, format: &'static str) -> 
     let (widths, window) = ("train with d_k = d_v = 0", "train with attention_window = 0");
     let features = [
         (!even, "heads of another width than d_model / heads", widths),
-        (config.qk_norm, "normalised queries and keys", "train with qk_norm = false"),
         (attention_window.is_some(), "restricted self-attention", window),
     ];
     refuse_any(format, &features)
+}
+
+/// Refuses normalised queries and keys, which CTranslate2 alone has.
+///
+/// # Errors
+/// [`InteropError::CannotExport`].
+pub(crate) fn check_query_norm(config: &TransformerConfig, format: &'static str) -> Result<()> {
+    let remedy = "export to CTranslate2, or train with qk_norm = false";
+    refuse(format, config.qk_norm, "normalised queries and keys", remedy)
 }
 
 #[cfg(test)]

@@ -12,16 +12,20 @@ use crate::package::Package;
 use crate::tensors::{Tensor, Tensors};
 
 /// The variables in a layer. Parts of the same variable are stacked in its rows.
-const NAMES: [(&str, &str); 14] = [
+const NAMES: [(&str, &str); 18] = [
     ("self_attention.query", "self_attention/linear_0"),
     ("self_attention.key", "self_attention/linear_0"),
     ("self_attention.value", "self_attention/linear_0"),
     ("self_attention.output", "self_attention/linear_1"),
+    ("self_attention.query_norm", "self_attention/q_norm"),
+    ("self_attention.key_norm", "self_attention/k_norm"),
     ("self_attention_norm", "self_attention/layer_norm"),
     ("cross_attention.query", "attention/linear_0"),
     ("cross_attention.key", "attention/linear_1"),
     ("cross_attention.value", "attention/linear_1"),
     ("cross_attention.output", "attention/linear_2"),
+    ("cross_attention.query_norm", "attention/q_norm"),
+    ("cross_attention.key_norm", "attention/k_norm"),
     ("cross_attention_norm", "attention/layer_norm"),
     ("feed_forward.inner", "ffn/linear_0"),
     ("feed_forward.outer", "ffn/linear_1"),

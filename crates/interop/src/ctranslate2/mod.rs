@@ -140,6 +140,7 @@ fn shape(
             false => NormPosition::Post,
         },
         layer_norm_eps: settings.layer_norm_epsilon.unwrap_or(1e-5),
+        qk_norm: file.has("encoder/layer_0/self_attention/q_norm/gamma"),
         activation: activation(path, both_sides(path, file, "activation", 0.0)?)?,
         pad,
         bos,
@@ -209,7 +210,6 @@ fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
         "encoder/layer_0/self_attention/relative_position_keys",
         "encoder/layer_0/self_attention/relative_attention_bias",
         "encoder/layer_0/self_attention/rotary_dim",
-        "encoder/layer_0/self_attention/q_norm/gamma",
     ];
     let set = |name: &&str| file.has(name) && file.scalar(name) != Some(0.0);
     match flags.into_iter().find(set) {

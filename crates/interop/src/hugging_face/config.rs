@@ -123,8 +123,8 @@ impl MarianConfig {
             attention_dropout: self.attention_dropout,
             activation_dropout: self.activation_dropout,
             norm,
-            // PyTorch's default, which MarianMTModel does not change.
             qk_norm: false,
+            // PyTorch's default, which MarianMTModel does not change.
             layer_norm_eps: 1e-5,
             activation: self.activation(path)?,
             positions: Positions::Sinusoidal,

@@ -15,7 +15,8 @@ use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{
-    Package, activation_in, check_layers, check_source_end, fresh_folder, refuse_any,
+    Package, activation_in, check_layers, check_query_norm, check_source_end, fresh_folder,
+    refuse_any,
 };
 use crate::tensors::{Tensor, Tensors};
 use crate::{carried, embeddings, layers, safe, vocabulary};
@@ -59,6 +60,7 @@ pub(super) fn without_closing(path: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
 /// Whether MarianMTModel can express a model of `config`.
 pub(crate) fn check(config: &TransformerConfig) -> Result<()> {
     check_layers(config, FORMAT)?;
+    check_query_norm(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
     let norm = "export to ctranslate2, or train with norm = \"post\"";
     let epsilon = "Marian's own models have 1e-6: take CTranslate2";

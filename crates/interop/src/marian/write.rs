@@ -16,7 +16,8 @@ use super::{OPTIONS, layers, npz};
 use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::package::{
-    Package, activation_in, check_source_end, check_widths, fresh_folder, refuse, refuse_any,
+    Package, activation_in, check_query_norm, check_source_end, check_widths, fresh_folder, refuse,
+    refuse_any,
 };
 use crate::tensors::{Tensor, Tensors};
 use crate::{embeddings, vocabulary, zip};
@@ -68,6 +69,7 @@ pub(crate) fn write(package: &Package, dir: &Path) -> Result<()> {
 pub(crate) fn check_shape(config: &TransformerConfig) -> Result<()> {
     let conventions = config.conventions;
     check_widths(config, FORMAT)?;
+    check_query_norm(config, FORMAT)?;
     check_source_end(config, FORMAT)?;
     let features = [
         (

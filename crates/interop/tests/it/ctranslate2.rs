@@ -11,7 +11,7 @@ use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSett
 use burnformer_interop::{Format, InteropError, Package};
 use serde_json::Value;
 
-const NAMES: [&str; 4] = ["float32", "float16", "int16", "int8"];
+const NAMES: [&str; 5] = ["float32", "float16", "int16", "int8", "query_norm"];
 
 fn package(name: &str) -> Package {
     let path = fixture("ctranslate2").join(name);
