@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use burnformer_infer::Doubt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -214,7 +213,6 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             source: place(&sources, link.source),
             target: place(&targets, link.target),
         });
-        let doubts = doubts.into_iter().map(Doubt::name).collect();
         ScoredTranslation { links: links.collect(), score, text, doubts, second_search: is_second }
     };
     candidates.into_iter().map(scored).collect()

@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicBool;
 
 use burnformer_documents::Link;
 use burnformer_glossary::Wanted;
-use burnformer_infer::Doubt;
 use burnformer_view::Sentence;
 
 /// How the sentences of a request are searched. Sentences with the same choice can share a batch.
@@ -54,8 +53,8 @@ pub struct Candidate {
     pub score: f64,
     /// Which part comes from which part of the sentence, where that was asked for.
     pub links: Vec<Link>,
-    /// The signs that it is wrong.
-    pub doubts: Vec<Doubt>,
+    /// The signs that it is wrong: `loop`, `copy`, `length`.
+    pub doubts: Vec<&'static str>,
     /// Whether it was found by a second search, because the first had found a loop.
     pub is_second: bool,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, Hypothesis, InferError, LengthPenalty, LongSources, Request,
+    AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources, Request,
     Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
 };
 use burnformer_view::Sentence;
@@ -89,7 +89,7 @@ impl TranslatorEngine {
         };
         let link = |TextLink { source, target }| Link { source, target };
         let links = links.into_iter().map(link).collect();
-        let doubts = doubts(&work.text, &found.text);
+        let doubts = doubts(&work.text, &found.text).into_iter().map(Doubt::name).collect();
         let Hypothesis { score, is_second, .. } = found.hypothesis;
         Ok(Candidate { text: found.text, score, links, doubts, is_second })
     }
