@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_documents::Link;
 use burnformer_infer::{
-    AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources, Request,
-    Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
+    AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
+    Request, Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
 };
 use burnformer_view::Sentence;
 
