@@ -110,14 +110,15 @@ fn a_folder_that_does_not_exist_says_so_and_how_to_get_a_model() {
     }
 }
 
-/// The default preset has norms before the sub-layers, which `MarianMTModel` has not.
+/// The default preset has normalised queries and keys, which CTranslate2 alone has.
 #[test]
 fn what_a_model_can_be_exported_to_is_said_before_it_is_trained() {
     let said = |preset: &str| stdout(&run(&["train", "--preset", preset, "--dry-run"]));
     let default = said("speedrun");
     assert!(default.contains("# can be exported to: ctranslate2, ctranslate2-int8\n"), "{default}");
     assert!(
-        default.contains("# not to hugging-face: MarianMTModel has no place for norms"),
+        default
+            .contains("# not to hugging-face: MarianMTModel has no place for normalised queries"),
         "{default}"
     );
     assert!(said("tiny").contains("# can be exported to: hugging-face, ctranslate2"));
