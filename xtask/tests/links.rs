@@ -17,7 +17,7 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// What a Markdown file offers and asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Page {
-    /// The anchors of its headings, as GitHub and mdBook make them.
+    /// The anchors of its headings, as GitHub and mdBook make them, and those that stand in it.
     anchors: BTreeSet<String>,
     /// The destinations of its links and pictures that are not on the web.
     links: Vec<String>,
@@ -80,6 +80,10 @@ impl Page {
                     if is_code {
                         page.code.push(part.into_string());
                     }
+                }
+                Event::InlineHtml(tag) => {
+                    let id = tag.strip_prefix("<a id=\"").and_then(|rest| rest.split('"').next());
+                    page.anchors.extend(id.map(str::to_owned));
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
                     if !is_on_the_web(&dest_url) =>
