@@ -305,6 +305,7 @@ impl MultiHeadAttention {
         self.run(query, source, bias, mode, Some(record))
     }
 
+    /// Computes [`attend`](Self::attend), and appends the attention weights to `record`, if it is given.
     pub(crate) fn run(
         &self,
         query: Tensor<3>,

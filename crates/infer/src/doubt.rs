@@ -1,7 +1,5 @@
 //! Signs that a translation is wrong, for a reader who does not know the right one.
 
-use std::fmt;
-
 /// The largest number of parts in a sequence that is looked for as a repeated one.
 const LONGEST_UNIT: usize = 12;
 /// The number of times in a row that a sequence has to occur.
@@ -32,12 +30,6 @@ impl Doubt {
             Self::Copy => "copy",
             Self::Length => "length",
         }
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 

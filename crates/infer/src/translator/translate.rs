@@ -186,8 +186,11 @@ impl Translator {
         if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
             return Ok(());
         }
-        let is_loop =
-            |place: &usize| !repeats(&requests[*place].source) && repeats(&all[*place][0].tokens);
+        // What the source or a forced prefix repeats is no loop of the search.
+        let is_loop = |place: &usize| {
+            let Request { source, prefix, .. } = &requests[*place];
+            repeats(&all[*place][0].tokens) && !repeats(source) && !repeats(prefix)
+        };
         let places: Vec<usize> = (0..all.len()).filter(is_loop).collect();
         let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
         let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
