@@ -17,8 +17,5 @@ parallel -q --retries 3 "$@" \
     env RAYON_NUM_THREADS=1 burnformer translate --model "$model" --input "$input" --output "$output" --shard "{}/$shards" \
     ::: $(seq "$shards") || { echo "$0: a shard failed (parallel: $?); start the same command again" >&2; exit 1; }
 
-# An output appears when all of its shard is done, so a missing one stops the script here, too.
-for shard in $(seq -w "$shards"); do
-    [ -f "$output.$shard-of-$shards" ] || { echo "$0: $output.$shard-of-$shards is missing" >&2; exit 1; }
-done
-cat "$output".*-of-"$shards" > "$output"
+# It joins the parts only if all are there and fit each other.
+burnformer gather "$output" --shards "$shards"

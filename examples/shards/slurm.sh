@@ -19,7 +19,7 @@
 #
 # When all tasks have ended well, join the parts (`--dependency=afterok:JOB` waits for that):
 #
-#   sbatch --dependency=afterok:JOB --wrap 'cat output.en.*-of-16 > output.en'
+#   sbatch --dependency=afterok:JOB --wrap 'burnformer gather output.en --shards 16'
 set -eu
 
 shards=16

@@ -41,6 +41,8 @@ enum Command {
     Train(commands::train::Args),
     /// Translate text, one sentence per line, from standard input to standard output.
     Translate(commands::translate::Args),
+    /// Join the outputs of all shards of a text (--shard) into one file.
+    Gather(commands::gather::Args),
     /// Score the translations of a model, or those in a file, by BLEU, chrF or TER.
     EvalBleu(commands::eval_bleu::Args),
     /// Score given translations by the log-probability that a model assigns to them.
@@ -82,6 +84,7 @@ fn run_command(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Train(args) => commands::train::run(args),
         Command::Translate(args) => commands::translate::run(args),
+        Command::Gather(args) => commands::gather::run(args),
         Command::EvalBleu(args) => commands::eval_bleu::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Config(args) => commands::config::run(args),

@@ -31,8 +31,8 @@ const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETI
 /// The option by which a command does one shard.
 #[derive(clap::Args)]
 pub struct ShardArgs {
-    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the OUT of --output (with zeros before
-    /// I, so that the names sort: OUT.03-of-12). `cat OUT.*-of-N` is then the output for the whole text. The file appears
+    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output OUT (with zeros before I, so
+    /// that the names sort: OUT.03-of-12). `gather OUT --shards N` then makes the output for the whole text of them. The file appears
     /// when the part is done; if it is there and fits the text, the models and the options, nothing is done. A part consists
     /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a Slurm array
     /// (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job (JOB_COMPLETION_INDEX, numbered from 0)
@@ -40,6 +40,13 @@ pub struct ShardArgs {
     // of it and would not be told.
     #[arg(long, value_name = "I/N", requires = "output")]
     shard: Option<Shard>,
+}
+
+impl ShardArgs {
+    /// Whether the command does the whole text.
+    pub fn is_whole(&self) -> bool {
+        self.shard.is_none()
+    }
 }
 
 /// One of several parts of a text.
@@ -125,7 +132,8 @@ fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String>
 pub struct Part {
     /// The lines, counted from 0. Those of a whole text have no known end.
     pub lines: Range<u64>,
-    output: Option<PathBuf>,
+    /// The output; `None` is standard output.
+    pub output: Option<PathBuf>,
     /// What the output of a shard is made from.
     made_from: Option<Value>,
 }
@@ -154,7 +162,7 @@ impl Part {
         }
         let lines = shard.lines_of(count_lines(texts)?, chunk as u64);
         let mut made_from =
-            json!({ "first line": lines.start, "program": env!("CARGO_PKG_VERSION") });
+            json!({ "lines": [lines.start, lines.end], "program": env!("CARGO_PKG_VERSION") });
         made_from["text"] = digest_of_lines(texts, &lines)?.into();
         made_from["model or option"] = identity()?;
         let Range { start, end } = lines;
@@ -190,24 +198,43 @@ impl Part {
     /// a stamp with what it was made from.
     ///
     /// # Errors
-    /// If the text has become shorter since its lines were counted, or a file cannot be written.
+    /// Those of [`complete`](Self::complete); if the output cannot be written.
     pub fn finish(&self, output: &mut Output, end: u64) -> Result<()> {
         output.flush()?;
-        let (Some(path), Some(made_from)) = (&self.output, &self.made_from) else { return Ok(()) };
-        if end != self.lines.end {
+        self.made_from.as_ref().map_or(Ok(()), |_| {
+            self.complete(end, |path| {
+                let Some(file) = output.take_unfinished()? else { return Ok(None) };
+                let digest = digest_of_file(file.path())?;
+                file.publish(path).with_context(|| unwritable(path))?;
+                Ok(Some(digest))
+            })
+        })
+    }
+
+    /// Lets `publish` write the output, to its path, that has a result for every line before line `end`, and return its hash, which a
+    /// shard needs for its stamp.
+    ///
+    /// # Errors
+    /// Those of `publish`; if the text has become shorter since its lines were counted, or the stamp cannot be written.
+    pub fn complete(
+        &self,
+        end: u64,
+        publish: impl FnOnce(&Path) -> Result<Option<String>>,
+    ) -> Result<()> {
+        let Some(path) = &self.output else { return Ok(()) };
+        if self.made_from.is_some() && end != self.lines.end {
             bail!(
                 "the text ended at line {end}, and had line {} when the lines were counted; \
                  start this shard again when nobody writes the text any more",
                 self.lines.end
             );
         }
-        let Some(file) = output.take_unfinished()? else { return Ok(()) };
-        let unwritable = || format!("{}: cannot be written", path.display());
-        let digest = digest_of_file(file.path()).with_context(unwritable)?;
-        file.publish(path).with_context(unwritable)?;
+        let (Some(digest), Some(made_from)) = (publish(path)?, &self.made_from) else {
+            return Ok(());
+        };
         // A process that is killed here leaves an output without its stamp, which is not trusted.
         let stamp = json!({ "output": digest, "made from": made_from });
-        write_stamp(&stamp_of(path), &stamp).with_context(unwritable)
+        write_stamp(&stamp_of(path), &stamp).with_context(|| unwritable(path))
     }
 }
 
@@ -254,6 +281,54 @@ fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
         [] => String::new(),
         differs => format!("made from another {}", differs.join(", another ")),
     }))
+}
+
+/// The outputs of the `count` shards of `out`, in order.
+///
+/// # Errors
+/// If one is missing or not as its stamp says, or if they are not the parts of one text, made in one way.
+pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
+    let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
+    let missing: Vec<_> =
+        paths.iter().filter(|path| !path.is_file()).map(|it| it.display()).collect();
+    if let [first, ..] = &missing[..] {
+        bail!("{first}: is missing, as {} of {count} shards are; start them again", missing.len());
+    }
+    let mut before: Option<Value> = None;
+    for path in &paths {
+        let made_from = trusted(path)?;
+        let (end, made_alike) = before.as_ref().map_or((json!(0), true), |before| {
+            let same = |key: &str| before[key] == made_from[key];
+            (before["lines"][1].clone(), same("program") && same("model or option"))
+        });
+        if !made_alike || made_from["lines"][0] != end {
+            let what = if made_alike { "of other lines" } else { "by another model or option" };
+            bail!(
+                "{}: was made {what} than the shards before it; start the command of all shards again, \
+                 which does those again that no longer fit",
+                path.display()
+            );
+        }
+        before = Some(made_from);
+    }
+    Ok(paths)
+}
+
+/// What the shard at `path` was made from.
+fn trusted(path: &Path) -> Result<Value> {
+    let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
+    let stamp: Value = serde_json::from_str(&stamp).unwrap_or_default();
+    if stamp["output"] != digest_of_file(path)? {
+        bail!(
+            "{}: is not as its process left it, or the hidden file beside it is missing; start this shard again",
+            path.display()
+        );
+    }
+    Ok(stamp["made from"].clone())
+}
+
+fn unwritable(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
 }
 
 fn write_stamp(path: &Path, stamp: &Value) -> io::Result<()> {

@@ -8,6 +8,7 @@ pub mod devices;
 pub mod distill;
 pub mod eval_bleu;
 pub mod export;
+pub mod gather;
 pub mod import;
 pub mod inspect;
 pub mod models;

@@ -53,13 +53,26 @@ impl Place {
         stderr(&output)
     }
 
-    /// The outputs of `count` shards, one behind the other in the order of their names.
+    /// The outputs of `count` shards, one behind the other in the order of their names, which `gather` joins likewise.
     fn joined(&self, count: usize) -> Vec<u8> {
         let ending = format!("-of-{count}");
         let outputs: Vec<String> =
             self.names().into_iter().filter(|name| name.ends_with(&ending)).collect();
         assert_eq!(outputs.len(), count, "{outputs:?}");
-        outputs.iter().flat_map(|name| fs::read(self.path(name)).unwrap()).collect()
+        let joined = outputs.iter().flat_map(|name| fs::read(self.path(name)).unwrap()).collect();
+        let whole = fs::read(self.path("out")).ok();
+        stdout(&self.gather(count));
+        assert!(fs::read(self.path("out")).unwrap() == joined, "gathered");
+        match whole {
+            Some(whole) => fs::write(self.path("out"), whole).unwrap(),
+            None => fs::remove_file(self.path("out")).unwrap(),
+        }
+        joined
+    }
+
+    /// Joins the outputs of `count` shards.
+    fn gather(&self, count: usize) -> Output {
+        run(&["gather", self.path("out").to_str().unwrap(), "--shards", &count.to_string()])
     }
 
     /// The names of the files, sorted.
@@ -225,6 +238,40 @@ fn a_finished_shard_is_skipped_and_one_of_other_text_model_or_options_is_not() {
 }
 
 #[test]
+fn what_are_not_the_parts_of_one_text_is_not_gathered() {
+    let place = Place::of(20);
+    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing, as 4 of 4 shards are"]);
+    assert_refused(&place.gather(0), 2, &["--shards"]);
+    let shards = ["1/4", "2/4", "3/4", "4/4"];
+    let said = shards.map(|shard| place.shard(shard, &[]));
+    assert!(!said.concat().contains("again"), "{said:?}");
+    stdout(&place.gather(4));
+    let [whole, third] = ["out", "out.3-of-4"].map(|name| fs::read(place.path(name)).unwrap());
+    let refused = |why: &str| {
+        assert_refused(&place.gather(4), 1, &[why, "start"]);
+        assert!(fs::read(place.path("out")).unwrap() == whole, "the old output is left as it was");
+    };
+    fs::write(place.path("out.3-of-4"), &third[..third.len() - 2]).unwrap();
+    refused("out.3-of-4: is not as its process left it");
+    fs::write(place.path("out.3-of-4"), &third).unwrap();
+    place.shard("2/4", &["--beam", "1"]);
+    refused("out.2-of-4: was made by another model or option than the shards before it");
+    place.shard("2/4", &[]);
+    let text = fs::read_to_string(&place.text).unwrap();
+    fs::write(&place.text, text + "eins\nzwei\ndrei\nvier\n").unwrap();
+    place.shard("4/4", &[]);
+    refused("out.4-of-4: was made of other lines than the shards before it");
+    let said = shards.map(|shard| place.shard(shard, &[])).concat();
+    assert!(said.contains("is done again: made from another"), "{said}");
+    stdout(&place.gather(4));
+    assert_eq!(fs::read_to_string(place.path("out")).unwrap().lines().count(), 24);
+    for number in [1, 3] {
+        fs::remove_file(place.path(&format!("out.{number}-of-4"))).unwrap();
+    }
+    assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing, as 2 of 4 shards are"]);
+}
+
+#[test]
 fn what_is_no_shard_is_refused_with_a_remedy() {
     let place = Place::of(3);
     for (shard, remedy) in [
@@ -301,4 +348,48 @@ fn scores_come_in_shards_too() {
     fs::write(&longer, fs::read_to_string(&target).unwrap() + "one\n").unwrap();
     let output = score(&longer, &[&to_file[..], &["--shard", "1/3"]].concat());
     assert_refused(&output, 1, &["ends after line 5000", "longer.en has 5001 lines"]);
+}
+
+#[test]
+fn distilled_pairs_come_in_shards_too_and_a_killed_shard_goes_on() {
+    let place = Place::with("text.de", b"");
+    let mut lines: Vec<String> = pairs(9, 40).into_iter().map(|(source, _)| source).collect();
+    lines.splice(3..9, std::iter::repeat_n(String::new(), 6));
+    fs::write(&place.text, lines.join("\n")).unwrap();
+    let references = place.path("references.en");
+    fs::write(&references, "one\n".repeat(lines.len())).unwrap();
+    let [text, references] = [&place.text, &references].map(|path| path.to_str().unwrap());
+    let (out, model) = (place.path("out"), Trained::get().model());
+    let distill = |more: &[&str]| {
+        let own = ["distill", "--model", &model, "--source", text, "--out", out.to_str().unwrap()];
+        run(&[&own[..], &["--chunk", "3"], more].concat())
+    };
+    for more in [&[][..], &["--reference", references, "--nbest", "3"]] {
+        stdout(&distill(more));
+        let expected = fs::read(&out).unwrap();
+        fs::remove_file(&out).unwrap();
+        for count in [3, 20] {
+            for number in 1..=count {
+                let number = format!("{number}/{count}");
+                let shard = [&["--shard", &number][..], more].concat();
+                stdout(&distill(&shard));
+                assert!(stderr(&distill(&shard)).contains("is done already"));
+            }
+            assert!(place.joined(count) == expected, "{count}: {more:?}");
+        }
+    }
+    // The second of three shards, killed after its first chunk, and at its end, before its journal was gone.
+    let done = fs::read_to_string(place.path("out.2-of-3")).unwrap();
+    let more = ["--shard", "2/3"];
+    stdout(&distill(&more));
+    let journal = place.path("out.2-of-3.work");
+    fs::write(&journal, "").unwrap();
+    assert!(stderr(&distill(&more)).contains("is done already"));
+    fs::remove_file(place.path(".out.2-of-3.stamp")).unwrap();
+    let lock = fs::File::open(&journal).unwrap();
+    lock.lock().unwrap();
+    assert_refused(&distill(&more), 1, &["out.2-of-3.work: another process is at work on it"]);
+    drop(lock);
+    stdout(&distill(&more));
+    assert!(!journal.exists() && done.lines().count() > 9);
 }

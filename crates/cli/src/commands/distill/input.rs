@@ -1,16 +1,16 @@
 //! The sentences to translate, with their references.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Error, Result};
-use burnformer_data::corpus::Side;
+use burnformer_data::corpus::{LinePair, Side};
 use burnformer_data::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 
-/// The sentences of the source, in order.
-pub(super) enum Input {
-    Source(LineReader),
-    WithReferences(ParallelReader),
-}
+use crate::shards::length;
+
+/// Sentences of the source, in order.
+pub(super) struct Input(Box<dyn Iterator<Item = Result<Sentence>>>);
 
 /// A sentence, and its reference if there is one.
 pub(super) struct Sentence {
@@ -19,28 +19,36 @@ pub(super) struct Sentence {
 }
 
 impl Input {
-    pub(super) fn open(source: &Path, reference: Option<&Path>) -> Result<Self> {
-        Ok(match reference {
-            None => Self::Source(LineReader::open_side(source, Side::Source, Utf8Policy::Error)?),
-            Some(reference) => {
-                let paths = CorpusPaths::pair(source, reference);
-                Self::WithReferences(ParallelReader::open(&paths, Utf8Policy::Error)?)
-            }
-        })
-    }
-
-    /// The next sentence; `None` at the end.
-    pub(super) fn next_sentence(&mut self) -> Result<Option<Sentence>> {
+    /// Opens the sentences on `lines`, counted from 0.
+    pub(super) fn open(
+        source: &Path,
+        reference: Option<&Path>,
+        lines: &Range<u64>,
+    ) -> Result<Self> {
         let sentence = |source: &str, reference: Option<&str>| Sentence {
             source: one_column(source),
             reference: reference.map(one_column),
         };
-        Ok(match self {
-            Self::Source(lines) => lines.next_line()?.map(|line| sentence(&line.text, None)),
-            Self::WithReferences(pairs) => {
-                pairs.next_pair()?.map(|pair| sentence(&pair.source, Some(&pair.target)))
+        let rest: Box<dyn Iterator<Item = Result<Sentence>>> = match reference {
+            None => {
+                let mut all = LineReader::open_side(source, Side::Source, Utf8Policy::Error)?;
+                all.skip_lines(lines.start)?;
+                Box::new(all.map(move |line| Ok(sentence(&line?.text, None))))
             }
-        })
+            Some(reference) => {
+                let paths = CorpusPaths::pair(source, reference);
+                let mut all = ParallelReader::open(&paths, Utf8Policy::Error)?;
+                all.skip_pairs(lines.start)?;
+                let of_pair = move |pair: LinePair| sentence(&pair.source, Some(&pair.target));
+                Box::new(all.map(move |pair| Ok(of_pair(pair?))))
+            }
+        };
+        Ok(Self(Box::new(rest.take(length(lines)))))
+    }
+
+    /// The next sentence; `None` at the end.
+    pub(super) fn next_sentence(&mut self) -> Result<Option<Sentence>> {
+        self.0.next().transpose()
     }
 
     /// The next sentences, none at the end, and the error in the line after them, if any.

@@ -5,7 +5,7 @@
 //! chosen by a reference, that follows after another tab.
 
 use std::fmt;
-use std::fs::{File, OpenOptions, remove_file};
+use std::fs::{File, OpenOptions, TryLockError, remove_file};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ impl Journal {
     /// Opens the journal of the output `out`, and takes the sentences that it has from `input`.
     ///
     /// # Errors
-    /// If it belongs to another `identity` or other text, or cannot be read or written.
+    /// If it belongs to another `identity`, other text or another process, or cannot be read or written.
     pub(super) fn open(out: &Path, identity: &Value, input: &mut Input) -> Result<Self> {
         let path = path_for(out)?;
         if out.is_dir() {
@@ -51,6 +51,9 @@ impl Journal {
         let open =
             || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = open().with_context(|| unwritable(&path))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            bail!("{}: another process is at work on it; wait for its end", path.display());
+        }
         let mut journal = Self { path, file: BufWriter::new(file), lines: 0, kept: 0 };
         let whole = journal.read(identity, input)?;
         journal.go_on_at(whole, identity).with_context(|| unwritable(&journal.path))?;
@@ -128,9 +131,9 @@ impl Journal {
     /// Writes the pairs that have a translation to `out`, whole or not at all, and removes the journal. Returns their number.
     ///
     /// # Errors
-    /// If there is none, or they cannot be written.
-    pub(super) fn finish(mut self, out: &Path) -> Result<u64> {
-        if self.kept == 0 {
+    /// If there is none and there has to be one, or they cannot be written.
+    pub(super) fn finish(mut self, out: &Path, may_be_empty: bool) -> Result<u64> {
+        if self.kept == 0 && !may_be_empty {
             let out = out.display();
             bail!("{out}: no sentence has a translation of use; does the model fit the text?");
         }

@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use burnformer_data::DataError;
-use burnformer_data::corpus::repeated_pipe;
+use burnformer_data::corpus::{Side, repeated_pipe};
 use burnformer_infer::{
     Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
     Translator,
 };
 use burnformer_metrics::Bleu;
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::input::{Input, Sentence};
 use self::journal::Journal;
 use super::{Computing, Searching, at_least, between, model, text};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
+use crate::shards::{Part, ShardArgs, digest_of_file};
 
 /// The number of lines that are translated and written together unless another is given.
 const CHUNK: usize = 2048;
@@ -40,7 +41,7 @@ pub struct Args {
     reference: Option<PathBuf>,
     /// File for the pairs, one per line in the form `source TAB translation`, as `train --train FILE` takes it; it
     /// must not exist. It appears when all is done; until then FILE.work holds what is done, from which the same command goes on
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
     /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its reference
     #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
@@ -57,49 +58,70 @@ pub struct Args {
     #[arg(long, default_value_t = CHUNK, value_parser = at_least(1))]
     chunk: usize,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     computing: Computing,
 }
 
 /// Writes a pair for each sentence that has a whole translation. A process that is killed loses at most a chunk of work:
 /// the next one goes on behind what is in `FILE.work`.
 pub fn run(args: Args) -> Result<()> {
-    let texts = [Some(&args.source), args.reference.as_ref()].into_iter().flatten();
-    let texts: Vec<&Path> = texts.map(PathBuf::as_path).collect();
-    if let Some(path) = repeated_pipe(texts.iter().copied()) {
+    let texts = [(Some(&args.source), Side::Source), (args.reference.as_ref(), Side::Target)];
+    let texts: Vec<(&Path, Side)> =
+        texts.into_iter().filter_map(|(path, side)| Some((path?.as_path(), side))).collect();
+    let paths = || texts.iter().map(|(path, _)| *path);
+    if let Some(path) = repeated_pipe(paths()) {
         return Err(DataError::PipeTwice { path: path.into() }.into());
     }
     // A process that was killed at the very end may have left both; the next one removes the journal.
-    if args.out.is_file() && !journal::path_for(&args.out)?.exists() {
+    let is_whole = args.shard.is_whole();
+    if is_whole && args.out.is_file() && !journal::path_for(&args.out)?.exists() {
         check_new(&args.out)?;
     }
-    note_terminal(texts);
+    note_terminal(paths());
     let translator = args.computing.load(&args.model)?;
     let options = options(&args, &translator)?;
-    let mut input = Input::open(&args.source, args.reference.as_deref())?;
-    let mut journal = Journal::open(&args.out, &identity(&args, &options)?, &mut input)?;
+    let identity = identity(&args, &options)?;
+    let of_shard = || Ok(json!({ "search": identity, "batches": [args.batch, args.chunk] }));
+    let Some(part) = Part::open(&args.shard, Some(&args.out), &texts, args.chunk, of_shard)? else {
+        return Ok(());
+    };
+    let out = part.output.as_deref().unwrap_or(&args.out);
+    let mut input = Input::open(&args.source, args.reference.as_deref(), &part.lines)?;
+    let mut journal = Journal::open(out, &identity, &mut input)?;
     if journal.lines() > 0 {
         note(format_args!("going on after the {} lines that {journal} has", journal.lines()));
     }
-    let _progress = Progress::of(&options.tally, journal.lines(), None);
-    loop {
-        let (sentences, failure) = input.next_chunk(args.chunk);
-        let translations = translations(&translator, &sentences, &options)?;
-        journal.add(sentences.iter().zip(translations))?;
-        match failure {
-            Some(failure) => return Err(failure),
-            None if sentences.is_empty() => break,
-            None => {}
-        }
-    }
-    let (lines, kept) = (journal.lines(), journal.finish(&args.out)?);
+    let progress = Progress::of(&options.tally, journal.lines(), part.count());
+    while add_chunk(&args, &translator, &options, &mut input, &mut journal)? {}
+    drop(progress);
+    let (lines, mut kept) = (journal.lines(), 0);
+    part.complete(part.lines.start + lines, |out| {
+        kept = journal.finish(out, !is_whole)?;
+        (!is_whole).then(|| digest_of_file(out)).transpose()
+    })?;
     note(format_args!(
         "{}: {kept} of {lines} pairs; {} are left out, whose source is empty or longer than {} tokens, or whose \
          translation is empty or was cut",
-        args.out.display(),
+        out.display(),
         lines - kept,
         options.longest
     ));
     Ok(())
+}
+
+/// Adds the pairs of the next lines, if there are any.
+fn add_chunk(
+    args: &Args,
+    translator: &Translator,
+    options: &TranslateOptions,
+    input: &mut Input,
+    journal: &mut Journal,
+) -> Result<bool> {
+    let (sentences, failure) = input.next_chunk(args.chunk);
+    let translations = translations(translator, &sentences, options)?;
+    journal.add(sentences.iter().zip(translations))?;
+    failure.map_or(Ok(!sentences.is_empty()), Err)
 }
 
 /// The options of the search, under which no sentence is cut.

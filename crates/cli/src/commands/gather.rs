@@ -1,0 +1,32 @@
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::output::{check_name, note};
+use crate::shards;
+
+/// Arguments of `gather`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The output of a command with --shard. The files OUT.1-of-N to OUT.N-of-N become OUT, if all are there, are whole, and
+    /// were made from one text by the same models and options
+    out: PathBuf,
+    /// The number of shards
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    shards: u64,
+}
+
+/// Joins the outputs of all shards. The file appears whole or not at all.
+pub fn run(args: Args) -> Result<()> {
+    check_name(&args.out, &[])?;
+    let paths = shards::outputs(&args.out, args.shards)?;
+    let joined = burnformer_files::write_with(&args.out, |file| {
+        paths.iter().try_for_each(|path| io::copy(&mut File::open(path)?, file).map(|_| ()))
+    });
+    let out = args.out.display();
+    joined.with_context(|| format!("{out}: cannot be written"))?;
+    note(format_args!("{out}: joined from {} shards", paths.len()));
+    Ok(())
+}
