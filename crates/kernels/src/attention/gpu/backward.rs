@@ -8,8 +8,20 @@
 use cubecl::prelude::*;
 
 use super::scores::{factor_of_weight, sees};
-use super::tiles::{Head, TILE, add_product, clear, dot, load, offset_of_row, store, sum_of_row};
-use crate::gpu::philox::Draw;
+use super::tiles::{
+    Head, Plan, TILE, add_product, clear, dot, load, offset_of_row, store, sum_over_row,
+    tile_of_keys, tile_of_queries,
+};
+
+/// What the gradients are computed from; `by_query` is what [`centres_of_queries`] collects.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Given {
+    pub grad: Box<[f32]>,
+    pub query: Box<[f32]>,
+    pub key: Box<[f32]>,
+    pub value: Box<[f32]>,
+    pub by_query: Box<[f32]>,
+}
 
 /// Collects what both gradients need of each query in one tensor `[2, batch·heads·query_len]`: its log Σ e^score, and
 /// its centre.
@@ -30,8 +42,7 @@ pub(super) fn centres_of_queries(
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let row = unit / TILE;
-    let column = unit % TILE;
+    let (row, column) = (unit / TILE, unit % TILE);
     let q = CUBE_POS % tiles * TILE + row;
     let mut parts = Shared::<[f32]>::new_slice(TILE * TILE);
     let mut part = f32::new(0.0);
@@ -43,12 +54,34 @@ pub(super) fn centres_of_queries(
             feature += TILE;
         }
     }
-    parts[unit] = part;
-    sync_cube();
+    let centre = sum_over_row(&mut parts, part);
     if q < query_len && column == 0 {
         let at = pair * query_len + q;
         by_query[at] = log_sums[at];
-        by_query[log_sums.len() + at] = sum_of_row(&parts, row);
+        by_query[log_sums.len() + at] = centre;
+    }
+}
+
+/// The tiles whose scores the units compute again.
+#[derive(CubeType)]
+struct Tiles {
+    queries: Shared<[f32]>,
+    keys: Shared<[f32]>,
+    values: Shared<[f32]>,
+    /// Of the contexts' gradients.
+    grads: Shared<[f32]>,
+}
+
+/// Memory for the tiles of a cube.
+#[cube]
+fn tiles(#[comptime] head: Head) -> Tiles {
+    let d_k = comptime!(head.d_k);
+    let d_v = comptime!(head.d_v);
+    Tiles {
+        queries: Shared::<[f32]>::new_slice(TILE * (d_k + 1)),
+        keys: Shared::<[f32]>::new_slice(TILE * (d_k + 1)),
+        values: Shared::<[f32]>::new_slice(TILE * (d_v + 1)),
+        grads: Shared::<[f32]>::new_slice(TILE * (d_v + 1)),
     }
 }
 
@@ -56,10 +89,7 @@ pub(super) fn centres_of_queries(
 /// `row` of the queries and row `column` of the keys.
 #[cube]
 fn weight_and_slope(
-    queries: &Shared<[f32]>,
-    keys: &Shared<[f32]>,
-    grads: &Shared<[f32]>,
-    values: &Shared<[f32]>,
+    tiles: &Tiles,
     log_sum: f32,
     centre: f32,
     factor: f32,
@@ -68,79 +98,69 @@ fn weight_and_slope(
     let row = UNIT_POS as usize / TILE;
     let column = UNIT_POS as usize % TILE;
     let scale = f32::new(comptime!(head.scale()));
-    let weight = (dot(queries, row, keys, column, comptime!(head.d_k)) * scale - log_sum).exp();
-    let product = dot(grads, row, values, column, comptime!(head.d_v)) * factor;
+    let score = dot(&tiles.queries, row, &tiles.keys, column, comptime!(head.d_k)) * scale;
+    let weight = (score - log_sum).exp();
+    let product = dot(&tiles.grads, row, &tiles.values, column, comptime!(head.d_v)) * factor;
     (weight, weight * (product - centre) * scale)
 }
 
 /// The gradients of a tile of queries.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_queries<H: Int>(
-    grad: &[f32],
-    query: &[f32],
-    key: &[f32],
-    value: &[f32],
+    given: &Given,
     hidden: &Tensor<H>,
-    by_query: &[f32],
     d_query: &mut [f32],
-    heads: usize,
-    query_len: usize,
-    key_len: usize,
-    draw: Draw,
+    plan: Plan,
     #[comptime] head: Head,
     #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = query_len.div_ceil(TILE);
-    let pair = CUBE_POS / tiles;
-    let all_queries = by_query.len() / 2;
-    if pair * query_len >= all_queries {
+    let count = plan.query_len.div_ceil(TILE);
+    let pair = CUBE_POS / count;
+    let all_queries = given.by_query.len() / 2;
+    if pair * plan.query_len >= all_queries {
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let row = unit / TILE;
-    let column = unit % TILE;
-    let first_query = CUBE_POS % tiles * TILE;
-    let q = first_query + row;
-    let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
-    let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
-    let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
-    let mut grads = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let (row, column) = (unit / TILE, unit % TILE);
+    let place = tile_of_queries(pair, CUBE_POS % count * TILE, &plan);
+    let q = place.first + row;
+    let mut tiles = tiles(head);
     let mut sums = Shared::<[f32]>::new_slice(TILE * d_k);
     let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(query, &mut queries, pair, first_query, query_len, heads, d_k);
-    load(grad, &mut grads, pair, first_query, query_len, heads, d_v);
+    load(&given.query, &mut tiles.queries, &place, d_k);
+    load(&given.grad, &mut tiles.grads, &place, d_v);
     clear(&mut sums, d_k);
     sync_cube();
 
-    let at = pair * query_len + q;
+    let at = pair * plan.query_len + q;
     let mut log_sum = f32::new(0.0);
     let mut centre = f32::new(0.0);
-    if q < query_len {
-        log_sum = by_query[at];
-        centre = by_query[all_queries + at];
+    if q < plan.query_len {
+        log_sum = given.by_query[at];
+        centre = given.by_query[all_queries + at];
     }
 
     let mut first_key = 0usize;
-    while first_key < key_len {
-        load(key, &mut keys, pair, first_key, key_len, heads, d_k);
-        load(value, &mut values, pair, first_key, key_len, heads, d_v);
+    while first_key < plan.key_len {
+        let keys_place = tile_of_keys(pair, first_key, &plan);
+        load(&given.key, &mut tiles.keys, &keys_place, d_k);
+        load(&given.value, &mut tiles.values, &keys_place, d_v);
         sync_cube();
         let k = first_key + column;
         slopes[unit] = 0.0;
-        if sees::<H>(hidden, pair, q, k, heads, query_len, key_len) {
-            let factor = factor_of_weight(at, key_len, k, &draw, head);
-            let (_, slope) =
-                weight_and_slope(&queries, &keys, &grads, &values, log_sum, centre, factor, head);
+        if sees::<H>(hidden, pair, q, k, &plan) {
+            let factor = factor_of_weight(at, k, &plan, head);
+            let (_, slope) = weight_and_slope(&tiles, log_sum, centre, factor, head);
             slopes[unit] = slope;
         }
         sync_cube();
-        add_product(&mut sums, 1.0, &slopes, false, &keys, d_k);
+        add_product(&mut sums, 1.0, &slopes, false, &tiles.keys, d_k);
         sync_cube();
         first_key += TILE;
     }
-    store(&sums, 1.0, d_query, 0usize, pair, first_query, query_len, heads, d_k);
+    store(&sums, 1.0, d_query, 0usize, &place, d_k);
 }
 
 /// The gradients of a tile of keys and of their values. A unit's score is that of query `row` and key `column` of
@@ -148,69 +168,59 @@ pub(super) fn gradients_of_queries<H: Int>(
 /// that of the values from element `second` on.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_keys<H: Int>(
-    grad: &[f32],
-    query: &[f32],
-    key: &[f32],
-    value: &[f32],
+    given: &Given,
     hidden: &Tensor<H>,
-    by_query: &[f32],
     d_key_value: &mut [f32],
     second: usize,
-    heads: usize,
-    query_len: usize,
-    key_len: usize,
-    draw: Draw,
+    plan: Plan,
     #[comptime] head: Head,
     #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = key_len.div_ceil(TILE);
-    let pair = CUBE_POS / tiles;
-    let all_queries = by_query.len() / 2;
-    if pair * query_len >= all_queries {
+    let count = plan.key_len.div_ceil(TILE);
+    let pair = CUBE_POS / count;
+    let all_queries = given.by_query.len() / 2;
+    if pair * plan.query_len >= all_queries {
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let row = unit / TILE;
-    let column = unit % TILE;
-    let first_key = CUBE_POS % tiles * TILE;
-    let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
-    let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
-    let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
-    let mut grads = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
+    let (row, column) = (unit / TILE, unit % TILE);
+    let place = tile_of_keys(pair, CUBE_POS % count * TILE, &plan);
+    let k = place.first + column;
+    let mut tiles = tiles(head);
     let mut key_sums = Shared::<[f32]>::new_slice(TILE * d_k);
     let mut value_sums = Shared::<[f32]>::new_slice(TILE * d_v);
     let mut slopes = Shared::<[f32]>::new_slice(TILE * TILE);
     let mut weights = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(key, &mut keys, pair, first_key, key_len, heads, d_k);
-    load(value, &mut values, pair, first_key, key_len, heads, d_v);
+    load(&given.key, &mut tiles.keys, &place, d_k);
+    load(&given.value, &mut tiles.values, &place, d_v);
     clear(&mut key_sums, d_k);
     clear(&mut value_sums, d_v);
 
     let mut first_query = 0usize;
-    while first_query < query_len {
-        load(query, &mut queries, pair, first_query, query_len, heads, d_k);
-        load(grad, &mut grads, pair, first_query, query_len, heads, d_v);
+    while first_query < plan.query_len {
+        let queries_place = tile_of_queries(pair, first_query, &plan);
+        load(&given.query, &mut tiles.queries, &queries_place, d_k);
+        load(&given.grad, &mut tiles.grads, &queries_place, d_v);
         sync_cube();
-        let (q, k) = (first_query + row, first_key + column);
+        let q = first_query + row;
         slopes[unit] = 0.0;
         weights[unit] = 0.0;
-        if sees::<H>(hidden, pair, q, k, heads, query_len, key_len) {
-            let at = pair * query_len + q;
-            let (log_sum, centre) = (by_query[at], by_query[all_queries + at]);
-            let factor = factor_of_weight(at, key_len, k, &draw, head);
-            let (weight, slope) =
-                weight_and_slope(&queries, &keys, &grads, &values, log_sum, centre, factor, head);
+        if sees::<H>(hidden, pair, q, k, &plan) {
+            let at = pair * plan.query_len + q;
+            let (log_sum, centre) = (given.by_query[at], given.by_query[all_queries + at]);
+            let factor = factor_of_weight(at, k, &plan, head);
+            let (weight, slope) = weight_and_slope(&tiles, log_sum, centre, factor, head);
             slopes[unit] = slope;
             weights[unit] = weight * factor;
         }
         sync_cube();
-        add_product(&mut key_sums, 1.0, &slopes, true, &queries, d_k);
-        add_product(&mut value_sums, 1.0, &weights, true, &grads, d_v);
+        add_product(&mut key_sums, 1.0, &slopes, true, &tiles.queries, d_k);
+        add_product(&mut value_sums, 1.0, &weights, true, &tiles.grads, d_v);
         sync_cube();
         first_query += TILE;
     }
-    store(&key_sums, 1.0, d_key_value, 0usize, pair, first_key, key_len, heads, d_k);
-    store(&value_sums, 1.0, d_key_value, second, pair, first_key, key_len, heads, d_v);
+    store(&key_sums, 1.0, d_key_value, 0usize, &place, d_k);
+    store(&value_sums, 1.0, d_key_value, second, &place, d_v);
 }

@@ -4,56 +4,61 @@
 use cubecl::prelude::*;
 
 use super::scores::{factor_of_weight, sees};
-use super::tiles::{Head, TILE, add_product, clear, dot, load, store, sum_of_row};
-use crate::gpu::philox::Draw;
+use super::tiles::{
+    Head, Plan, TILE, add_product, clear, dot, load, store, sum_over_row, tile_of_keys,
+    tile_of_queries,
+};
+
+/// What is attended with.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Buffers {
+    pub query: Box<[f32]>,
+    pub key: Box<[f32]>,
+    pub value: Box<[f32]>,
+}
 
 /// The contexts of a tile of queries: the tiles of keys are visited in turn, and the sum so far is rescaled
 /// where a higher score is found.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn contexts<H: Int>(
-    query: &[f32],
-    key: &[f32],
-    value: &[f32],
+    buffers: &Buffers,
     hidden: &Tensor<H>,
     context: &mut [f32],
     log_sums: &mut [f32],
-    heads: usize,
-    query_len: usize,
-    key_len: usize,
-    draw: Draw,
+    plan: Plan,
     #[comptime] head: Head,
     #[define(H)] _bools: ElemType,
 ) {
     let d_k = comptime!(head.d_k);
     let d_v = comptime!(head.d_v);
-    let tiles = query_len.div_ceil(TILE);
+    let tiles = plan.query_len.div_ceil(TILE);
     let pair = CUBE_POS / tiles;
-    if pair * query_len >= log_sums.len() {
+    if pair * plan.query_len >= log_sums.len() {
         terminate!();
     }
     let unit = UNIT_POS as usize;
-    let row = unit / TILE;
-    let column = unit % TILE;
-    let first_query = CUBE_POS % tiles * TILE;
-    let q = first_query + row;
+    let (row, column) = (unit / TILE, unit % TILE);
+    let place = tile_of_queries(pair, CUBE_POS % tiles * TILE, &plan);
+    let q = place.first + row;
     let mut queries = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
     let mut keys = Shared::<[f32]>::new_slice(TILE * (d_k + 1));
     let mut values = Shared::<[f32]>::new_slice(TILE * (d_v + 1));
     let mut sums = Shared::<[f32]>::new_slice(TILE * d_v);
     let mut scores = Shared::<[f32]>::new_slice(TILE * TILE);
-    load(query, &mut queries, pair, first_query, query_len, heads, d_k);
+    load(&buffers.query, &mut queries, &place, d_k);
     clear(&mut sums, d_v);
 
     let mut highest = f32::new(comptime!(f32::MIN));
     // Over the keys of this unit alone.
     let mut weight_sum = f32::new(0.0);
     let mut first_key = 0usize;
-    while first_key < key_len {
-        load(key, &mut keys, pair, first_key, key_len, heads, d_k);
-        load(value, &mut values, pair, first_key, key_len, heads, d_v);
+    while first_key < plan.key_len {
+        let keys_place = tile_of_keys(pair, first_key, &plan);
+        load(&buffers.key, &mut keys, &keys_place, d_k);
+        load(&buffers.value, &mut values, &keys_place, d_v);
         sync_cube();
         let k = first_key + column;
-        let sees = sees::<H>(hidden, pair, q, k, heads, query_len, key_len);
+        let sees = sees::<H>(hidden, pair, q, k, &plan);
         let mut score = f32::new(comptime!(f32::MIN));
         if sees {
             score = dot(&queries, row, &keys, column, d_k) * f32::new(comptime!(head.scale()));
@@ -62,18 +67,13 @@ pub(super) fn contexts<H: Int>(
         sync_cube();
         // A copy, not another name of the variable.
         let before = highest + 0.0;
-        for other in 0..TILE {
-            highest = max(highest, scores[row * TILE + other]);
-        }
+        highest = highest_of_row(&scores, before);
         let shrink = (before - highest).exp();
-        let mut weight = f32::new(0.0);
-        if sees {
-            weight = (score - highest).exp();
-        }
+        let weight = select(sees, (score - highest).exp(), 0.0);
         weight_sum = weight_sum * shrink + weight;
         // Every unit has read the scores.
         sync_cube();
-        scores[unit] = weight * factor_of_weight(pair * query_len + q, key_len, k, &draw, head);
+        scores[unit] = weight * factor_of_weight(pair * plan.query_len + q, k, &plan, head);
         sync_cube();
         add_product(&mut sums, shrink, &scores, false, &values, d_v);
         // Before the next keys are loaded.
@@ -81,11 +81,20 @@ pub(super) fn contexts<H: Int>(
         first_key += TILE;
     }
 
-    scores[unit] = weight_sum;
-    sync_cube();
-    let total = sum_of_row(&scores, row);
-    store(&sums, total, context, 0usize, pair, first_query, query_len, heads, d_v);
-    if q < query_len && column == 0 {
-        log_sums[pair * query_len + q] = highest + total.ln();
+    let total = sum_over_row(&mut scores, weight_sum);
+    store(&sums, total, context, 0usize, &place, d_v);
+    if q < plan.query_len && column == 0 {
+        log_sums[pair * plan.query_len + q] = highest + total.ln();
     }
+}
+
+/// The highest of `start` and the scores of this unit's row.
+#[cube]
+fn highest_of_row(scores: &Shared<[f32]>, start: f32) -> f32 {
+    let row = UNIT_POS as usize / TILE;
+    let mut highest = start + 0.0;
+    for column in 0..TILE {
+        highest = max(highest, scores[row * TILE + column]);
+    }
+    highest
 }

@@ -14,7 +14,7 @@ use burn::tensor::{Bool, Tensor};
 
 use crate::dropout::DropoutMask;
 use crate::op::{FusedOp, Keep, apply};
-use launch::AttentionKernels;
+use launch::{AttentionKernels, Operands};
 
 /// Features of the widest head whose tiles fit into the shared memory that every device has.
 const WIDEST: usize = 64;
@@ -55,8 +55,7 @@ struct Attention {
 /// What the backward pass needs: of the size of the scores there is nothing but the mask of hidden keys.
 #[derive(Clone, Debug)]
 struct Saved {
-    operands: [FloatTensor<Cube>; 3],
-    hidden: BoolTensor<Cube>,
+    operands: Operands<Cube>,
     context: FloatTensor<Cube>,
     log_sums: FloatTensor<Cube>,
     heads: usize,
@@ -67,11 +66,12 @@ impl FusedOp<3> for Attention {
     type Backend = Cube;
     type Saved = Saved;
 
-    fn forward(self, operands: [FloatTensor<Cube>; 3], _keep: Keep) -> (FloatTensor<Cube>, Saved) {
+    fn forward(self, inputs: [FloatTensor<Cube>; 3], _keep: Keep) -> (FloatTensor<Cube>, Saved) {
         let Self { heads, hidden, mask } = self;
-        let [query, key, value] = operands.clone();
-        let (context, log_sums) = Cube::contexts(query, key, value, hidden.clone(), heads, mask);
-        (context.clone(), Saved { operands, hidden, context, log_sums, heads, mask })
+        let [query, key, value] = inputs;
+        let operands = Operands { query, key, value, hidden };
+        let (context, log_sums) = Cube::contexts(operands.clone(), heads, mask);
+        (context.clone(), Saved { operands, context, log_sums, heads, mask })
     }
 
     fn backward(
@@ -79,10 +79,9 @@ impl FusedOp<3> for Attention {
         grad: FloatTensor<Cube>,
         _wanted: [bool; 3],
     ) -> [Option<FloatTensor<Cube>>; 3] {
-        let Saved { operands: [query, key, value], hidden, context, log_sums, heads, mask } = saved;
-        let (query, key, value) = Cube::context_gradients(
-            grad, query, key, value, hidden, context, log_sums, heads, mask,
-        );
+        let Saved { operands, context, log_sums, heads, mask } = saved;
+        let (query, key, value) =
+            Cube::context_gradients(grad, operands, context, log_sums, heads, mask);
         [query, key, value].map(Some)
     }
 }

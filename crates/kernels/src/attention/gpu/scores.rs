@@ -2,8 +2,8 @@
 
 use cubecl::prelude::*;
 
-use super::tiles::Head;
-use crate::gpu::philox::{Draw, dropout_factor, element_index, index_in_block, words_of_block};
+use super::tiles::{Head, Plan};
+use crate::gpu::philox::{dropout_factor, element_index, index_in_block, words_of_block};
 
 /// Whether query `q` and key `k` exist and the query may see the key.
 #[cube]
@@ -12,14 +12,12 @@ pub(super) fn sees<H: Int>(
     pair: usize,
     q: usize,
     k: usize,
-    heads: usize,
-    query_len: usize,
-    key_len: usize,
+    plan: &Plan,
 ) -> bool {
     let mut sees = false;
-    if q < query_len && k < key_len {
-        let at = offset_along::<H>(hidden, 0usize, pair / heads)
-            + offset_along::<H>(hidden, 1usize, pair % heads)
+    if q < plan.query_len && k < plan.key_len {
+        let at = offset_along::<H>(hidden, 0usize, pair / plan.heads)
+            + offset_along::<H>(hidden, 1usize, pair % plan.heads)
             + offset_along::<H>(hidden, 2usize, q)
             + offset_along::<H>(hidden, 3usize, k);
         sees = u32::cast_from(hidden[at]) == 0;
@@ -35,16 +33,10 @@ fn offset_along<H: Int>(hidden: &Tensor<H>, #[comptime] axis: usize, index: usiz
 
 /// Dropout's factor of the weight in column `k` of row `row` of all weights, `[batch·heads·query_len, key_len]`.
 #[cube]
-pub(super) fn factor_of_weight(
-    row: usize,
-    key_len: usize,
-    k: usize,
-    draw: &Draw,
-    #[comptime] head: Head,
-) -> f32 {
+pub(super) fn factor_of_weight(row: usize, k: usize, plan: &Plan, #[comptime] head: Head) -> f32 {
     if comptime!(head.drops) {
-        let index = element_index(row as u32, key_len as u32, k as u32);
-        dropout_factor(&words_of_block(&index, draw), index_in_block(&index), draw)
+        let index = element_index(row as u32, plan.key_len as u32, k as u32);
+        dropout_factor(&words_of_block(&index, &plan.draw), index_in_block(&index), &plan.draw)
     } else {
         f32::new(1.0)
     }

@@ -3,6 +3,8 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::philox::Draw;
+
 /// The number of queries, or of keys, in a tile.
 pub(super) const TILE: usize = 8;
 
@@ -25,6 +27,36 @@ impl Head {
     }
 }
 
+/// The sizes that all tiles of a launch share, and what dropout draws from.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(super) struct Plan {
+    pub heads: usize,
+    pub query_len: usize,
+    pub key_len: usize,
+    pub draw: Draw,
+}
+
+/// Where a tile stands: its first row among the `len` rows of one head of one sentence.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct Tile {
+    pub pair: usize,
+    pub first: usize,
+    pub len: usize,
+    pub heads: usize,
+}
+
+/// The tile of queries from row `first` on.
+#[cube]
+pub(super) fn tile_of_queries(pair: usize, first: usize, plan: &Plan) -> Tile {
+    Tile { pair, first, len: plan.query_len, heads: plan.heads }
+}
+
+/// The tile of keys from row `first` on.
+#[cube]
+pub(super) fn tile_of_keys(pair: usize, first: usize, plan: &Plan) -> Tile {
+    Tile { pair, first, len: plan.key_len, heads: plan.heads }
+}
+
 /// The first feature of row `row` of this pair in a tensor `[batch, len, heads·width]`.
 #[cube]
 pub(super) fn offset_of_row(
@@ -37,24 +69,18 @@ pub(super) fn offset_of_row(
     (((pair / heads) * len + row) * heads + pair % heads) * width
 }
 
-/// Loads the rows of a tile from row `first` on, and zeros for rows past the end. In shared memory a row takes one
-/// element more than its features, so that the units of a column read from different memory banks.
+/// Loads the rows of the tile at `place`, and zeros for rows past the end. In shared memory a row takes one element
+/// more than its features, so that the units of a column read from different memory banks.
 #[cube]
-pub(super) fn load(
-    x: &[f32],
-    tile: &mut Shared<[f32]>,
-    pair: usize,
-    first: usize,
-    len: usize,
-    heads: usize,
-    #[comptime] width: usize,
-) {
+pub(super) fn load(x: &[f32], tile: &mut Shared<[f32]>, place: &Tile, #[comptime] width: usize) {
     let mut at = UNIT_POS as usize;
     while at < TILE * width {
         let (row, feature) = (at / width, at % width);
         let mut element = f32::new(0.0);
-        if first + row < len {
-            element = x[offset_of_row(pair, first + row, len, heads, width) + feature];
+        if place.first + row < place.len {
+            element =
+                x[offset_of_row(place.pair, place.first + row, place.len, place.heads, width)
+                    + feature];
         }
         tile[row * (width + 1) + feature] = element;
         at += TILE * TILE;
@@ -96,7 +122,7 @@ pub(super) fn add_product(
     }
 }
 
-/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows from `first` on of the
+/// Writes `sums` divided by `divisor`, or zeros where the divisor is zero, into the rows of the tile at `place` of the
 /// tensor that begins at element `origin` of `x`: this unit's features of its row.
 #[cube]
 pub(super) fn store(
@@ -104,18 +130,16 @@ pub(super) fn store(
     divisor: f32,
     x: &mut [f32],
     origin: usize,
-    pair: usize,
-    first: usize,
-    len: usize,
-    heads: usize,
+    place: &Tile,
     #[comptime] width: usize,
 ) {
-    let row = UNIT_POS as usize / TILE;
-    if first + row < len {
-        let start = origin + offset_of_row(pair, first + row, len, heads, width);
+    let row = place.first + UNIT_POS as usize / TILE;
+    if row < place.len {
+        let start = origin + offset_of_row(place.pair, row, place.len, place.heads, width);
+        let own = UNIT_POS as usize / TILE * width;
         let mut feature = UNIT_POS as usize % TILE;
         while feature < width {
-            let quotient = sums[row * width + feature] / divisor;
+            let quotient = sums[own + feature] / divisor;
             x[start + feature] = select(divisor == 0.0, 0.0, quotient);
             feature += TILE;
         }
@@ -138,12 +162,15 @@ pub(super) fn dot(
     sum
 }
 
-/// The sum of row `row` of a matrix `[TILE, TILE]`.
+/// The sum of `part` over the units of this unit's row, by way of the matrix `parts` `[TILE, TILE]`.
 #[cube]
-pub(super) fn sum_of_row(matrix: &Shared<[f32]>, row: usize) -> f32 {
+pub(super) fn sum_over_row(parts: &mut Shared<[f32]>, part: f32) -> f32 {
+    parts[UNIT_POS as usize] = part;
+    sync_cube();
+    let row = UNIT_POS as usize / TILE;
     let mut sum = f32::new(0.0);
     for column in 0..TILE {
-        sum += matrix[row * TILE + column];
+        sum += parts[row * TILE + column];
     }
     sum
 }

@@ -6,75 +6,84 @@
 
 use cubecl::prelude::*;
 
-use super::rows::{Kind, Rows, factor_at, input_at};
+use super::rows::{Kind, Operands, Rows, factor_at, input_at};
 use crate::gpu::philox::{Draw, element_index, words_of_block};
 use crate::gpu::sums_of_units;
+
+/// What the gradients are computed from. `moments` is what the forward pass gave.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Given {
+    pub grad: Box<[f32]>,
+    pub operands: Operands,
+    pub moments: Box<[f32]>,
+}
+
+/// What the units of a cube share: a normalised row, and the sums over a group of rows.
+#[derive(CubeType)]
+struct Group {
+    normalised: Shared<[f32]>,
+    dweight: Shared<[f32]>,
+    dbias: Shared<[f32]>,
+}
+
+/// A row, 1 / √(variance + ε) of its input, and the means of g and g·n.
+#[derive(CubeType, Clone, Copy)]
+struct Row {
+    index: usize,
+    scale: f32,
+    mean_g: f32,
+    mean_product: f32,
+}
 
 /// The gradients of x and y, and of weight and bias the sum of the shares of a group of rows, in `parts` `[groups, 2,
 /// width]`. dx is written at the start of `dxy`. dy is written from element `second` on if there is dropout, and is
 /// dx otherwise.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn gradients_of_rows(
-    grad: &[f32],
-    x: &[f32],
-    y: &[f32],
-    weight: &[f32],
-    moments: &[f32],
+    given: &Given,
     dxy: &mut [f32],
     parts: &mut [f32],
     second: usize,
     draw: Draw,
     #[comptime] rows: Rows,
 ) {
-    let group = CUBE_POS;
     let width = comptime!(rows.width);
     let units = comptime!(rows.units);
     let features = f32::new(comptime!(rows.width as f32));
-    let count = x.len() / width;
+    let count = given.operands.x.len() / width;
     let groups = parts.len() / (2 * width);
-    if group >= groups {
+    if CUBE_POS >= groups {
         terminate!();
     }
-    let mut normalised = Shared::<[f32]>::new_slice(width);
-    let mut dweight = Shared::<[f32]>::new_slice(width);
-    let mut dbias = Shared::<[f32]>::new_slice(width);
-    clear(&mut dweight, &mut dbias, rows);
+    let mut group = Group {
+        normalised: Shared::<[f32]>::new_slice(width),
+        dweight: Shared::<[f32]>::new_slice(width),
+        dbias: Shared::<[f32]>::new_slice(width),
+    };
+    clear(&mut group, rows);
 
-    let mut row = CUBE_POS;
-    while row < count {
-        let (mean, scale) = (moments[row], moments[count + row]);
-        let (sum, product) = add_shares(
-            grad,
-            x,
-            y,
-            weight,
-            row,
-            mean,
-            scale,
-            &mut normalised,
-            &mut dweight,
-            &mut dbias,
-            &draw,
-            rows,
-        );
+    let mut index = CUBE_POS;
+    while index < count {
+        let (mean, scale) = (given.moments[index], given.moments[count + index]);
+        let (sum, product) = add_shares(given, index, mean, scale, &mut group, &draw, rows);
         let (sum, product) = sums_of_units(sum, product, units);
-        let (sum, product) = (sum / features, product / features);
-        store_row(grad, weight, row, scale, sum, product, &normalised, dxy, second, &draw, rows);
-        row += groups;
+        let row = Row { index, scale, mean_g: sum / features, mean_product: product / features };
+        store_row(given, &row, &group, dxy, second, &draw, rows);
+        index += groups;
     }
-    store_shares(&dweight, &dbias, parts, group, rows);
+    store_shares(&group, parts, rows);
 }
 
 /// Sets this unit's features of the sums to zero.
 #[cube]
-fn clear(dweight: &mut Shared<[f32]>, dbias: &mut Shared<[f32]>, #[comptime] rows: Rows) {
+fn clear(group: &mut Group, #[comptime] rows: Rows) {
     let step = comptime!(rows.step());
     let mut first = UNIT_POS as usize * step;
     while first < comptime!(rows.width) {
         #[unroll]
         for i in 0..step {
-            dweight[first + i] = 0.0;
-            dbias[first + i] = 0.0;
+            group.dweight[first + i] = 0.0;
+            group.dbias[first + i] = 0.0;
         }
         first += step * comptime!(rows.units);
     }
@@ -84,16 +93,11 @@ fn clear(dweight: &mut Shared<[f32]>, dbias: &mut Shared<[f32]>, #[comptime] row
 /// its parts of Σ g and Σ g·n.
 #[cube]
 fn add_shares(
-    grad: &[f32],
-    x: &[f32],
-    y: &[f32],
-    weight: &[f32],
+    given: &Given,
     row: usize,
     mean: f32,
     scale: f32,
-    normalised: &mut Shared<[f32]>,
-    dweight: &mut Shared<[f32]>,
-    dbias: &mut Shared<[f32]>,
+    group: &mut Group,
     draw: &Draw,
     #[comptime] rows: Rows,
 ) -> (f32, f32) {
@@ -108,30 +112,26 @@ fn add_shares(
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            let input = input_at(x, y, row, at, &words, draw, rows);
+            let input = input_at(&given.operands, row, at, &words, draw, rows);
             let n = (input - mean) * scale;
-            let gradient = grad[start + at];
-            normalised[at] = n;
-            dweight[at] += gradient * n;
-            dbias[at] += gradient;
-            sum += gradient * weight[at];
-            product += gradient * weight[at] * n;
+            let gradient = given.grad[start + at];
+            group.normalised[at] = n;
+            group.dweight[at] += gradient * n;
+            group.dbias[at] += gradient;
+            sum += gradient * given.operands.weight[at];
+            product += gradient * given.operands.weight[at] * n;
         }
         first += step * comptime!(rows.units);
     }
     (sum, product)
 }
 
-/// Writes this unit's features of the gradients of x and y. `mean_product` is mean(g·n).
+/// Writes this unit's features of the gradients of x and y.
 #[cube]
 fn store_row(
-    grad: &[f32],
-    weight: &[f32],
-    row: usize,
-    scale: f32,
-    mean_g: f32,
-    mean_product: f32,
-    normalised: &Shared<[f32]>,
+    given: &Given,
+    row: &Row,
+    group: &Group,
     dxy: &mut [f32],
     second: usize,
     draw: &Draw,
@@ -139,18 +139,19 @@ fn store_row(
 ) {
     let width = comptime!(rows.width);
     let step = comptime!(rows.step());
-    let start = row * width;
+    let start = row.index * width;
     let mut first = UNIT_POS as usize * step;
     while first < width {
-        let words = words_of_block(&element_index(row as u32, width as u32, first as u32), draw);
+        let index = element_index(row.index as u32, width as u32, first as u32);
+        let words = words_of_block(&index, draw);
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            let g = grad[start + at] * weight[at];
-            let d = (g - mean_g - normalised[at] * mean_product) * scale;
+            let g = given.grad[start + at] * given.operands.weight[at];
+            let d = (g - row.mean_g - group.normalised[at] * row.mean_product) * row.scale;
             dxy[start + at] = d;
             if comptime!(rows.kind == Kind::Dropped) {
-                dxy[second + start + at] = d * factor_at(row, at, &words, draw, rows);
+                dxy[second + start + at] = d * factor_at(row.index, at, &words, draw, rows);
             }
         }
         first += step * comptime!(rows.units);
@@ -159,21 +160,15 @@ fn store_row(
 
 /// Writes this unit's features of a group's sums.
 #[cube]
-fn store_shares(
-    dweight: &Shared<[f32]>,
-    dbias: &Shared<[f32]>,
-    parts: &mut [f32],
-    group: usize,
-    #[comptime] rows: Rows,
-) {
+fn store_shares(group: &Group, parts: &mut [f32], #[comptime] rows: Rows) {
     let width = comptime!(rows.width);
     let step = comptime!(rows.step());
     let mut first = UNIT_POS as usize * step;
     while first < width {
         #[unroll]
         for i in 0..step {
-            parts[group * 2 * width + first + i] = dweight[first + i];
-            parts[group * 2 * width + width + first + i] = dbias[first + i];
+            parts[CUBE_POS * 2 * width + first + i] = group.dweight[first + i];
+            parts[CUBE_POS * 2 * width + width + first + i] = group.dbias[first + i];
         }
         first += step * comptime!(rows.units);
     }

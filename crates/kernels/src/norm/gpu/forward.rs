@@ -2,16 +2,14 @@
 
 use cubecl::prelude::*;
 
-use super::rows::{Rows, input_at};
+use super::rows::{Operands, Rows, input_at};
 use crate::gpu::philox::{Draw, element_index, words_of_block};
 use crate::gpu::sums_of_units;
 
 /// Normalises rows. `moments` `[2, rows]` gets the mean and 1 / √(variance + ε) of each row.
 #[cube(launch, address_type = "dynamic")]
 pub(super) fn norm_of_rows(
-    x: &[f32],
-    y: &[f32],
-    weight: &[f32],
+    operands: &Operands,
     bias: &[f32],
     output: &mut [f32],
     moments: &mut [f32],
@@ -24,12 +22,12 @@ pub(super) fn norm_of_rows(
     let units = comptime!(rows.units);
     let step = comptime!(rows.step());
     let features = f32::new(comptime!(rows.width as f32));
-    let count = x.len() / width;
+    let count = operands.x.len() / width;
     if row >= count {
         terminate!();
     }
     let mut inputs = Shared::<[f32]>::new_slice(width);
-    let sum = load_row(x, y, row, &mut inputs, &draw, rows);
+    let sum = load_row(operands, row, &mut inputs, &draw, rows);
     let (sum, _) = sums_of_units(sum, 0.0, units);
     let mean = sum / features;
     let (squares, _) = sums_of_units(squares_around(mean, &inputs, rows), 0.0, units);
@@ -41,7 +39,7 @@ pub(super) fn norm_of_rows(
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            output[start + at] = (inputs[at] - mean) * scale * weight[at] + bias[at];
+            output[start + at] = (inputs[at] - mean) * scale * operands.weight[at] + bias[at];
         }
         first += step * units;
     }
@@ -54,8 +52,7 @@ pub(super) fn norm_of_rows(
 /// Loads this unit's features of the normalised row, and sums them.
 #[cube]
 fn load_row(
-    x: &[f32],
-    y: &[f32],
+    operands: &Operands,
     row: usize,
     inputs: &mut Shared<[f32]>,
     draw: &Draw,
@@ -70,7 +67,7 @@ fn load_row(
         #[unroll]
         for i in 0..step {
             let at = first + i;
-            let input = input_at(x, y, row, at, &words, draw, rows);
+            let input = input_at(operands, row, at, &words, draw, rows);
             inputs[at] = input;
             sum += input;
         }

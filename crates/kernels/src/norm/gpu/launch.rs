@@ -10,8 +10,9 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::calculate_cube_count_elemwise;
 use cubecl::prelude::{BufferArg, CubeDim};
 
+use super::backward::GivenLaunch;
 use super::input::Input;
-use super::rows::Rows;
+use super::rows::{OperandsLaunch, Rows};
 use super::{backward, forward};
 use crate::dropout::gpu::draw_of;
 use crate::gpu::{SharedBuffer, cubes, empty, empty_like, shared_buffer, units_per_cube};
@@ -68,9 +69,7 @@ impl NormKernels for CubeBackend {
             count,
             dim,
             output.required_address_type(),
-            x.into_buffer_arg(),
-            y,
-            weight.into_buffer_arg(),
+            OperandsLaunch::new(x.into_buffer_arg(), y, weight.into_buffer_arg()),
             bias.into_buffer_arg(),
             output.clone().into_buffer_arg(),
             moments.clone().into_buffer_arg(),
@@ -103,16 +102,13 @@ impl NormKernels for CubeBackend {
         let units = units_per_cube(&client).min(units_of(width));
         let (count, dim) = cubes(&client, groups, units);
         let address = dxy.required_address_type();
+        let operands = OperandsLaunch::new(x.into_buffer_arg(), y, weight.into_buffer_arg());
         backward::gradients_of_rows::launch(
             &client,
             count,
             dim,
             address,
-            grad.into_buffer_arg(),
-            x.into_buffer_arg(),
-            y,
-            weight.into_buffer_arg(),
-            moments.into_buffer_arg(),
+            GivenLaunch::new(grad.into_buffer_arg(), operands, moments.into_buffer_arg()),
             dxy.into_buffer_arg(),
             parts.clone().into_buffer_arg(),
             second,

@@ -46,11 +46,18 @@ impl Rows {
     }
 }
 
+/// The operands of the kernels. y is not read if x is alone.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Operands {
+    pub x: Box<[f32]>,
+    pub y: Box<[f32]>,
+    pub weight: Box<[f32]>,
+}
+
 /// Feature `column` of row `row` of the input of the norm. `words` are those of the block that decides about it.
 #[cube]
 pub(super) fn input_at(
-    x: &[f32],
-    y: &[f32],
+    operands: &Operands,
     row: usize,
     column: usize,
     words: &Words,
@@ -59,11 +66,11 @@ pub(super) fn input_at(
 ) -> f32 {
     let at = row * comptime!(rows.width) + column;
     if comptime!(rows.kind == Kind::Alone) {
-        x[at]
+        operands.x[at]
     } else if comptime!(rows.kind == Kind::Sum) {
-        x[at] + y[at]
+        operands.x[at] + operands.y[at]
     } else {
-        x[at] + y[at] * factor_at(row, column, words, draw, rows)
+        operands.x[at] + operands.y[at] * factor_at(row, column, words, draw, rows)
     }
 }
 
