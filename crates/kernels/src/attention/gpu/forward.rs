@@ -63,16 +63,12 @@ pub(super) fn contexts<H: Int>(
         if sees {
             score = dot(&queries, row, &keys, column, d_k) * f32::new(comptime!(head.scale()));
         }
-        scores[unit] = score;
-        sync_cube();
         // A copy, not another name of the variable.
         let before = highest + 0.0;
-        highest = highest_of_row(&scores, before);
+        highest = highest_over_row(&mut scores, score, before);
         let shrink = (before - highest).exp();
         let weight = select(sees, (score - highest).exp(), 0.0);
         weight_sum = weight_sum * shrink + weight;
-        // Every unit has read the scores.
-        sync_cube();
         scores[unit] = weight * factor_of_weight(pair * plan.query_len + q, k, &plan, head);
         sync_cube();
         add_product(&mut sums, shrink, &scores, false, &values, d_v);
@@ -88,13 +84,17 @@ pub(super) fn contexts<H: Int>(
     }
 }
 
-/// The highest of `start` and the scores of this unit's row.
+/// The highest of `start` and the `score` of each unit of this unit's row, by way of the matrix `scores` `[TILE, TILE]`.
 #[cube]
-fn highest_of_row(scores: &Shared<[f32]>, start: f32) -> f32 {
+fn highest_over_row(scores: &mut Shared<[f32]>, score: f32, start: f32) -> f32 {
+    scores[UNIT_POS as usize] = score;
+    sync_cube();
     let row = UNIT_POS as usize / TILE;
     let mut highest = start + 0.0;
     for column in 0..TILE {
         highest = max(highest, scores[row * TILE + column]);
     }
+    // Before a unit writes what the others read.
+    sync_cube();
     highest
 }

@@ -245,18 +245,7 @@ impl<'a> Rows<'a> {
         let mut products = vec![0.0; places];
         let mut grad_energy = vec![0.0; attention];
         for place in (0..len).rev() {
-            for row in 0..rows {
-                let (at, all) = (row * len + place, (self.first + row) * len + place);
-                let carry = &mut carry[row * width..][..width];
-                increase(carry, &grad[all * out_width..][..width]);
-                let state = match place {
-                    0 => &self.given.initial[(self.first + row) * width..][..width],
-                    _ => &output[(all - 1) * out_width..][..width],
-                };
-                let gates = at * triple..(at + 1) * triple;
-                let (input, own) = (&mut inputs[gates.clone()], &mut own[gates]);
-                retreat(carry, &tape.gates[all * 4 * width..][..4 * width], state, input, own);
-            }
+            self.retreat_all(place, output, tape, grad, [inputs, own, carry]);
             let of = |x: &'_ [f32], size: usize| -> Vec<f32> { strided(x, rows, place, len, size) };
             let input = of(inputs, triple);
             let matrix = Matrix::new(&input, rows, triple, triple);
@@ -293,6 +282,31 @@ impl<'a> Rows<'a> {
             }
         }
         grad_energy
+    }
+
+    /// Goes back through the gates of all rows at position `place`.
+    fn retreat_all(
+        &self,
+        place: usize,
+        output: &[f32],
+        tape: &Tape,
+        grad: &[f32],
+        [inputs, own, carry]: [&mut [f32]; 3],
+    ) {
+        let Shape { len, width, .. } = self.given.shape;
+        let (triple, out_width) = (3 * width, self.given.shape.output());
+        for row in 0..self.count {
+            let (at, all) = (row * len + place, (self.first + row) * len + place);
+            let carry = &mut carry[row * width..][..width];
+            increase(carry, &grad[all * out_width..][..width]);
+            let state = match place {
+                0 => &self.given.initial[(self.first + row) * width..][..width],
+                _ => &output[(all - 1) * out_width..][..width],
+            };
+            let gates = at * triple..(at + 1) * triple;
+            let (input, own) = (&mut inputs[gates.clone()], &mut own[gates]);
+            retreat(carry, &tape.gates[all * 4 * width..][..4 * width], state, input, own);
+        }
     }
 }
 
