@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::{cargo, exit_code};
+use crate::shell::{cargo, exit_code};
 
 /// Devices that need the cargo feature of their name; every other device is in the default build.
 pub const FEATURES: [&str; 6] = ["wgpu", "vulkan", "cuda", "metal", "rocm", "ndarray"];

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, devices_of};
-use crate::wheel::{self, succeeds};
-use crate::{USAGE, licences, say};
+use crate::shell::{USAGE, say, succeeds, write};
+use crate::{licences, wheel};
 
 /// The shells that the program writes completions for, and the usual name of such a file.
 const SHELLS: [(&str, &str); 3] =
@@ -71,12 +71,4 @@ fn make(workspace: &Path, features: &[&str]) -> Result<(), String> {
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to).map(|_| ()).map_err(|cause| format!("{}: {cause}", from.display()))
-}
-
-/// Writes a file into a folder that may not exist yet.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    folder
-        .and_then(|()| fs::write(path, bytes))
-        .map_err(|cause| format!("{}: {cause}", path.display()))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::{say, success};
+use crate::shell::{say, success};
 
 /// The version of mdBook that the guide is written for.
 const VERSION: &str = "0.5.4";

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::cargo;
+use crate::shell::cargo;
 
 /// A crate that the program is made of.
 pub struct Dependency {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::say;
+use crate::shell::say;
 
 /// The most lines of a function, and arguments of a signature; those beyond are counted.
 const LONGEST: usize = 60;
@@ -17,8 +17,8 @@ const WIDEST: usize = 7;
 const LIMITS: [(&str, usize); 4] = [
     ("lines of code outside of tests", 52_945),
     ("lines of documents", 2_500),
-    ("functions of more than 60 lines", 5),
-    ("signatures of more than 7 arguments", 11),
+    ("functions of more than 60 lines", 0),
+    ("signatures of more than 7 arguments", 0),
 ];
 
 /// Prints the counts of the `workspace`, and returns whether all are within their limits.
@@ -33,7 +33,6 @@ pub fn report(workspace: &Path) -> bool {
             documents += if parts[0] == "docs" { text.lines().count() } else { 0 };
             continue;
         }
-        let is_test = |part: &&str| matches!(*part, "tests" | "tests.rs" | "test.rs" | "fuzz");
         if parts.iter().any(is_test) {
             continue;
         }
@@ -60,8 +59,13 @@ pub fn report(workspace: &Path) -> bool {
     counts.into_iter().zip(LIMITS).all(|(count, (_, limit))| count <= limit)
 }
 
+/// Whether a file or folder of this name holds tests.
+pub fn is_test(name: &&str) -> bool {
+    matches!(*name, "tests" | "tests.rs" | "test.rs" | "fuzz")
+}
+
 /// The sources and documents below `folder`, without what a build has made.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -77,7 +81,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The lines of code of `text`, without inline tests.
-fn code(text: &str) -> Vec<&str> {
+pub fn code(text: &str) -> Vec<&str> {
     let (mut lines, mut code, mut is_comment) = (text.lines(), Vec::new(), false);
     while let Some(line) = lines.next() {
         let start = line.trim_start();

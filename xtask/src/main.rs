@@ -14,16 +14,16 @@ mod dist;
 mod guide;
 mod licences;
 mod lines;
+mod shell;
 mod wheel;
 
 use std::env;
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use devices::{Plan, devices_of, has_gpu};
+use shell::{USAGE, cargo, exit_code, say, success, workspace};
 
 /// The name of a command and its line in the help.
 type Entry = (String, &'static str);
@@ -100,9 +100,6 @@ const ON_EVERY_DEVICE: [&str; 8] = [
 /// The programs that hold them.
 const PROGRAMS: [&str; 4] = ["--test", "it", "--test", "gpu"];
 
-/// The exit code for a command line that was not understood.
-const USAGE: u8 = 2;
-
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
     let Some(first) = args.next() else { return help() };
@@ -164,11 +161,6 @@ fn help() -> ExitCode {
     }
 }
 
-/// Prints a line on standard error; a failure to do so is ignored, where `eprintln!` would panic.
-fn say(text: impl Display) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
-}
-
 fn unknown(name: &str) -> ExitCode {
     let hint = nearest(name).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default();
     say(format_args!("xtask: no command `{name}`.{hint} `cargo xtask` lists them all."));
@@ -201,10 +193,6 @@ fn test(args: &[OsString]) -> ExitCode {
         if passed { "every test passed" } else { "the tests failed, see above" }
     ));
     success(passed)
-}
-
-fn success(good: bool) -> ExitCode {
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Whether the tests that hold on every device pass on `device`.
@@ -266,36 +254,6 @@ fn has_deny() -> bool {
     found.is_ok_and(|output| output.status.success())
 }
 
-/// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
-fn cargo(subcommand: &str) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.arg(subcommand).arg("--manifest-path").arg(manifest());
-    as_from_a_shell(&mut command);
-    command
-}
-
-/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and have them run anew.
-fn as_from_a_shell(command: &mut Command) {
-    let of_package =
-        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
-    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
-        command.env_remove(name);
-    }
-}
-
-/// The workspace's Cargo.toml.
-fn manifest() -> PathBuf {
-    workspace().join("Cargo.toml")
-}
-
-/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder may share this
-/// program, compiled in either.
-fn workspace() -> PathBuf {
-    let own =
-        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&own).parent().expect("xtask lies in the workspace").to_path_buf()
-}
-
 /// Arguments after `cargo run` that run the program of `package` with `args`.
 fn run_arguments(package: &str, args: &[OsString]) -> Vec<OsString> {
     let mut devices = devices_of(args);
@@ -316,15 +274,6 @@ fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
 #[cfg(not(unix))]
 fn become_child(command: &mut Command) -> io::Result<ExitStatus> {
     command.status()
-}
-
-/// The child's exit code; 1 where it did not start or a signal ended it.
-fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
-    if let Err(cause) = &status {
-        say(format_args!("xtask: cannot start cargo: {cause}"));
-    }
-    let code = status.ok().and_then(|status| status.code());
-    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// The command that `name` abbreviates or misspells by at most two edits.

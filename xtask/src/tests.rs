@@ -1,3 +1,6 @@
+mod circles;
+
+use super::shell::manifest;
 use super::*;
 
 fn words(line: &str) -> Vec<OsString> {

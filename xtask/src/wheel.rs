@@ -1,12 +1,13 @@
 //! Builds the Python package by maturin, into `target/wheel`, and tests it where it is installed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::devices::{Plan, devices_of};
-use crate::{USAGE, as_from_a_shell, cargo, dist, licences, say, success};
+use crate::licences;
+use crate::shell::{USAGE, as_from_a_shell, cargo, say, succeeds, success, write};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
@@ -43,7 +44,7 @@ pub fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let wheels = folder.join("dist");
     let dependencies = licences::dependencies("burnformer-python", features)?;
     let texts = workspace.join("crates/python/licences/THIRD-PARTY.txt");
-    dist::write(&texts, licences::texts(&dependencies).as_bytes())?;
+    write(&texts, licences::texts(&dependencies).as_bytes())?;
     for text in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
         let copied = fs::copy(workspace.join(text), texts.with_file_name(text));
         copied.map_err(|cause| format!("{text}: {cause}"))?;
@@ -89,15 +90,4 @@ fn environment(folder: &Path, packages: &[OsString], fresh: bool) -> Result<Path
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     succeeds(Command::new(&python).args(install).args(packages))?;
     Ok(python)
-}
-
-/// Runs `command`.
-pub fn succeeds(command: &mut Command) -> Result<(), String> {
-    let name = Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?"));
-    let name = name.display().to_string();
-    match command.status() {
-        Err(cause) => Err(format!("{name} does not start ({cause}); is it installed?")),
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name} failed: {status}")),
-    }
 }

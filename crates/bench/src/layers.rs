@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use burnformer_study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
 use burnformer_view::{Axis, Chart, Figure, Series};
+use peak_alloc::PeakAlloc;
 
 use burnformer::output::{draw, note, print};
 
-use crate::MEMORY;
 use crate::options::{Format, Place};
 
 /// Arguments of the benchmark `layers`.
@@ -41,10 +41,10 @@ pub struct Args {
     format: Format,
 }
 
-/// Measures every layer at every size.
-pub fn run(args: Args) -> Result<()> {
+/// Measures every layer at every size; `memory` counts what is allocated.
+pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
-    let all = measure_all(&args)?;
+    let all = measure_all(&args, memory)?;
     draw(&figure(&all), &args.picture)?;
     if !args.format.json {
         return print(table(&all, args.fit_from).trim_end());
@@ -64,7 +64,7 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
+fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
     let device = args.place.open()?;
     let patience = Duration::from_millis(args.patience);
     let mut all = Vec::new();
@@ -72,7 +72,7 @@ fn measure_all(args: &Args) -> Result<Vec<Measurement>> {
         for &d in &args.d {
             let sizes = LayerSizes { d, radius: args.r, kernel: args.k };
             note(format_args!("{}, d {d}", kind.name()));
-            let at = |&n: &usize| measure(kind, sizes, n, patience, &device, &MEMORY);
+            let at = |&n: &usize| measure(kind, sizes, n, patience, &device, memory);
             all.extend(args.n.iter().map(at));
         }
     }

@@ -77,7 +77,7 @@ fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Kernels(args) => kernels::run(args),
         Benchmark::Fused(args) => fused::run(args),
         Benchmark::Growth(args) => growth::run(args),
-        Benchmark::Layers(args) => layers::run(args),
+        Benchmark::Layers(args) => layers::run(args, &MEMORY),
         Benchmark::Data(args) => data::run(args),
     }
 }

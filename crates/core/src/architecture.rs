@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use serde_json::Value;
 
 use crate::config::TransformerConfig;
-use crate::seq2seq::ModelConfig;
+use crate::seq2seq_config::ModelConfig;
 
 /// Reads a configuration from its serialised fields.
 type Read = fn(Value) -> serde_json::Result<ModelConfig>;

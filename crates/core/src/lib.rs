@@ -44,7 +44,7 @@
 //! ```
 
 mod activation;
-mod any_module;
+mod any_visitor;
 mod architecture;
 mod attention;
 mod attention_maps;
@@ -72,6 +72,7 @@ mod presets;
 mod random;
 mod residual;
 mod seq2seq;
+mod seq2seq_config;
 mod shared_embeddings;
 mod transformer;
 mod window;
@@ -118,7 +119,8 @@ pub use position::{PositionalEncoding, PositionalEncodingConfig, Positions, sinu
 pub use precision::Precision;
 pub use random::Mode;
 pub use residual::{NormPosition, ResidualNorm};
-pub use seq2seq::{Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens};
+pub use seq2seq::{Model, Seq2Seq, Seq2SeqCache};
+pub use seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 pub use shared_embeddings::{EmbeddingSharing, SharedEmbeddings, SharedEmbeddingsConfig};
 pub use transformer::Transformer;
 pub use window::{Window, WindowBlocks, window_attention};

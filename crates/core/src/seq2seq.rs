@@ -1,101 +1,24 @@
 //! The contract of a model: what training, search and the model directory need from an architecture.
 //!
-//! [`Seq2Seq`] is the model, [`Seq2SeqConfig`] the configuration from which it is built, [`Seq2SeqCache`] what decoding keeps
-//! between steps. Training and search hold them as trait objects, so that they are compiled once for all architectures.
+//! [`Seq2Seq`] is the model, [`Seq2SeqCache`] what decoding keeps between steps, and
+//! [`Seq2SeqConfig`](crate::Seq2SeqConfig) the configuration from which a model is built. Training and search hold them as
+//! trait objects, so that they are compiled once for all architectures.
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::sync::Arc;
 
+use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_kernels::ComputeType;
-use serde_json::Value;
 
-use crate::any_module::AnyModule;
+use crate::any_visitor::{AnyMapper, AnyVisitor, ByRank};
 use crate::attention_maps::AttentionMaps;
-use crate::config::ConfigError;
-use crate::cost::Cost;
 use crate::linear::Linear;
 use crate::precision::Precision;
 use crate::random::Mode;
 
 /// A model of any architecture. It is a [`Module`](burn::module::Module), as each of them is.
 pub type Model = Box<dyn Seq2Seq>;
-
-/// The configuration of a model of any architecture.
-pub type ModelConfig = Arc<dyn Seq2SeqConfig>;
-
-/// The token ids of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tokens {
-    /// Number of tokens in the source vocabulary.
-    pub source_vocab: usize,
-    /// Number of tokens in the target vocabulary.
-    pub target_vocab: usize,
-    /// Id of the padding token.
-    pub pad: u32,
-    /// Id of the token that opens a target, `<s>`.
-    pub bos: u32,
-    /// Id of the token that closes a sentence, `</s>`.
-    pub eos: u32,
-}
-
-/// The configuration of a sequence-to-sequence model, from which the model is built. It is plain data.
-pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
-    /// The name of the architecture in configurations and model directories.
-    fn architecture(&self) -> &'static str;
-
-    /// The fields, as the object `model` in `config.json` ([`model_dir`](crate::model_dir)) has them.
-    fn to_json(&self) -> Value;
-
-    /// The vocabularies and special tokens.
-    fn tokens(&self) -> Tokens;
-
-    /// Width of the embeddings. The learning-rate schedule depends on it.
-    fn d_model(&self) -> usize;
-
-    /// Number of trained values in the model, computed without building it.
-    fn parameter_count(&self) -> usize;
-
-    /// Checks the configuration.
-    ///
-    /// # Errors
-    /// A [`ConfigError`] that names the first field with an impossible value.
-    fn validate(&self) -> Result<(), ConfigError>;
-
-    /// Builds the model on `device`; its initial weights are a function of `seed`. Pass `device.autodiff()` to train.
-    ///
-    /// # Errors
-    /// The error of [`validate`](Self::validate).
-    fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError>;
-
-    /// The cost of the layers per source position and per target position, for sentences of `source` and `target` tokens in a
-    /// training in `precision`. Embeddings and logits are not counted.
-    fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2];
-
-    /// Number of floating-point operations of an update over `rows` sentences of `source` and `target` tokens, padding
-    /// included: two per multiplication of the forward pass, and twice as many for the backward pass.
-    fn update_flops(&self, rows: usize, source: usize, target: usize) -> u64 {
-        let cost = self.cost(source, target, Precision::Float32);
-        let [of_source, of_target] = cost.map(|cost| cost.multiplications);
-        let logits = self.d_model() * self.tokens().target_vocab;
-        6 * (rows * (source * of_source + target * (of_target + logits))) as u64
-    }
-}
-
-impl dyn Seq2SeqConfig {
-    /// The configuration as one of the architecture `C`, if it is that.
-    pub fn downcast_ref<C: Seq2SeqConfig>(&self) -> Option<&C> {
-        (self as &dyn Any).downcast_ref()
-    }
-}
-
-/// Whether both describe the same model.
-impl PartialEq for dyn Seq2SeqConfig {
-    fn eq(&self, other: &Self) -> bool {
-        self.architecture() == other.architecture() && self.to_json() == other.to_json()
-    }
-}
 
 /// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time. It is a Burn module.
 pub trait Seq2Seq: AnyModule + Sync {
@@ -198,5 +121,111 @@ impl dyn Seq2SeqCache {
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
         let own = (self as &mut dyn Any).downcast_mut();
         own.expect("the cache is that of a model of another architecture")
+    }
+}
+
+/// The methods of [`Module`] as those of a trait object. Every [`Seq2Seq`] model that is a module has them.
+pub trait AnyModule: Debug + Send {
+    /// [`Clone::clone`].
+    fn cloned(&self) -> Model;
+    /// [`Module::collect_devices`].
+    fn devices_after(&self, devices: Devices) -> Devices;
+    /// [`Module::fork`].
+    fn forked(self: Box<Self>, device: &Device) -> Model;
+    /// [`Module::to_device`].
+    fn moved_to(self: Box<Self>, device: &Device) -> Model;
+    /// [`Module::train`].
+    fn trained(self: Box<Self>) -> Model;
+    /// [`Module::valid`].
+    fn validated(&self) -> Model;
+    /// [`Module::materialize`].
+    fn materialized(self: Box<Self>) -> Model;
+    /// [`Module::visit`].
+    fn show_to(&self, visitor: &mut dyn AnyVisitor);
+    /// [`Module::map`].
+    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model;
+}
+
+impl<M: Module + Seq2Seq + 'static> AnyModule for M {
+    fn cloned(&self) -> Model {
+        Box::new(self.clone())
+    }
+
+    fn devices_after(&self, devices: Devices) -> Devices {
+        self.collect_devices(devices)
+    }
+
+    fn forked(self: Box<Self>, device: &Device) -> Model {
+        Box::new(self.fork(device))
+    }
+
+    fn moved_to(self: Box<Self>, device: &Device) -> Model {
+        Box::new(self.to_device(device))
+    }
+
+    fn trained(self: Box<Self>) -> Model {
+        Box::new(self.train())
+    }
+
+    fn validated(&self) -> Model {
+        Box::new(self.valid())
+    }
+
+    fn materialized(self: Box<Self>) -> Model {
+        Box::new(self.materialize())
+    }
+
+    fn show_to(&self, visitor: &mut dyn AnyVisitor) {
+        self.visit(&mut ByRank(visitor));
+    }
+
+    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model {
+        Box::new(self.map(&mut ByRank(mapper)))
+    }
+}
+
+impl<M: Module + Seq2Seq + 'static> From<M> for Model {
+    fn from(model: M) -> Self {
+        Box::new(model)
+    }
+}
+
+impl Clone for Model {
+    fn clone(&self) -> Self {
+        (**self).cloned()
+    }
+}
+
+impl Module for Model {
+    fn collect_devices(&self, devices: Devices) -> Devices {
+        (**self).devices_after(devices)
+    }
+
+    fn fork(self, device: &Device) -> Self {
+        self.forked(device)
+    }
+
+    fn to_device(self, device: &Device) -> Self {
+        self.moved_to(device)
+    }
+
+    fn train(self) -> Self {
+        self.trained()
+    }
+
+    fn valid(&self) -> Self {
+        (**self).validated()
+    }
+
+    fn materialize(self) -> Self {
+        self.materialized()
+    }
+
+    fn visit<V: ModuleVisitor>(&self, visitor: &mut V) {
+        (**self).show_to(visitor);
+    }
+
+    fn map<M: ModuleMapper>(self, mapper: &mut M) -> Self {
+        self.mapped_by(mapper)
     }
 }

@@ -16,7 +16,8 @@ use crate::mask::{end_mask, padding_mask};
 use crate::position::PositionalEncoding;
 use crate::precision::Precision;
 use crate::random::Mode;
-use crate::seq2seq::{Model, ModelConfig, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, Tokens};
+use crate::seq2seq::{Model, Seq2Seq, Seq2SeqCache};
+use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig, Tokens};
 use crate::shared_embeddings::SharedEmbeddings;
 
 /// The encoder–decoder Transformer (paper §3, Figure 1). Its parts are public: another encoder, decoder or embedding of the

@@ -1,10 +1,10 @@
 //! Decides which pairs are kept, and counts why the others are dropped.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, Utf8Policy};
 use crate::error::{DataError, Result};
 use crate::hash::key_of;
@@ -83,74 +83,6 @@ impl CleaningSettings {
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self { budget: self.budget.filter(|&budget| budget <= longest), ..self.clone() }
-    }
-}
-
-/// How many pairs were read, kept, and dropped for which reason. If several reasons apply to a pair, the first one in
-/// the order of the fields counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CleaningReport {
-    /// Number of pairs in the corpus.
-    pub read: u64,
-    /// Number of pairs that were kept.
-    pub kept: u64,
-    /// Dropped because a side is not UTF-8 and the policy is to skip such lines.
-    pub invalid_utf8: u64,
-    /// Dropped because a side is empty or has only white space and control characters.
-    pub empty: u64,
-    /// Dropped because the source has more tokens than allowed.
-    pub source_too_long: u64,
-    /// Dropped because the target has more tokens than allowed.
-    pub target_too_long: u64,
-    /// Dropped because the pair alone exceeds the token budget.
-    pub over_budget: u64,
-    /// Dropped because one side is too many times as long as the other.
-    pub length_ratio: u64,
-    /// Dropped because both texts occurred before.
-    pub duplicate: u64,
-}
-
-impl CleaningReport {
-    /// Number of pairs that were dropped for any reason.
-    pub fn dropped(&self) -> u64 {
-        self.read - self.kept
-    }
-
-    /// The counts of both.
-    #[must_use]
-    pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self {
-            read: self.read + other.read,
-            kept: self.kept + other.kept,
-            invalid_utf8: self.invalid_utf8 + other.invalid_utf8,
-            empty: self.empty + other.empty,
-            source_too_long: self.source_too_long + other.source_too_long,
-            target_too_long: self.target_too_long + other.target_too_long,
-            over_budget: self.over_budget + other.over_budget,
-            length_ratio: self.length_ratio + other.length_ratio,
-            duplicate: self.duplicate + other.duplicate,
-        }
-    }
-}
-
-impl fmt::Display for CleaningReport {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} pairs read, {} kept, {} dropped", self.read, self.kept, self.dropped())?;
-        let reasons = [
-            (self.invalid_utf8, "invalid UTF-8"),
-            (self.empty, "empty side"),
-            (self.source_too_long, "source too long"),
-            (self.target_too_long, "target too long"),
-            (self.over_budget, "over the token budget"),
-            (self.length_ratio, "length ratio"),
-            (self.duplicate, "duplicate"),
-        ];
-        let mut separator = ": ";
-        for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
-            write!(out, "{separator}{count} {reason}")?;
-            separator = ", ";
-        }
-        Ok(())
     }
 }
 

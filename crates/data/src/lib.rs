@@ -31,6 +31,7 @@
 pub mod batch;
 pub mod cache;
 pub mod clean;
+mod cleaning_report;
 pub mod corpus;
 mod error;
 mod hash;
@@ -43,7 +44,8 @@ pub mod tokenizer;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};
-pub use clean::{CleaningReport, CleaningSettings};
+pub use clean::CleaningSettings;
+pub use cleaning_report::CleaningReport;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, Utf8Policy};
 pub use error::{DataError, Result};
 pub use prefetch::Prefetch;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{TokenizedCorpus, build, make_folder, write_atomically};
-use crate::clean::{CleaningReport, CleaningSettings};
+use crate::clean::CleaningSettings;
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, is_pipe};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, file_key, hex, key_of};

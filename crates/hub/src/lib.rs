@@ -11,43 +11,16 @@
 
 mod client;
 mod error;
+mod fetched;
 mod firefox;
 mod hub;
 mod name;
 mod settings;
 
-use std::path::PathBuf;
-
 pub use error::HubError;
+pub use fetched::{Fetched, Progress, Watch};
 pub use name::ModelName;
 pub use settings::Settings;
-
-/// A model that was fetched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
-    /// The folder with its files. It belongs to the cache: read it only.
-    pub folder: PathBuf,
-    /// What the name meant when it was fetched: a commit of the hub, or a version of Firefox's.
-    pub revision: String,
-    /// The licence, as the list names it.
-    pub licence: Option<String>,
-    /// Whether the server could not be reached, so that the revision is the one that was fetched last.
-    pub is_stale: bool,
-}
-
-/// How far a download is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// The name of the file.
-    pub file: &'a str,
-    /// The number of its bytes that are here.
-    pub done: u64,
-    /// The number of all of them.
-    pub size: u64,
-}
-
-/// Looks at the progress several times a second, and returns whether to go on.
-pub type Watch<'a> = dyn FnMut(Progress) -> bool + 'a;
 
 /// Fetches the files of the model `name` that are not in the cache yet.
 ///

@@ -7,7 +7,8 @@
 
 use crate::bleu::segment_statistics;
 use crate::text::replace_between;
-use crate::tokenize::moses::{MosesLanguage, moses_tokenize};
+use crate::tokenize::moses::moses_tokenize;
+use crate::tokenize::moses_language::MosesLanguage;
 use crate::{BleuScore, Metric, ReferenceCount, Signature, Smoothing};
 
 const MAX_ORDER: usize = 4;

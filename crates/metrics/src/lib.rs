@@ -60,9 +60,9 @@ pub use score::{Confidence, Score};
 pub use signature::{Signature, VERSION};
 pub use significance::{PairedResult, RANDOMIZATION, approximate_randomization, paired_bootstrap};
 pub use statistics::Statistics;
-pub use ter::Ter;
 pub use tokenize::BleuTokenizer;
-pub use tokenize::moses::MosesLanguage;
+pub use tokenize::moses_language::MosesLanguage;
+pub use tokenize::tercom::Ter;
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -10,30 +10,16 @@ mod shift;
 
 use crate::ngram::Interner;
 use crate::signature::{case, yes_no};
-use crate::tokenize::tercom;
+use crate::tokenize::tercom::Ter;
 use crate::{Metric, MetricError, ReferenceCount, Signature, text};
 
 /// Largest number of cells in the matrix of edit distances, with five bytes each. This allows lines of about 7,000
 /// words.
 const MOST_CELLS: usize = 50_000_000;
 
-/// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words, separated by spaces.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ter {
-    /// Whether punctuation is split off and XML escapes are undone.
-    pub normalized: bool,
-    /// Whether punctuation is removed.
-    pub no_punct: bool,
-    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation is removed (with
-    /// `no_punct`).
-    pub asian_support: bool,
-    /// Whether case is kept.
-    pub case_sensitive: bool,
-}
-
 impl Ter {
     fn words(&self, line: &str) -> String {
-        tercom::tokenize(text::trim_end(line), self)
+        self.tokenize(text::trim_end(line))
     }
 
     // sacreBLEU tokenises references twice, which changes the result where they are normalised (`3's.` becomes `3's .`,

@@ -12,6 +12,18 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
+/// Python's `' '.join(line.split())`.
+pub(crate) fn squeeze(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for word in split(line) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
 /// `str.rstrip()` of Python.
 pub(crate) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(is_space)

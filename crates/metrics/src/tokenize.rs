@@ -2,7 +2,7 @@
 
 pub(crate) mod international;
 pub(crate) mod moses;
-mod moses_prefixes;
+pub(crate) mod moses_language;
 pub(crate) mod mteval;
 pub(crate) mod tercom;
 pub(crate) mod zh;
@@ -82,27 +82,6 @@ fn spaced(line: &str) -> String {
         out.push(c);
     }
     out
-}
-
-/// Python's `' '.join(line.split())`.
-fn squeeze(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for word in crate::text::split(line) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    out
-}
-
-/// Undoes the four XML escapes in mteval's order, so that `&amp;lt;` becomes `<`.
-fn unescape(line: &str) -> Cow<'_, str> {
-    if !line.contains('&') {
-        return Cow::Borrowed(line);
-    }
-    let pairs = [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
-    Cow::Owned(pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to)))
 }
 
 #[cfg(test)]

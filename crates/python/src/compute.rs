@@ -13,7 +13,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::BurnformerError;
+use crate::error::exception;
 
 /// How long Ctrl-C may wait.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -71,7 +71,7 @@ impl Pool {
 /// as Ctrl-C does, the exception is returned at once, and `work` is told to end.
 ///
 /// # Errors
-/// A [`BurnformerError`] with the error of `work`; the exception of a signal's handler; a `RuntimeError` if `work` panics.
+/// A [`BurnformerError`](crate::error::BurnformerError) with the error of `work`; the exception of a signal's handler; a `RuntimeError` if `work` panics.
 pub fn compute<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Cancel) -> Result<T> + Send + 'static,
@@ -101,11 +101,6 @@ pub fn compute<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => return Err(panicked(&"the work is gone")),
         }
     }
-}
-
-/// `error` as an exception with the sentence that the program would print.
-pub fn exception(error: &anyhow::Error) -> PyErr {
-    BurnformerError::new_err(burnformer::output::message(error))
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {

@@ -6,7 +6,9 @@
 //! process that was forked starts threads of its own (see [`compute`]).
 
 mod compute;
+mod error;
 mod options;
+mod requests;
 mod results;
 mod translations;
 mod translator;
@@ -15,12 +17,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-pyo3::create_exception!(
-    burnformer,
-    BurnformerError,
-    pyo3::exceptions::PyValueError,
-    "What was asked for cannot be done: the sentence says why, and what to do."
-);
+use error::BurnformerError;
 
 /// What Python runs as the program. It is not `-m burnformer`, which would import the files of the current folder before those of
 /// the packages.

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PySequence, PyString};
 use serde_json::{Map, Value};
 
-use crate::BurnformerError;
+use crate::error::BurnformerError;
 
 /// The names of all keywords: the keys of `generation.json`, and those of a call alone.
 pub const NAMES: [&str; 20] = [

@@ -6,9 +6,10 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::compute::{compute, exception};
+use crate::compute::compute;
+use crate::error::exception;
+use crate::requests::requests;
 use crate::results::{self, Found};
-use crate::translator::requests;
 
 /// The translations of an iterable of texts, in order.
 #[pyclass(module = "burnformer")]

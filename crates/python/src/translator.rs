@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow};
 use burn::tensor::Device;
 use burnformer::device::DeviceName;
 use burnformer::embedded::PAIRS;
@@ -9,22 +9,21 @@ use burnformer::{named, values, whole_documents};
 use burnformer_core::ComputeType;
 use burnformer_documents::Format;
 use burnformer_hub::ModelName;
-use burnformer_infer::{AlignmentOptions, Cancel, Request, TargetScore, TranslateOptions};
+use burnformer_infer::{AlignmentOptions, Cancel, TargetScore, TranslateOptions};
 use burnformer_view::Sentence;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compute::compute;
+use crate::error::exception;
 use crate::options::{Function, Options};
+use crate::requests::requests;
 use crate::results::{self, Found, Texts};
 use crate::translations::Translations;
 
 /// The number of pairs that are scored between two looks at whether anyone still waits.
 const SCORED_AT_ONCE: usize = 256;
-
-/// The number of texts that become tokens between two such looks.
-const READ_AT_ONCE: usize = 1024;
 
 const TRANSLATE: Function =
     Function { name: "translate", own: &["prefix", "alignment"], refused: &[] };
@@ -134,8 +133,7 @@ impl Translator {
         language: Option<String>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
-        let format: Format =
-            format.parse().map_err(|error| crate::compute::exception(&Error::new(error)))?;
+        let format: Format = format.parse().map_err(|error| exception(&Error::new(error)))?;
         let options = self.options(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
@@ -259,40 +257,6 @@ fn compute_type(name: &str) -> Result<ComputeType> {
     let found = ComputeType::ALL.into_iter().find(|compute| compute.name() == name);
     let names = || ComputeType::ALL.map(ComputeType::name).join(", ");
     found.ok_or_else(|| anyhow!("there is no compute type `{name}`; there are {}", names()))
-}
-
-/// The requests to translate `texts`, each of which ends as `cancel` says.
-///
-/// # Errors
-/// Those of [`requests`](burnformer_infer::Translator::requests); if there is not one prefix for each text.
-pub fn requests(
-    translator: &burnformer_infer::Translator,
-    texts: &[String],
-    prefixes: Option<&[String]>,
-    options: &TranslateOptions,
-    cancel: &Cancel,
-) -> Result<Vec<Request>> {
-    let mut requests = Vec::with_capacity(texts.len());
-    for texts in texts.chunks(READ_AT_ONCE) {
-        if cancel.is_cancelled() {
-            bail!("interrupted");
-        }
-        let done = requests.len();
-        let more = translator.requests(texts, options);
-        requests.extend(more.map_err(|error| error.offset(done))?);
-    }
-    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
-    let Some(prefixes) = prefixes else { return Ok(requests) };
-    if prefixes.len() != texts.len() {
-        let (sources, others) = (texts.len(), prefixes.len());
-        let what = "prefixes";
-        return Err(burnformer_infer::InferError::Count { sources, others, what }.into());
-    }
-    let prefixes = translator.tokenizers().target.encode_batch(prefixes);
-    for (request, prefix) in requests.iter_mut().zip(prefixes) {
-        request.prefix = prefix;
-    }
-    Ok(requests)
 }
 
 /// The scores of all pairs, or of some if nobody waits for them any more.

@@ -1,7 +1,8 @@
 //! Decoding: from pieces to text.
 
-use crate::model::{PieceType, SentencePiece, UnknownId};
+use crate::model::{SentencePiece, UnknownId};
 use crate::normalizer::{REPLACEMENT, SPACE};
+use crate::types::PieceType;
 use crate::vocabulary::byte_of;
 
 /// The text of the pieces so far.

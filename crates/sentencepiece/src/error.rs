@@ -54,8 +54,7 @@ pub enum ModelProblem {
     NoUnknown,
     /// `byte_fallback` is on, and a byte has no piece.
     #[error(
-        "byte_fallback is on, but the piece {} is missing; all 256 from <0x00> to <0xFF> are needed",
-        crate::vocabulary::byte_piece(*byte)
+        "byte_fallback is on, but the piece <0x{byte:02X}> is missing; all 256 from <0x00> to <0xFF> are needed"
     )]
     MissingByte {
         /// The first byte without a piece.

@@ -35,12 +35,14 @@ mod normalizer;
 mod proto;
 mod segment;
 mod trie;
+mod types;
 mod unigram;
 mod vocabulary;
 mod whole;
 
 pub use error::{CharsmapProblem, ModelProblem, PieceProblem, SentencePieceError};
-pub use model::{ModelType, PieceType, SentencePiece, UnknownId};
+pub use model::{SentencePiece, UnknownId};
+pub use types::{ModelType, PieceType};
 
 /// The program in the README, compiled and run as it stands there.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use lru::LruCache;
 
 use crate::engine::{Candidate, Choice, Work};
-use crate::queue::locked;
+use crate::lock::locked;
 
 /// Candidates by sentence and choice, the least recently used left out first, bounded by their bytes.
 pub(crate) struct Cache {

@@ -24,7 +24,7 @@ use tokio_io_timeout::TimeoutStream;
 
 use crate::api::Shared;
 use crate::api::error::ApiError;
-use crate::queue::locked;
+use crate::lock::locked;
 
 /// The most connections at the same time, if the system allows so many.
 const MOST: usize = 1024;

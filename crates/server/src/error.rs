@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use crate::models::LanguagePair;
+use crate::language::LanguagePair;
 
 /// Why a server cannot start, or a model cannot be loaded.
 #[derive(Debug, thiserror::Error)]

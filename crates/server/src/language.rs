@@ -1,6 +1,40 @@
-//! Codes and names of languages.
+//! Codes and names of languages, and pairs of them.
+
+use std::fmt;
+use std::str::FromStr;
 
 use isolang::Language;
+
+/// From which language to which a model translates.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LanguagePair {
+    /// The code of the source language, such as `de`.
+    pub source: String,
+    /// The code of the target language, such as `en`.
+    pub target: String,
+}
+
+impl fmt::Display for LanguagePair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.source, self.target)
+    }
+}
+
+impl FromStr for LanguagePair {
+    type Err = String;
+
+    /// Reads `de-en`; where a code has a `-` itself, `pt-BR:en`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (source, target) =
+            text.split_once(':').or_else(|| text.split_once('-')).unwrap_or_default();
+        match is_code(source) && is_code(target) && source != target {
+            true => Ok(Self { source: source.into(), target: target.into() }),
+            false => Err(format!(
+                "{text:?} is no pair of different language codes such as de-en or pt-BR:en"
+            )),
+        }
+    }
+}
 
 /// Whether `code` can be a language's: letters, digits and `-` or `_` (`de`, `pt-BR`, `zh_Hans`).
 pub(crate) fn is_code(code: &str) -> bool {
@@ -102,5 +136,16 @@ mod tests {
                 .into_iter()
                 .all(|c| !is_code(c))
         );
+    }
+
+    #[test]
+    fn pairs_are_read_and_written() {
+        for text in ["de-en", "pt-BR:en"] {
+            let pair: LanguagePair = text.parse().unwrap();
+            assert_eq!(pair.to_string().replace(':', "-"), text.replace(':', "-"));
+        }
+        for text in ["", "de", "de-", "de-de", "../x-en", "de en"] {
+            assert!(text.parse::<LanguagePair>().is_err(), "{text}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::queue::locked;
+use crate::lock::locked;
 
 /// Which requests a number is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

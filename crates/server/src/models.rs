@@ -1,9 +1,7 @@
 //! The models by language pair, loaded when they are needed.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,43 +12,13 @@ use futures_util::future::{BoxFuture, Shared};
 
 use crate::engine::Engine;
 use crate::error::ServerError;
-use crate::language;
+use crate::language::LanguagePair;
+use crate::lock::locked;
 use crate::metrics::Metrics;
-use crate::queue::{Queue, QueueSettings, locked};
+use crate::queue::{Queue, QueueSettings};
 
 /// How long requests may keep a model after another one was asked for that has no memory beside it.
 const LONGEST_HELD: Duration = Duration::from_secs(4);
-
-/// From which language to which a model translates.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LanguagePair {
-    /// The code of the source language, such as `de`.
-    pub source: String,
-    /// The code of the target language, such as `en`.
-    pub target: String,
-}
-
-impl fmt::Display for LanguagePair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.source, self.target)
-    }
-}
-
-impl FromStr for LanguagePair {
-    type Err = String;
-
-    /// Reads `de-en`; where a code has a `-` itself, `pt-BR:en`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (source, target) =
-            text.split_once(':').or_else(|| text.split_once('-')).unwrap_or_default();
-        match language::is_code(source) && language::is_code(target) && source != target {
-            true => Ok(Self { source: source.into(), target: target.into() }),
-            false => Err(format!(
-                "{text:?} is no pair of different language codes such as de-en or pt-BR:en"
-            )),
-        }
-    }
-}
 
 /// Where a model comes from.
 #[derive(Clone)]
@@ -270,21 +238,5 @@ impl Models {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tracing::info!(pair = %slot.source.pair, "model unloaded");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_are_read_and_written() {
-        for text in ["de-en", "pt-BR:en"] {
-            let pair: LanguagePair = text.parse().unwrap();
-            assert_eq!(pair.to_string().replace(':', "-"), text.replace(':', "-"));
-        }
-        for text in ["", "de", "de-", "de-de", "../x-en", "de en"] {
-            assert!(text.parse::<LanguagePair>().is_err(), "{text}");
-        }
     }
 }

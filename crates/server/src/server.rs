@@ -16,12 +16,12 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
-use crate::api::files::{Files, MOST_KEPT};
 use crate::api::{Service, Shared, openapi, routes};
 use crate::auth::Keys;
 use crate::cache::Cache;
 use crate::connections::{self, Times};
 use crate::error::ServerError;
+use crate::kept_files::{KeptFiles, MOST_KEPT};
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::settings::ServerSettings;
@@ -50,7 +50,7 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: Files::new(MOST_KEPT),
+            files: KeptFiles::new(MOST_KEPT),
             looking: Arc::new(Semaphore::new(queue.workers.max(1))),
         });
         let router = router(service.clone(), settings.cors.as_deref())?;

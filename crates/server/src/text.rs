@@ -5,10 +5,11 @@ use std::sync::Arc;
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Wanted, longest, wanted};
 
-use crate::api::Shared;
 use crate::api::error::ApiError;
+use crate::api::{Service, Shared};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
+use crate::language::LanguagePair;
 use crate::queue::Queue;
 
 /// What the sentences of a request go through.
@@ -32,6 +33,47 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 
 /// The documents of a request, and for each the part that is translated now.
 type Round = (Vec<Document>, Vec<Vec<Work>>);
+
+impl Service {
+    /// Translates `texts`, each whole, within the time that the limits allow, with the terms of `glossary` and of the
+    /// model's own.
+    pub async fn translate(
+        self: &Arc<Self>,
+        texts: Vec<String>,
+        pair: &LanguagePair,
+        format: Format,
+        choice: Choice,
+        glossary: Arc<Glossary>,
+    ) -> Result<Vec<Translations>, ApiError> {
+        if pair.source == pair.target {
+            return Ok(texts.into_iter().map(|text| vec![text]).collect());
+        }
+        let translated = async {
+            let path = self.path(pair, choice, glossary).await?;
+            path.translate(texts, format, pair.source.clone()).await
+        };
+        self.in_time(translated).await
+    }
+
+    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`, with the glossary
+    /// of the request before the one of the model.
+    pub async fn path(
+        self: &Arc<Self>,
+        pair: &LanguagePair,
+        choice: Choice,
+        own: Arc<Glossary>,
+    ) -> Result<Path, ApiError> {
+        let queue = match self.models.queue(pair).await {
+            Some(queue) => queue.map_err(|_| ApiError::not_loaded(pair))?,
+            None => {
+                let message = format!("no model translates {pair}");
+                return Err(ApiError::bad("target", message, "a pair of /languages"));
+            }
+        };
+        let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
+        Ok(Path { service: self.clone(), queue, choice, pair: pair.to_string(), glossaries })
+    }
+}
 
 impl Path {
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.

@@ -38,9 +38,10 @@ mod file;
 mod shortlist;
 mod train;
 
+pub use bags::LONGEST;
 pub use error::ShortlistError;
 pub use shortlist::{Shortlist, Vocabularies};
-pub use train::{LONGEST, MOST_PAIRS, Settings, Trainer};
+pub use train::{MOST_PAIRS, Settings, Trainer};
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -1,11 +1,8 @@
 use crate::alignment::align;
-use crate::bags::Bags;
+use crate::bags::{Bags, LONGEST};
 use crate::error::ShortlistError;
 use crate::shortlist::{Shortlist, Vocabularies};
 
-/// The most tokens on a side of a pair; longer pairs are left out, because they are seldom translations of each other
-/// sentence by sentence.
-pub const LONGEST: usize = 256;
 /// The most pairs that are learned from. Of a larger text every second, fourth … pair is taken, which bounds
 /// the memory: pairs of 25 tokens take about 1 GB.
 pub const MOST_PAIRS: usize = 1_000_000;

@@ -1,17 +1,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::slice::from_ref;
-use std::sync::atomic::AtomicBool;
 
-use burnformer_core::model_dir;
-use burnformer_infer::{TranslateOptions, Translator};
-use burnformer_train::{
-    Corpora, Learner, RunMode, StopReason, TrainConfig, TrainError, checkpoint,
-};
+use burnformer_train::{Corpora, TrainConfig};
 use serde::{Deserialize, Serialize};
 
-use super::{Measure, Study};
 use crate::error::StudyError;
+use crate::measure::Measure;
 
 /// The values in the paper's Table 3 for a row, measured on its development set, newstest2013, English to German.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +52,7 @@ pub struct RowResult {
 }
 
 impl Row {
-    fn file(&self, folder: &Path) -> PathBuf {
+    pub(super) fn file(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.json", self.name))
     }
 
@@ -90,56 +84,8 @@ impl Row {
         }
     }
 
-    /// Trains and measures the row and writes its file.
-    pub(super) fn train(
-        &self,
-        study: &Study,
-        interrupted: &AtomicBool,
-    ) -> Result<Option<RowResult>, StudyError> {
-        let run = study.folder.join(&self.name);
-        let corpora = Corpora::prepare(&self.config, study.texts.clone(), &mut |_| ())?;
-        let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
-        let config = self.config.clone();
-        let devices = from_ref(&study.device);
-        match Learner::new(config, &corpora, &run, mode, study.verbosity, devices) {
-            // Stopped between its last update and its file.
-            Err(TrainError::NothingToDo { .. }) => {}
-            learner => {
-                if learner?.train(interrupted)?.reason == StopReason::Interrupted {
-                    return Ok(None);
-                }
-            }
-        }
-        self.measure(study, &corpora).map(Some)
-    }
-
-    fn measure(&self, study: &Study, corpora: &Corpora) -> Result<RowResult, StudyError> {
-        let run = study.folder.join(&self.name);
-        let translator = Translator::load(run.join("last"), &study.device)?;
-        let parts = self.parts(corpora);
-        let longest = corpora.longest_validated + 1;
-        let options = TranslateOptions { longest, ..translator.options() };
-        let measured = parts.iter().map(|Part { longest, source, target }| {
-            Measure::of(&translator, &options, *longest, source, target)
-        });
-        let state = checkpoint::last_state(&run)?;
-        let result = RowResult {
-            name: self.name.clone(),
-            change: self.change.clone(),
-            parameters: model_dir::load_config(&run.join("last"))?.parameter_count(),
-            updates: state.step,
-            seconds: state.seconds,
-            measures: measured.collect::<Result<_, _>>()?,
-            config: self.config.to_toml(),
-        };
-        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
-        let path = self.file(&study.folder);
-        burnformer_files::write(&path, &json).map_err(|cause| StudyError::Io { path, cause })?;
-        Ok(result)
-    }
-
     /// The parts of the validation text that have a sentence.
-    fn parts(&self, corpora: &Corpora) -> Vec<Part> {
+    pub(super) fn parts(&self, corpora: &Corpora) -> Vec<Part> {
         let Some((source, target)) = &corpora.valid_text else { return Vec::new() };
         let most = match self.config.validation.max_sentences {
             0 => source.len(),
@@ -161,10 +107,10 @@ impl Row {
 
 /// The sentences of at most `longest` source tokens.
 #[derive(Default)]
-struct Part {
-    longest: Option<usize>,
-    source: Vec<String>,
-    target: Vec<String>,
+pub(super) struct Part {
+    pub longest: Option<usize>,
+    pub source: Vec<String>,
+    pub target: Vec<String>,
 }
 
 /// Whether `text` is the TOML of `config`. A setting that did not exist yet when it was written has its default.

@@ -29,7 +29,8 @@ pub use weights::{write_quantized, write_tensors};
 
 use crate::architecture::read_config as read_fields;
 use crate::parameters::{named_parameters, with_parameters};
-use crate::seq2seq::{Model, ModelConfig, Seq2SeqConfig};
+use crate::seq2seq::Model;
+use crate::seq2seq_config::{ModelConfig, Seq2SeqConfig};
 use manifest::{WEIGHTS, read_checked, read_tensors_checked};
 use weights::write;
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::header::{HEADER_BYTES, Header, Width};
 use super::places::Places;
 use super::positional::read_exact_at;
-use crate::clean::CleaningReport;
+use crate::cleaning_report::CleaningReport;
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};

@@ -4,7 +4,6 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use super::open::{Opened, check_encoding, decompress, open};
-use super::parallel::columns;
 use super::{Side, Utf8Policy, is_standard_input, is_tsv};
 use crate::error::{DataError, Result};
 
@@ -249,4 +248,15 @@ fn trim_end(bytes: &mut Vec<u8>) {
     if bytes.last() == Some(&b'\r') {
         bytes.pop();
     }
+}
+
+/// The two columns of line `number` of the TSV file `path`.
+pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
+    let columns = line.split('\t').count();
+    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| DataError::NotTwoColumns {
+        path: path.into(),
+        line: number,
+        columns,
+        excerpt: line.chars().take(60).collect(),
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::lines::columns;
 use super::{CorpusPaths, Line, LineReader, Side, Utf8Policy, is_tsv, repeated_pipe};
 use crate::error::{DataError, Result};
 
@@ -138,15 +139,4 @@ fn next_of_tsv(tsv: &mut LineReader) -> Result<Option<LinePair>> {
         false => ("", ""),
     };
     Ok(Some(LinePair { line: number, source: source.into(), target: target.into(), valid }))
-}
-
-/// The two columns of line `number` of the TSV file `path`.
-pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
-    let columns = line.split('\t').count();
-    line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| DataError::NotTwoColumns {
-        path: path.into(),
-        line: number,
-        columns,
-        excerpt: line.chars().take(60).collect(),
-    })
 }

@@ -10,6 +10,7 @@ mod bpe;
 mod caught;
 mod checks;
 mod dropout;
+mod files;
 mod layout;
 mod load;
 mod pipeline;
@@ -30,6 +31,7 @@ use tokenizers::models::ModelWrapper;
 
 pub(crate) use caught::panic_text;
 pub use dropout::{BpeDropout, BpeDropoutSettings};
+pub use files::TokenizerFiles;
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};
 pub use train::TokenizerTrainer;
@@ -50,23 +52,6 @@ pub struct Tokenizer {
 enum Kind {
     HuggingFace(Box<tokenizers::Tokenizer>),
     SentencePiece(Box<SentencePieceTokenizer>),
-}
-
-/// The files that a tokeniser is made of, by their content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenizerFiles {
-    /// A `tokenizer.json`.
-    HuggingFace {
-        /// The canonical bytes of the tokeniser.
-        json: Vec<u8>,
-    },
-    /// A SentencePiece model, and the ids of its pieces.
-    SentencePiece {
-        /// The `.spm` file.
-        model: Vec<u8>,
-        /// The `vocab.json`.
-        vocab: Vec<u8>,
-    },
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -95,19 +80,6 @@ impl Tokenizer {
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
         Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size }
-    }
-
-    /// Trains a tokeniser on `lines`, which are streamed.
-    ///
-    /// # Errors
-    /// Those of [`TokenizerTrainer::train`].
-    pub fn train<S: AsRef<str>>(
-        lines: impl IntoIterator<Item = S>,
-        settings: &TokenizerSettings,
-    ) -> Result<Self> {
-        let mut trainer = TokenizerTrainer::new(settings.clone())?;
-        lines.into_iter().for_each(|line| trainer.feed(line.as_ref()));
-        trainer.train()
     }
 
     /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary, atomically: the file is

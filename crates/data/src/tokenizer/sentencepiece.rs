@@ -5,7 +5,8 @@ use std::path::Path;
 
 use burnformer_sentencepiece::SentencePiece;
 
-use super::{TokenizerFiles, TokenizerSpecialIds};
+use super::TokenizerSpecialIds;
+use super::files::TokenizerFiles;
 use crate::error::{DataError, Result};
 use crate::special::{BOS_TOKEN, EOS_TOKEN, PAD_TOKEN, UNK_TOKEN};
 

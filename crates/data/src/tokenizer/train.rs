@@ -61,6 +61,21 @@ impl TokenizerTrainer {
     }
 }
 
+impl Tokenizer {
+    /// Trains a tokeniser on `lines`, which are streamed.
+    ///
+    /// # Errors
+    /// Those of [`TokenizerTrainer::train`].
+    pub fn train<S: AsRef<str>>(
+        lines: impl IntoIterator<Item = S>,
+        settings: &TokenizerSettings,
+    ) -> Result<Self> {
+        let mut trainer = TokenizerTrainer::new(settings.clone())?;
+        lines.into_iter().for_each(|line| trainer.feed(line.as_ref()));
+        trainer.train()
+    }
+}
+
 /// A tokeniser with only the special tokens, for its normaliser and its division into words.
 pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
     parse(&document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))

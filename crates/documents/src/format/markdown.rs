@@ -4,27 +4,16 @@ mod write;
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser as Events, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Parser as Events, Tag, TagEnd};
 
 pub(super) use self::write::finish;
 
+use self::write::options;
 use super::html;
 use super::pieces::{Piece, Pieces};
 use crate::block::{Block, Lines};
 use crate::builder::Builder;
 use crate::escape::{Escape, Level, Markdown, Position};
-
-fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-        | Options::ENABLE_MATH
-        | Options::ENABLE_GFM
-}
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let mut parser = Parser {

@@ -2,6 +2,7 @@
 
 mod binary;
 mod binary_out;
+mod folder;
 mod layers;
 mod old;
 mod settings;
@@ -24,16 +25,12 @@ use crate::package::Package;
 use crate::tensors::Tensors;
 use crate::{carried, padding, positions};
 use binary::Binary;
+use folder::{ACTIVATIONS, CONFIG, WEIGHTS};
 use settings::Settings;
 use vocabulary::Vocabularies;
 
 pub(crate) use write::{Quantisation, check, write};
 
-const WEIGHTS: &str = "model.bin";
-const CONFIG: &str = "config.json";
-/// The numbers of the activation functions in files (`ctranslate2/specs/common_spec.py`).
-const ACTIVATIONS: [(u8, Activation); 3] =
-    [(0, Activation::Relu), (2, Activation::Silu), (3, Activation::Gelu)];
 /// How much positions in a file may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 2e-3;
 

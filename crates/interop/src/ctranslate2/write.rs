@@ -8,7 +8,8 @@ use burnformer_core::{
 };
 
 use super::binary_out::{self, Written};
-use super::{ACTIVATIONS, CONFIG, WEIGHTS, layers};
+use super::folder::{ACTIVATIONS, CONFIG, WEIGHTS};
+use super::layers;
 use crate::error::Result;
 use crate::files::write_file;
 use crate::package::{Package, activation_in, check_layers, fresh_folder};

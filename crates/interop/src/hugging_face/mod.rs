@@ -1,6 +1,7 @@
 //! Hugging Face's `MarianMTModel`, the class of OPUS-MT's models, and `M2M100ForConditionalGeneration`, that of M2M100 and NLLB.
 
 mod config;
+mod folder;
 mod languages;
 mod names;
 mod separate;
@@ -18,17 +19,10 @@ use crate::package::Package;
 use crate::tensors::{Taken, Tensor};
 use crate::{carried, layers, positions, safe, torch};
 use config::{Family, GenerationConfig, MarianConfig};
+use folder::{CONFIG, GENERATION, PYTORCH, SAFETENSORS, TEXTS, TOKENIZERS};
 
 pub(crate) use write::{check, write};
 
-const CONFIG: &str = "config.json";
-const GENERATION: &str = "generation_config.json";
-const SAFETENSORS: &str = "model.safetensors";
-const PYTORCH: &str = "pytorch_model.bin";
-/// The tokeniser files.
-const TEXTS: [&str; 4] = ["source.spm", "target.spm", "vocab.json", "target_vocab.json"];
-/// Those in the format of `tokenizers`.
-const TOKENIZERS: [&str; 3] = ["tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"];
 /// How much stored positions may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 1e-3;
 

@@ -11,7 +11,8 @@ use burnformer_infer::{AtLimit, LengthPenalty, SearchSettings};
 use serde_json::{Map, Value, json};
 
 use super::config::ACTIVATIONS;
-use super::{CONFIG, GENERATION, SAFETENSORS, TEXTS, names};
+use super::folder::{CONFIG, GENERATION, SAFETENSORS, TEXTS};
+use super::names;
 use crate::error::Result;
 use crate::files::{parse_json, write_file};
 use crate::package::{

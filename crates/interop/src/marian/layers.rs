@@ -2,7 +2,6 @@
 
 use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 
-use super::vector;
 use super::yaml::Options;
 use crate::error::Result;
 use crate::layers::{CANDIDATE, Part, parts};
@@ -89,4 +88,14 @@ pub(super) fn write(package: &Package) -> Result<Tensors> {
         }
     }
     Ok(tensors)
+}
+
+/// A vector that is stored as a matrix of one row.
+pub(super) fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
+    let flat =
+        tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
+    match flat {
+        true => Ok(Tensor::new([len], tensor.values)),
+        false => tensors.shaped(name, tensor, &[1, len]),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod bin;
 mod files;
+mod items;
 mod layers;
 mod npz;
 mod options;
@@ -9,7 +10,6 @@ mod shortlist;
 mod write;
 mod yaml;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_core::{OutputBias, TransformerConfig};
@@ -19,21 +19,12 @@ use crate::error::{InteropError, Result};
 use crate::files::read_file;
 use crate::package::Package;
 use crate::padding;
-use crate::tensors::{Taken, Tensor, Tensors};
+use crate::tensors::Taken;
 use files::Folder;
+use items::{Items, OPTIONS};
+use layers::vector;
 pub(crate) use write::{check_shape, write};
 use yaml::Options;
-
-/// The name of the options within the file of a model.
-const OPTIONS: &str = "special:model.yml";
-
-/// The content of a file.
-#[derive(Default)]
-struct Items {
-    tensors: Tensors,
-    /// The options as text. Their names begin with `special:`.
-    texts: BTreeMap<String, String>,
-}
 
 /// Whether `path` looks like a model of Marian: a file, or a folder with one.
 pub(crate) fn is_there(path: &Path) -> bool {
@@ -92,16 +83,6 @@ fn read_items(path: &Path) -> Result<Items> {
     match bin::is_bin(&bytes) {
         true => bin::read(path, &bytes),
         false => npz::read(path, &bytes),
-    }
-}
-
-/// A vector that is stored as a matrix of one row.
-fn vector(tensors: &Taken, name: &str, tensor: Tensor, len: usize) -> Result<Tensor> {
-    let flat =
-        tensor.values.len() == len && tensor.shape.iter().all(|&size| size == 1 || size == len);
-    match flat {
-        true => Ok(Tensor::new([len], tensor.values)),
-        false => tensors.shaped(name, tensor, &[1, len]),
     }
 }
 

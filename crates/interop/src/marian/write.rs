@@ -11,8 +11,9 @@ use burnformer_core::{
 use burnformer_infer::{LengthPenalty, SearchSettings};
 
 use super::files::{UNKNOWN, pieces};
+use super::items::OPTIONS;
 use super::options::EPSILON;
-use super::{OPTIONS, layers, npz};
+use super::{layers, npz};
 use crate::error::{InteropError, Result};
 use crate::files::write_file;
 use crate::package::{

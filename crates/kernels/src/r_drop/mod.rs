@@ -8,18 +8,7 @@ pub(crate) mod reference;
 use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;
-
-/// The sums of [`r_drop_loss`], each `[1]`, in nats.
-#[derive(Clone, Debug)]
-pub struct RDropLoss {
-    /// What training minimises: the mean of the smoothed losses of both passes, and α/2 times their symmetric divergence
-    /// ½·KL(p‖q) + ½·KL(q‖p). The only sum with gradients.
-    pub minimised: Tensor<1>,
-    /// The mean of the smoothed losses of both passes.
-    pub smoothed: Tensor<1>,
-    /// The mean of the negative log-likelihoods of both passes.
-    pub nll: Tensor<1>,
-}
+pub use reference::RDropLoss;
 
 /// The loss of two passes over the same positions, summed over those whose target is not `pad`: the first half of the
 /// rows is the first pass, the second half the second. Each pass has the loss of

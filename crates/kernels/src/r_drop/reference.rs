@@ -1,8 +1,19 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
-use super::RDropLoss;
 use crate::label_smoothed_cross_entropy;
+
+/// The sums of [`r_drop_loss`](crate::r_drop_loss), each `[1]`, in nats.
+#[derive(Clone, Debug)]
+pub struct RDropLoss {
+    /// What training minimises: the mean of the smoothed losses of both passes, and α/2 times their symmetric divergence
+    /// ½·KL(p‖q) + ½·KL(q‖p). The only sum with gradients.
+    pub minimised: Tensor<1>,
+    /// The mean of the smoothed losses of both passes.
+    pub smoothed: Tensor<1>,
+    /// The mean of the negative log-likelihoods of both passes.
+    pub nll: Tensor<1>,
+}
 
 /// The reference of [`r_drop_loss`](crate::r_drop_loss): the loss of both passes, and their divergence in plain tensor
 /// arithmetic.

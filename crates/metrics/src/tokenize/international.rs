@@ -1,7 +1,6 @@
 //! The international tokeniser of mteval-v14.pl, which splits punctuation and symbols by their Unicode category.
 
-use super::squeeze;
-use crate::text::{is_number, is_punctuation, is_symbol, pad_chars, replace_pairs};
+use crate::text::{is_number, is_punctuation, is_symbol, pad_chars, replace_pairs, squeeze};
 
 /// Splits off every symbol, and punctuation unless it stands between numbers. A period after a number at the end of a
 /// line is not split off, as in mteval-v14.pl.

@@ -5,54 +5,13 @@
 //! than these two. Every step is the Perl script's; character properties are those of this build's Unicode
 //! version. [`MULTI_DOT`] replaces the script's words `DOTMULTI`.
 
-use std::fmt;
-use std::str::FromStr;
-
-use super::moses_prefixes::{self, Breaking};
-use crate::MetricError;
+use super::moses_language::{Breaking, MosesLanguage};
 use crate::text::{is_number, pad_chars, replace_between, replace_pairs};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Replaces each dot of `..` or more dots while single periods are split off. It is a code point that is not a
 /// character and does not occur in texts.
 const MULTI_DOT: char = '\u{fdd0}';
-
-/// A language with tokenisation rules of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MosesLanguage {
-    /// German, `de`.
-    German,
-    /// English, `en`.
-    English,
-}
-
-impl MosesLanguage {
-    /// The two-letter code.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::German => "de",
-            Self::English => "en",
-        }
-    }
-}
-
-impl fmt::Display for MosesLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
-    }
-}
-
-impl FromStr for MosesLanguage {
-    type Err = MetricError;
-
-    fn from_str(name: &str) -> Result<Self, MetricError> {
-        match name {
-            "de" => Ok(Self::German),
-            "en" => Ok(Self::English),
-            _ => Err(MetricError::UnknownLanguage { name: name.into() }),
-        }
-    }
-}
 
 /// Tokenises a line as Moses does: words separated by spaces, special characters as XML escapes.
 pub fn moses_tokenize(line: &str, language: MosesLanguage) -> String {
@@ -148,7 +107,7 @@ fn ends_sentence(stem: &str, next: Option<&str>, language: MosesLanguage) -> boo
     // The last word of a line is unlikely to be an abbreviation.
     let Some(next) = next else { return true };
     let initials = stem.contains('.') && stem.contains(char::is_alphabetic);
-    let goes_on = match moses_prefixes::breaking(stem, language) {
+    let goes_on = match language.breaking(stem) {
         Breaking::Never => true,
         Breaking::UnlessNumber => next.starts_with(|c: char| c.is_ascii_digit()),
         Breaking::Always => false,
@@ -226,14 +185,5 @@ mod tests {
         ] {
             assert_eq!(moses_tokenize(line, MosesLanguage::English).trim_end(), words, "{line}");
         }
-    }
-
-    #[test]
-    fn a_language_without_rules_is_an_error() {
-        assert_eq!(
-            "fr".parse::<MosesLanguage>(),
-            Err(MetricError::UnknownLanguage { name: "fr".into() })
-        );
-        assert_eq!("de".parse(), Ok(MosesLanguage::German));
     }
 }

@@ -1,7 +1,8 @@
 //! The tokeniser of mteval-v13a.pl.
 
-use super::{squeeze, unescape};
-use crate::text::{pad_chars, replace_pairs};
+use std::borrow::Cow;
+
+use crate::text::{pad_chars, replace_pairs, squeeze};
 
 /// Tokenises as `13a`: undoes entities and line ends, then calls [`split_punctuation`].
 pub(crate) fn tokenize_13a(line: &str) -> String {
@@ -30,6 +31,15 @@ pub(crate) fn pad_ascii(line: &str) -> String {
         line,
         |c| matches!(c, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/'),
     )
+}
+
+/// Undoes the four XML escapes in mteval's order, so that `&amp;lt;` becomes `<`.
+pub(super) fn unescape(line: &str) -> Cow<'_, str> {
+    if !line.contains('&') {
+        return Cow::Borrowed(line);
+    }
+    let pairs = [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
+    Cow::Owned(pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to)))
 }
 
 #[cfg(test)]

@@ -1,24 +1,39 @@
-//! The tokeniser of Tercom, as sacreBLEU ports it.
+//! The options of TER, and the words that it compares: the tokeniser of Tercom, as sacreBLEU ports it.
 
-use super::{mteval, squeeze, unescape};
-use crate::Ter;
-use crate::text::pad_chars;
+use super::mteval::{self, unescape};
+use crate::text::{pad_chars, squeeze};
 
-/// Divides a line into the words that TER compares.
-pub(crate) fn tokenize(line: &str, options: &Ter) -> String {
-    let mut line = if options.case_sensitive { line.to_owned() } else { line.to_lowercase() };
-    if options.normalized {
-        line = normalize(&line);
-        if options.asian_support {
-            line = pad_chars(&line, |c| is_asian(c) || is_asian_punctuation(c));
+/// TER with its options; lower is better. [`Default`] has sacreBLEU's defaults: lower-cased words, separated by spaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ter {
+    /// Whether punctuation is split off and XML escapes are undone.
+    pub normalized: bool,
+    /// Whether punctuation is removed.
+    pub no_punct: bool,
+    /// Whether Chinese and Japanese characters are words (with `normalized`) and their punctuation is removed (with
+    /// `no_punct`).
+    pub asian_support: bool,
+    /// Whether case is kept.
+    pub case_sensitive: bool,
+}
+
+impl Ter {
+    /// Divides a line into the words that TER compares.
+    pub(crate) fn tokenize(&self, line: &str) -> String {
+        let mut line = if self.case_sensitive { line.to_owned() } else { line.to_lowercase() };
+        if self.normalized {
+            line = normalize(&line);
+            if self.asian_support {
+                line = pad_chars(&line, |c| is_asian(c) || is_asian_punctuation(c));
+            }
         }
+        if self.no_punct {
+            line.retain(|c| {
+                !(is_western_punctuation(c) || self.asian_support && is_asian_punctuation(c))
+            });
+        }
+        squeeze(&line)
     }
-    if options.no_punct {
-        line.retain(|c| {
-            !(is_western_punctuation(c) || options.asian_support && is_asian_punctuation(c))
-        });
-    }
-    squeeze(&line)
 }
 
 /// Normalises like 13a, but splits off possessives and treats line ends differently.
@@ -60,9 +75,9 @@ mod tests {
         let normalized = Ter { normalized: true, ..plain.clone() };
         let bare = Ter { no_punct: true, case_sensitive: true, ..plain.clone() };
         let asian = Ter { normalized: true, no_punct: true, asian_support: true, ..plain.clone() };
-        assert_eq!(tokenize("The  Dog's bone.", &plain), "the dog's bone.");
-        assert_eq!(tokenize("The Dog's bone.", &normalized), "the dog 's bone .");
-        assert_eq!(tokenize("\"Stop!\" (he said)", &bare), "Stop he said");
-        assert_eq!(tokenize("日本語、ok。", &asian), "日 本 語 ok");
+        assert_eq!(plain.tokenize("The  Dog's bone."), "the dog's bone.");
+        assert_eq!(normalized.tokenize("The Dog's bone."), "the dog 's bone .");
+        assert_eq!(bare.tokenize("\"Stop!\" (he said)"), "Stop he said");
+        assert_eq!(asian.tokenize("日本語、ok。"), "日 本 語 ok");
     }
 }

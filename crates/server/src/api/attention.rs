@@ -16,7 +16,7 @@ use super::error::{ApiError, Refused};
 use super::{Shared, page};
 use crate::compute::compute;
 use crate::engine::{Choice, Engine};
-use crate::models::LanguagePair;
+use crate::language::LanguagePair;
 use crate::queue::QueueError;
 use crate::text::best;
 

@@ -10,7 +10,7 @@ use utoipa::{IntoResponses, ToSchema};
 
 use crate::compute::Panicked;
 use crate::engine::EngineError;
-use crate::models::LanguagePair;
+use crate::language::LanguagePair;
 use crate::queue::QueueError;
 
 /// When to try again where nothing tells how long the others will take.

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, ErrorBody, Refused};
-use super::{AUTO, Service, Shared, format};
+use super::{AUTO, Service, Shared, extensions, format};
 use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
@@ -214,7 +214,7 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
         "keyRequired": key,
         "language": {"source": language(&first.source), "target": language(&first.target)},
         "suggestions": false,
-        "supportedFilesFormat": super::files::extensions(),
+        "supportedFilesFormat": extensions(),
     }))
 }
 

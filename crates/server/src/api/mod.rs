@@ -18,21 +18,18 @@ use std::time::Instant;
 
 use axum::http::{HeaderMap, header};
 use burnformer_documents::Format;
-use burnformer_glossary::Glossary;
 use tokio::sync::Semaphore;
 
 use self::error::ApiError;
-use self::files::Files;
 use crate::auth::Keys;
 use crate::cache::Cache;
 use crate::compute::compute;
 use crate::detect::{Detection, detect};
-use crate::engine::Choice;
-use crate::language;
+use crate::kept_files::KeptFiles;
+use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
-use crate::models::{LanguagePair, Models};
+use crate::models::Models;
 use crate::settings::Limits;
-use crate::text::{Path, Translations};
 
 /// The code that asks for the language to be found out.
 pub(crate) const AUTO: &str = "auto";
@@ -44,7 +41,7 @@ pub(crate) struct Service {
     pub metrics: Arc<Metrics>,
     pub keys: Keys,
     pub limits: Limits,
-    pub files: Files,
+    pub files: KeptFiles,
     /// Permits to compute attention weights, one for each batch that may be translated at the same time.
     pub looking: Arc<Semaphore>,
 }
@@ -126,45 +123,6 @@ impl Service {
         }
     }
 
-    /// Translates `texts`, each whole, within the time that the limits allow, with the terms of `glossary` and of the
-    /// model's own.
-    pub async fn translate(
-        self: &Arc<Self>,
-        texts: Vec<String>,
-        pair: &LanguagePair,
-        format: Format,
-        choice: Choice,
-        glossary: Arc<Glossary>,
-    ) -> Result<Vec<Translations>, ApiError> {
-        if pair.source == pair.target {
-            return Ok(texts.into_iter().map(|text| vec![text]).collect());
-        }
-        let translated = async {
-            let path = self.path(pair, choice, glossary).await?;
-            path.translate(texts, format, pair.source.clone()).await
-        };
-        self.in_time(translated).await
-    }
-
-    /// What the sentences of a request go through: the queue of the model for `pair`, searched by `choice`, with the glossary
-    /// of the request before the one of the model.
-    pub async fn path(
-        self: &Arc<Self>,
-        pair: &LanguagePair,
-        choice: Choice,
-        own: Arc<Glossary>,
-    ) -> Result<Path, ApiError> {
-        let queue = match self.models.queue(pair).await {
-            Some(queue) => queue.map_err(|_| ApiError::not_loaded(pair))?,
-            None => {
-                let message = format!("no model translates {pair}");
-                return Err(ApiError::bad("target", message, "a pair of /languages"));
-            }
-        };
-        let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
-        Ok(Path { service: self.clone(), queue, choice, pair: pair.to_string(), glossaries })
-    }
-
     /// The result of `work`, unless it takes longer than the limits allow; then it is given up.
     pub async fn in_time<T>(
         &self,
@@ -189,4 +147,9 @@ pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
     let name = name.unwrap_or("text");
     let wrong = || format!("{name:?} is no format");
     name.parse().map_err(|_| ApiError::bad("format", wrong(), "text, html, markdown or srt"))
+}
+
+/// The ends of the names of files that are taken.
+pub(crate) fn extensions() -> [String; Format::EXTENSIONS.len()] {
+    Format::EXTENSIONS.map(|(extension, _)| format!(".{extension}"))
 }

@@ -11,7 +11,7 @@ use burnformer_infer::{
 use burnformer_view::Sentence;
 
 use super::{Candidate, Choice, Engine, EngineError, Work};
-use crate::models::LanguagePair;
+use crate::language::LanguagePair;
 
 /// The longest sentence whose attention is shown. The weights of a model of six layers with eight heads each are about ten
 /// megabytes of JSON then.

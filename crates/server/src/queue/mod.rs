@@ -1,5 +1,6 @@
 //! The queue in which the sentences of all requests share batches.
 
+mod answer;
 mod pace;
 mod waiting;
 
@@ -11,9 +12,12 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
+use self::answer::Answer;
+pub use self::answer::QueueError;
 use self::waiting::{Batch, Bounds, Item, State, Taken, hand_out};
 use crate::compute::{Panicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Work};
+use crate::lock::locked;
 
 /// What a batch may cost per sentence that it may have: 32 tokens and a beam of four.
 const COST_PER_SENTENCE: usize = 128;
@@ -51,31 +55,6 @@ impl Default for QueueSettings {
         Self { batch: 32, waiting: 4096, patience: Duration::ZERO, workers }
     }
 }
-
-/// Why a request was not translated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueueError {
-    /// Too many sentences wait.
-    #[error("{waiting} sentences are waiting already; try again in {} s", retry.as_secs())]
-    Full {
-        /// The number of sentences that wait.
-        waiting: usize,
-        /// When to try again.
-        retry: Duration,
-    },
-    /// The model was unloaded for another one.
-    #[error("the model was unloaded for another one that was asked for; try again")]
-    Unloaded,
-    /// The server is being stopped.
-    #[error("the server is being stopped")]
-    Stopped,
-    /// The engine has failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-}
-
-/// What becomes of one request: the candidates of each of its sentences.
-type Answer = Result<Vec<Vec<Candidate>>, QueueError>;
 
 /// The sentences of all requests to one model, and the threads that translate them.
 ///
@@ -327,9 +306,4 @@ impl Shared {
                 self.wake.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// A lock that outlives the panic of a thread that held it: what it guards is valid between any two statements.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

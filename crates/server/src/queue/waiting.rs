@@ -11,9 +11,10 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use super::answer::{Answer, QueueError};
 use super::pace::Pace;
-use super::{Answer, QueueError, locked};
 use crate::engine::{Candidate, Choice, Work};
+use crate::lock::locked;
 
 #[derive(Default)]
 pub(super) struct State {

@@ -6,7 +6,6 @@ use crate::baseline::attention::AdditiveAttention;
 use crate::baseline::config::RnnConfig;
 use crate::baseline::gru::Gru;
 use crate::baseline::kernels::{AttentiveGru, attentive_gru};
-use crate::baseline::network::RnnMemory;
 
 /// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the context that
 /// additive attention computes from the state before. A maxout readout combines state, context and embedding.
@@ -21,6 +20,19 @@ pub struct RnnDecoder {
     /// The readout of `[state, context, embedding]`: two values for each of `d_model` features, of which the larger
     /// is used.
     pub readout: Linear,
+}
+
+/// The encoded source, to which the decoder attends.
+#[derive(Clone, Debug)]
+pub struct RnnMemory {
+    /// The encoder states of both directions, `[batch, source_len, 2·d_hidden]`.
+    pub annotations: Tensor<3>,
+    /// The keys of attention, `[batch, source_len, d_attention]`.
+    pub keys: Tensor<3>,
+    /// The decoder's first state, `[batch, d_hidden]`.
+    pub initial: Tensor<2>,
+    /// The padding of the source, `[batch, source_len]`; `true` where the source is padding.
+    pub padding: Tensor<2, Bool>,
 }
 
 /// The state that decoding keeps between steps: one recurrent state per row, and the encoded source once per sentence.

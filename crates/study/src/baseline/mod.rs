@@ -30,7 +30,7 @@ pub mod kernels;
 
 pub use attention::AdditiveAttention;
 pub use config::RnnConfig;
-pub use decoder::{RnnCache, RnnDecoder};
+pub use decoder::{RnnCache, RnnDecoder, RnnMemory};
 pub use encoder::RnnEncoder;
 pub use gru::Gru;
-pub use network::{Rnn, RnnMemory};
+pub use network::Rnn;

@@ -1,13 +1,21 @@
+use std::sync::Arc;
+
 use burn::module::Module;
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor};
+use burnformer_core::cost::Cost;
 use burnformer_core::{
-    AttentionMaps, ComputeType, Dropout, Linear, Mode, Precision, RandomKey, Seq2Seq, Seq2SeqCache,
-    SharedEmbeddings,
+    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, Mode, Model, ModelConfig, Precision,
+    RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, check_vocabularies,
 };
 
 use crate::baseline::config::RnnConfig;
-use crate::baseline::decoder::{RnnCache, RnnDecoder};
+use crate::baseline::decoder::{RnnCache, RnnDecoder, RnnMemory};
 use crate::baseline::encoder::RnnEncoder;
+
+/// Largest accepted width of a layer.
+const WIDEST: usize = 1 << 16;
+/// Largest accepted number of rows of an embedding matrix.
+const MOST_ROWS: usize = 1 << 24;
 
 /// A recurrent encoder–decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]
@@ -20,19 +28,6 @@ pub struct Rnn {
     pub decoder: RnnDecoder,
     dropout: Dropout,
     pad: u32,
-}
-
-/// The encoded source, to which the decoder attends.
-#[derive(Clone, Debug)]
-pub struct RnnMemory {
-    /// The encoder states of both directions, `[batch, source_len, 2·d_hidden]`.
-    pub annotations: Tensor<3>,
-    /// The keys of attention, `[batch, source_len, d_attention]`.
-    pub keys: Tensor<3>,
-    /// The decoder's first state, `[batch, d_hidden]`.
-    pub initial: Tensor<2>,
-    /// The padding of the source, `[batch, source_len]`; `true` where the source is padding.
-    pub padding: Tensor<2, Bool>,
 }
 
 impl Rnn {
@@ -111,5 +106,108 @@ impl Seq2Seq for Rnn {
         self.encoder.set_precision(precision);
         self.decoder.set_precision(precision);
         self.embeddings.set_precision(precision);
+    }
+}
+
+impl RnnConfig {
+    /// Builds the model on `device`, with Xavier-uniform weights, normally distributed embeddings (standard deviation
+    /// d_model^−½) and zero biases, all a function of `seed`. Pass `device.autodiff()` to train.
+    ///
+    /// # Errors
+    /// The error of [`validate`](Self::validate).
+    pub fn init(&self, seed: u64, device: &Device) -> Result<Rnn, ConfigError> {
+        self.validate()?;
+        Ok(Rnn::new(self, RandomKey::new(seed), device))
+    }
+}
+
+impl Seq2SeqConfig for RnnConfig {
+    fn architecture(&self) -> &'static str {
+        Self::ARCHITECTURE
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("a configuration is plain data")
+    }
+
+    fn tokens(&self) -> Tokens {
+        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        Tokens { source_vocab, target_vocab, pad, bos, eos }
+    }
+
+    fn d_model(&self) -> usize {
+        self.d_model
+    }
+
+    fn parameter_count(&self) -> usize {
+        let [encoder, decoder] = self.cost(1, 1, Precision::Float32);
+        (encoder + decoder + self.embeddings().cost()).parameters
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        let sizes = [
+            ("source_vocab", self.source_vocab, MOST_ROWS),
+            ("target_vocab", self.target_vocab, MOST_ROWS),
+            ("d_model", self.d_model, WIDEST),
+            ("d_hidden", self.d_hidden, WIDEST),
+            ("d_attention", self.d_attention, WIDEST),
+        ];
+        for (field, value, limit) in sizes {
+            match value {
+                0 => return Err(ConfigError::Zero { field }),
+                _ if value > limit => return Err(ConfigError::TooLarge { field, value, limit }),
+                _ => {}
+            }
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return Err(ConfigError::Rate { field: "dropout", value: self.dropout });
+        }
+        let &Self { source_vocab, target_vocab, pad, bos, eos, .. } = self;
+        check_vocabularies(self.sharing, [source_vocab, target_vocab], [pad, bos, eos])
+    }
+
+    fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError> {
+        Ok(self.init(seed, device)?.into())
+    }
+
+    /// A unit keeps the inputs of its gates, four values per gate, and their gradients. An annotation keeps its keys
+    /// and its gradient. Attention keeps one weight per source position.
+    fn cost(&self, source: usize, _target: usize, _precision: Precision) -> [Cost; 2] {
+        let &Self { d_model, d_hidden, d_attention, .. } = self;
+        let (annotation, unit) = (self.annotation(), 13 * d_hidden);
+        let gru = |input: usize| 3 * d_hidden * (input + d_hidden);
+        let biases = 6 * d_hidden;
+        let readout = d_hidden + annotation + d_model;
+        let encoder = Cost {
+            parameters: 2 * (gru(d_model) + biases),
+            multiplications: 2 * gru(d_model) + d_attention * annotation,
+            kept_values: 2 * d_model + 2 * unit + 2 * annotation + 2 * d_attention,
+        };
+        let initial = d_hidden * (d_hidden + 1);
+        let attention = d_attention * (d_hidden + annotation + 2);
+        let decoder = Cost {
+            parameters: initial
+                + attention
+                + gru(d_model + annotation)
+                + biases
+                + 2 * d_model * (readout + 1),
+            multiplications: gru(d_model + annotation)
+                + d_attention * d_hidden
+                + source * (d_attention + annotation)
+                + 2 * d_model * readout,
+            kept_values: 8 * d_model
+                + unit
+                + 2 * annotation
+                + 2 * d_attention
+                + source
+                + 2 * readout,
+        };
+        [encoder, decoder]
+    }
+}
+
+impl From<RnnConfig> for ModelConfig {
+    fn from(config: RnnConfig) -> Self {
+        Arc::new(config)
     }
 }

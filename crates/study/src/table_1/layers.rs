@@ -1,3 +1,4 @@
+mod output;
 mod recurrent;
 
 use burn::tensor::module::conv1d;
@@ -7,6 +8,8 @@ use burnformer_core::{Dropout, Mode, Window, WindowBlocks, window_attention};
 use burnformer_kernels::{attention, linear};
 use serde::Serialize;
 
+pub use output::Output;
+use output::random;
 use recurrent::{Gru, Lstm};
 
 /// A layer of the paper's Table 1, or a related one.
@@ -97,15 +100,6 @@ enum Weights {
     Separable(Tensor<3>, Tensor<2>),
 }
 
-/// The output of a layer.
-#[derive(Clone, Debug)]
-pub struct Output {
-    /// The output sequence, `[batch, len, d]`.
-    pub states: Tensor<3>,
-    /// The number of sequential steps.
-    pub steps: usize,
-}
-
 /// Width of an attention head, as in the paper.
 const D_HEAD: usize = 64;
 
@@ -180,12 +174,6 @@ fn convolve(x: Tensor<3>, kernel: &Tensor<3>, groups: usize) -> Tensor<3> {
     let padding = kernel.dims()[2] / 2;
     let options = ConvOptions::new([1], [padding], [1], groups);
     conv1d(x.swap_dims(1, 2), kernel.clone(), None, options).swap_dims(1, 2)
-}
-
-/// Normally distributed random weights with variance 1/`inputs`.
-fn random<const D: usize>(shape: [usize; D], inputs: usize, device: &Device) -> Tensor<D> {
-    let std = (inputs as f64).powf(-0.5);
-    Tensor::random(shape, Distribution::Normal(0.0, std), device)
 }
 
 #[cfg(test)]

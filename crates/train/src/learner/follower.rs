@@ -7,10 +7,10 @@ use burn::tensor::{Device, TensorData};
 use burnformer_core::Model;
 use burnformer_core::{named_parameters, with_parameters};
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
-use serde::{Deserialize, Serialize};
 
 use super::Learner;
 use super::begin::{check_precision, updater};
+use super::order::Order;
 use super::setup::Setup;
 use super::start::Start;
 use crate::config::TrainConfig;
@@ -21,28 +21,6 @@ use crate::run::origin::Origin;
 use crate::update::Updater;
 use crate::update::loss_scale::LossScale;
 use crate::update::ranks::{Ranks, Workers};
-
-/// What process 0 tells the others to do, before it does the same.
-#[derive(Serialize, Deserialize)]
-pub(super) enum Order {
-    /// Prepare for the run with this configuration, which learns from texts of these hashes.
-    Begin { config: String, origin: Origin },
-    /// Take the weights and moments that follow.
-    Load { optimizer_steps: u64, loss_scale: Option<LossScale> },
-    /// Make update `step` over the batches after `from`, with the learning rate of these bits.
-    Update { step: u64, from: SamplerState, rate: u64 },
-    /// The run has ended.
-    End,
-}
-
-impl Order {
-    /// Waits for the next order of process 0.
-    fn receive(ranks: &dyn Ranks) -> Self {
-        let mut bytes = Vec::new();
-        ranks.broadcast(&mut bytes);
-        serde_json::from_slice(&bytes).expect("process 0 runs the same program")
-    }
-}
 
 impl Learner {
     /// Tells all other processes what to do, if there are any.

@@ -6,6 +6,7 @@ mod first_look;
 mod follower;
 mod go_back;
 mod limits;
+mod order;
 mod outcome;
 mod rehearsal;
 mod save;
@@ -24,9 +25,9 @@ use burnformer_core::Model;
 use burnformer_data::{PlannedUpdate, Prefetch, SamplerState};
 
 use self::clock::Clock;
-use self::follower::Order;
 pub use self::follower::follow;
 use self::limits::{limit_reached, progress};
+use self::order::Order;
 pub use self::outcome::{Outcome, Rehearsal, StopReason};
 use self::setup::Setup;
 use self::unread::Unread;

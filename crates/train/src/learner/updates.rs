@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use burnformer_data::{PlannedUpdate, Prefetch};
 
-use super::follower::Order;
 use super::limits::limit_reached;
+use super::order::Order;
 use super::unread::Made;
 use super::{Learner, Left};
 use crate::error::TrainError;

@@ -7,7 +7,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::line;
 use super::pace::Pace;
 use super::record::TrainRecord;
-use super::reporter::Verbosity;
 
 /// The number of steps of the bar itself, finer than any terminal shows.
 const RESOLUTION: u64 = 1000;
@@ -15,6 +14,16 @@ const RESOLUTION: u64 = 1000;
 const WITH_END: &str = "[{wide_bar}] {msg}";
 /// The spinner of a run without a limit. The message is cut at the end of the terminal.
 const ENDLESS: &str = "{spinner} {wide_msg}";
+
+/// What a run prints on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Every line of its log and, on a terminal, a bar.
+    #[default]
+    Normal,
+    /// Nothing.
+    Quiet,
+}
 
 /// Where lines are printed.
 #[derive(Debug)]

@@ -22,7 +22,8 @@ mod pace;
 mod record;
 mod reporter;
 
+pub use console::Verbosity;
 pub use log_file::LOG_FILE;
 pub use metrics::{METRICS_FILE, ResumePoint, read_metrics};
 pub use record::{Answer, DivergenceRecord, Record, TrainRecord, ValidRecord};
-pub use reporter::{Reporter, ReporterOptions, Verbosity};
+pub use reporter::{Reporter, ReporterOptions};

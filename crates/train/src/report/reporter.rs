@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::console::Console;
+use super::console::{Console, Verbosity};
 use super::events::EventsFile;
 use super::line;
 use super::log_file::LogFile;
@@ -11,16 +11,6 @@ use super::metrics::{MetricsFile, ResumePoint};
 use super::pace::Pace;
 use super::record::{DivergenceRecord, Record, TrainRecord, ValidRecord};
 use crate::error::{At, TrainError};
-
-/// What a run prints on standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verbosity {
-    /// Every line of its log and, on a terminal, a bar.
-    #[default]
-    Normal,
-    /// Nothing.
-    Quiet,
-}
 
 /// How a run is reported.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use burnformer_infer::Translator;
 use burnformer_view::{AttentionMatrix, HeadGrid, Panel, Picture};
 
-use super::{Args, panel, sentence};
+use super::args::Args;
 use crate::output::note;
 
 /// Number of maps per row of the picture.
@@ -70,8 +70,8 @@ fn map(
     source: &str,
     target: &str,
 ) -> Result<(Panel, AttentionMatrix)> {
-    let sentence = sentence(args, translator, source, target)?;
-    let panel = panel(args, &sentence)?;
+    let sentence = args.sentence(translator, source, target)?;
+    let panel = args.panel(&sentence)?;
     let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
     let matrix = panel.weights(layer, args.head.map(|head| head - 1));
     Ok((panel.clone(), matrix.context("the layer has no heads")?))

@@ -1,90 +1,21 @@
 //! `attention`: the attention weights of a model, as text, pages, pictures and tables.
 
+mod args;
 mod checkpoints;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
-use burnformer_infer::{AlignmentOptions, Attention, Link, Translator, pharaoh};
+use burnformer_infer::{Link, Translator, pharaoh};
 use burnformer_train::config::corpus_paths;
 use burnformer_view::{
-    HeadGrid, HeadHabits, HeadRole, Panel, PanelKind, Picture, Sentence, blocks, heads_table, page,
+    HeadGrid, HeadHabits, HeadRole, Picture, Sentence, blocks, heads_table, page,
 };
 
-use super::{Computing, model};
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note};
-
-/// Arguments of `attention`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
-    #[arg(long, short, value_parser = model(), value_name = "DIR")]
-    model: Option<PathBuf>,
-    /// Draw the sentence with the model after each checkpoint of this run, side by side
-    #[arg(
-        long,
-        value_name = "RUN",
-        requires = "picture",
-        conflicts_with_all = ["model", "file", "html", "json", "alignments", "heads"]
-    )]
-    checkpoints: Option<PathBuf>,
-    /// The source sentence
-    #[arg(required_unless_present = "file", conflicts_with = "file")]
-    sentence: Option<String>,
-    /// The translation of the sentence [default: the model's own]
-    #[arg(long, conflicts_with = "file")]
-    target: Option<String>,
-    /// Sentences with given translations: a TSV file, or a source file and a target file
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    file: Vec<PathBuf>,
-    /// Write an HTML page with every kind of attention, layer and head, which shows a weight where the pointer is
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Draw a picture, .png or .svg; may be given several times
-    #[arg(long, value_name = "FILE")]
-    picture: Vec<PathBuf>,
-    /// Print one JSON object per sentence: tokens, alignment and every weight
-    #[arg(long, conflicts_with = "alignments")]
-    json: bool,
-    /// Print word alignments, one line per sentence, in Pharaoh's format: `source-target`, from 0
-    #[arg(long)]
-    alignments: bool,
-    /// Print a table of what each head does over all sentences: the share of its weight on the previous, same and next
-    /// position, on separators and on the diagonal, its entropy (nats) and the mean distance (positions)
-    #[arg(long, conflicts_with = "alignments")]
-    heads: bool,
-    /// The kind of attention to print or draw
-    #[arg(long, default_value = "cross")]
-    part: Part,
-    /// The layer, from 1 [default: all layers in pictures, otherwise the last]
-    #[arg(long, value_name = "N")]
-    layer: Option<usize>,
-    /// The head, from 1 [default: all heads in pictures, otherwise the mean of all heads]
-    #[arg(long, value_name = "N", requires = "layer")]
-    head: Option<usize>,
-    #[command(flatten)]
-    computing: Computing,
-}
-
-/// The three kinds of attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
-    /// Self-attention of the encoder, from source to source
-    Encoder,
-    /// Self-attention of the decoder, from each target position to the earlier ones
-    Decoder,
-    /// Attention of the decoder to the source
-    Cross,
-}
-
-impl Args {
-    /// Whether an HTML page or pictures are wanted.
-    fn wants_files(&self) -> bool {
-        self.html.is_some() || !self.picture.is_empty()
-    }
-}
+pub use args::Args;
 
 /// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
@@ -131,11 +62,11 @@ fn each(
             Some(target) => target.clone(),
             None => translator.translate(&[source], &translator.options())?.remove(0).text,
         };
-        return take(sentence(args, translator, source, &target)?);
+        return take(args.sentence(translator, source, &target)?);
     }
     for pair in ParallelReader::open(&corpus_paths("--file", &args.file)?, Utf8Policy::Error)? {
         let pair = pair?;
-        let found = sentence(args, translator, &pair.source, &pair.target);
+        let found = args.sentence(translator, &pair.source, &pair.target);
         take(found.with_context(|| format!("line {}", pair.line))?)?;
     }
     Ok(())
@@ -173,55 +104,11 @@ fn print(args: &Args, output: &mut Output, sentence: &Sentence) -> Result<()> {
     Ok(())
 }
 
-fn sentence(args: &Args, translator: &Translator, source: &str, target: &str) -> Result<Sentence> {
-    let attention = translator.attention(source, target)?;
-    check(args, &attention)?;
-    let options = match args.part {
-        Part::Cross => AlignmentOptions {
-            layer: args.layer.map(|layer| layer - 1),
-            head: args.head.map(|head| head - 1),
-        },
-        _ => AlignmentOptions::default(),
-    };
-    Ok(Sentence::new(source, target, attention, options))
-}
-
-/// Checks that the chosen layer and head exist.
-fn check(args: &Args, attention: &Attention) -> Result<()> {
-    let layers = match args.part {
-        Part::Encoder => &attention.weights.encoder_self,
-        Part::Decoder => &attention.weights.decoder_self,
-        Part::Cross => &attention.weights.cross,
-    };
-    let Some(layer) = args.layer else { return Ok(()) };
-    if layer == 0 || layer > layers.len() {
-        bail!("--layer {layer}: the model has layers 1 to {}", layers.len());
-    }
-    let heads = layers[layer - 1].len();
-    match args.head {
-        Some(head) if head == 0 || head > heads => {
-            bail!("--head {head}: layer {layer} has heads 1 to {heads}")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The chosen kind, layer and head.
-fn panel<'a>(args: &Args, sentence: &'a Sentence) -> Result<&'a Panel> {
-    let kind = match args.part {
-        Part::Encoder => PanelKind::Encoder,
-        Part::Decoder => PanelKind::Decoder,
-        Part::Cross => PanelKind::Cross,
-    };
-    let found = sentence.panels.iter().find(|panel| panel.kind == kind);
-    found.with_context(|| format!("--part {}: the model has no such attention", kind.name()))
-}
-
 fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     let [sentence] = sentences else {
         bail!("--picture draws one sentence, --file has {}; give one line", sentences.len());
     };
-    let panel = panel(args, sentence)?;
+    let panel = args.panel(sentence)?;
     let grid = match (args.layer, args.head) {
         (None, _) => HeadGrid::all(panel),
         (Some(layer), None) => HeadGrid::layer(panel, layer - 1),
@@ -238,7 +125,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
 
 /// The sentence, its translation, and one attention map drawn with shades of characters.
 fn terminal(args: &Args, sentence: &Sentence) -> Result<String> {
-    let panel = panel(args, sentence)?;
+    let panel = args.panel(sentence)?;
     let layer = args.layer.map_or(panel.layers.len().saturating_sub(1), |layer| layer - 1);
     let head = args.head.map(|head| head - 1);
     let weights = panel.weights(layer, head).context("the layer has no heads")?;

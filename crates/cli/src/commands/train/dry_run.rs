@@ -12,7 +12,9 @@ use burnformer_train::{
     r_drop_bytes, worst_batch_bytes,
 };
 
-use super::{Args, announce_text, progress, test};
+use super::args::Args;
+use super::progress::{announce_text, progress};
+use super::test;
 use crate::device::guarded;
 use crate::output::{self, say};
 use crate::texts::Unnamed;

@@ -1,13 +1,13 @@
+mod args;
 mod dry_run;
 mod folder;
+mod progress;
 mod test;
 
-use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Error, Result};
-use burnformer_data::{Progress, Stage};
 use burnformer_train::config::MixedText;
 use burnformer_train::report::Verbosity;
 use burnformer_train::{
@@ -15,80 +15,15 @@ use burnformer_train::{
     follow,
 };
 
-use super::{model, resolve};
-use crate::device::{DeviceNames, guarded};
+use self::progress::{announce_text, progress};
+use super::resolve;
+use crate::device::guarded;
 use crate::embedded;
 use crate::mpi;
-use crate::output::{self, note, note_terminal, say, wrong_usage};
+use crate::output::{note, note_terminal, wrong_usage};
 use crate::signals::Signals;
 use crate::texts::Unnamed;
-
-/// Arguments of `train`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The preset to start from: speedrun, tiny, small, base, big, multi30k or rnn (`burnformer config presets` says what
-    /// each is for) [default: the one that --config names, otherwise speedrun]
-    #[arg(long, short)]
-    preset: Option<String>,
-    /// TOML file of settings that replace those of the preset (`burnformer config` explains every key). The config.toml
-    /// of a run contains all settings and repeats that run
-    #[arg(long, short)]
-    config: Option<PathBuf>,
-    /// Model directory (imported or trained here) to fine-tune: the run starts from its weights and keeps its
-    /// tokenisers and sizes; the same as --set training.from. embedded:de-en and embedded:en-de are inside the program
-    #[arg(long, value_parser = model(), value_name = "DIR")]
-    from: Option<PathBuf>,
-    /// Training text: two files, which are translations of each other line by line, or one TSV file; plain, .gz or
-    /// .zst. `-` is standard input. What comes through standard input or another pipe is copied into the run's folder
-    /// [default: the embedded corpus, embedded:tatoeba-de-en/train.de and .en]
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    train: Vec<PathBuf>,
-    /// More training text, and how many of its sentence pairs are drawn for each pair of --train, for example
-    /// mine.de mine.en 2.5 or mine.tsv 2.5; may be given several times
-    #[arg(long, num_args = 2..=3, value_names = ["SOURCE", "TARGET", "WEIGHT"])]
-    mix: Vec<PathBuf>,
-    /// Validation text, in the same forms as the training text
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    valid: Vec<PathBuf>,
-    /// Test text, in the same forms, which is scored after training
-    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
-    test: Vec<PathBuf>,
-    /// Change one setting, for example --set model.dropout=0.3; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Device on which to compute; several devices share the batches of each update: cuda:all, or cuda:0,cuda:1
-    #[arg(long, default_value = "auto", value_name = "DEVICES")]
-    device: DeviceNames,
-    /// The run's folder [default: runs/PRESET, with a number if that folder exists]
-    #[arg(long, short)]
-    out: Option<PathBuf>,
-    /// Continue the run in --out, or otherwise the run under runs/ that was written last (with --preset NAME, the last
-    /// one of those called NAME, NAME-2, NAME-3 …)
-    #[arg(long)]
-    resume: bool,
-    /// Largest amount of memory to use, in GB; the same as --set training.max_memory
-    #[arg(long, value_name = "GB")]
-    max_memory: Option<f64>,
-    /// Open the texts, make some updates that are not kept, print the configuration, the number of parameters, the memory,
-    /// the time of the run and when its first score comes, and stop
-    #[arg(long)]
-    dry_run: bool,
-}
-
-impl Args {
-    fn mode(&self) -> RunMode {
-        if self.resume { RunMode::Resume } else { RunMode::New }
-    }
-
-    /// The folder of the run that is resumed.
-    fn run_to_go_on<'a>(&self, folder: &'a Path) -> Option<&'a Path> {
-        self.resume.then_some(folder)
-    }
-
-    fn verbosity(&self) -> Verbosity {
-        if output::is_quiet() { Verbosity::Quiet } else { Verbosity::Normal }
-    }
-}
+pub use args::Args;
 
 /// Trains, then scores the test text with the best model.
 pub fn run(args: Args) -> Result<()> {
@@ -191,12 +126,6 @@ impl Trainer<'_> {
     }
 }
 
-/// Prints what cleaning dropped of the training text.
-fn announce_text(corpora: &Corpora) {
-    let cached = if corpora.reused { " (from the cache)" } else { "" };
-    note(format_args!("{}{cached}", corpora.report));
-}
-
 /// The options with which the run in `folder` goes on.
 fn resume(folder: &Path) -> String {
     format!("--out {} --resume", folder.display())
@@ -278,27 +207,4 @@ fn mixed_text(values: &[PathBuf]) -> Result<MixedText> {
 fn weight_in(value: &Path) -> Option<f64> {
     let weight = value.to_str()?.parse().ok();
     weight.filter(|weight: &f64| weight.is_finite() && *weight > 0.0)
-}
-
-/// Prints a line to standard error at each stage, and the progress if standard error is a terminal.
-fn progress(verbosity: Verbosity) -> impl FnMut(Progress) {
-    let terminal = io::stderr().is_terminal();
-    let mut stage: Option<Stage> = None;
-    move |now: Progress| {
-        if verbosity == Verbosity::Quiet {
-            return;
-        }
-        let label = match now.stage {
-            Stage::ReadText => "reading text",
-            Stage::TrainTokenizer => "training the tokeniser",
-            Stage::Tokenize => "tokenising",
-        };
-        if stage != Some(now.stage) {
-            stage = Some(now.stage);
-            say(label);
-        } else if terminal && now.lines > 0 {
-            // A terminal that went away is no reason to stop.
-            let _ = write!(io::stderr(), "\r{label}: {} lines\r", now.lines);
-        }
-    }
 }

@@ -5,7 +5,7 @@ use burnformer_data::corpus::read_text;
 use burnformer_documents::Format;
 use burnformer_infer::{Cancel, TranslateOptions, Translator};
 
-use super::Args;
+use super::args::Args;
 use crate::output::{Output, say};
 use crate::whole_documents::{Source, translate};
 

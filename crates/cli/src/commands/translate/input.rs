@@ -11,7 +11,7 @@ use anyhow::{Context, Error, Result, bail};
 use burnformer_data::corpus::{Line, Side, is_standard_input, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
 
-use super::Args;
+use super::args::Args;
 use crate::line_warnings::LineWarnings;
 use crate::shards::length;
 

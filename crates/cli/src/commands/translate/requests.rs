@@ -6,7 +6,7 @@ use anyhow::{Error, anyhow};
 use burnformer_data::Tokenizer;
 use burnformer_infer::{Request, SpecialIds, TranslateOptions, Translator};
 
-use super::Args;
+use super::args::Args;
 use super::input::{Chunk, Input};
 use crate::commands::token_ids::line_to_ids;
 

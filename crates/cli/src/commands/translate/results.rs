@@ -4,7 +4,7 @@ use anyhow::Result;
 use burnformer_infer::{Alternative, Doubt, FinishReason, Hypothesis, Translator, doubts};
 use serde_json::{Value, json};
 
-use super::Args;
+use super::args::Args;
 use crate::commands::token_ids::ids_to_line;
 use crate::output::Output;
 

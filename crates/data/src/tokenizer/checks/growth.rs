@@ -3,13 +3,16 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Checked, MAX_STEPS, refusal};
+use super::refusal::{Checked, refusal};
 
 /// How many times as long a text may become while it is encoded. A few replacements that double the text 40 times
 /// fill any memory. Real tokenisers stay below 3,000 by the cautious estimates used here (ALBERT's).
 pub(super) const ENCODING: f64 = 4_000.0;
 /// How many times as long the text of tokens may become while it is decoded.
 pub(super) const DECODING: f64 = 100.0;
+
+/// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.
+const MAX_STEPS: usize = 100;
 
 /// The steps so far, and how many times as long they can make a text together.
 pub(super) struct Growth {

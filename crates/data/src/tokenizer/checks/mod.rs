@@ -9,28 +9,17 @@
 mod growth;
 mod pattern;
 mod precompiled;
+mod refusal;
 mod trial;
 
 use growth::Growth;
+use refusal::{Checked, refusal};
 use serde_json::Value;
 use tokenizers::models::ModelWrapper;
 use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
 
+pub(super) use refusal::Refusal;
 pub(super) use trial::trial;
-
-/// A part of a `tokenizer.json`, and why it cannot be used, with the remedy.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub part: String,
-    pub message: String,
-}
-
-type Checked<T = ()> = Result<T, Refusal>;
-
-/// The error for `part`.
-fn refusal<T>(part: &str, message: impl Into<String>) -> Checked<T> {
-    Err(Refusal { part: part.to_owned(), message: message.into() })
-}
 
 /// Length of the longest accepted piece of a unigram vocabulary, in bytes. The library walks its tree of bytes by
 /// recursion, and a piece of about 10,000 bytes overflows the stack.
@@ -42,9 +31,6 @@ const MAX_AFFIX_BYTES: usize = 64;
 const MAX_WORD_PIECE_CHARS: usize = 200;
 /// Largest total size of the added tokens in bytes. The library builds an automaton of about 50 times that size.
 const MAX_ADDED_BYTES: usize = 1 << 20;
-/// Largest number of steps of a normaliser, a pre-tokeniser or a decoder.
-const MAX_STEPS: usize = 100;
-
 /// Checks for settings with which the library would panic, or worse, while it parses.
 pub(super) fn before_parsing(json: &Value) -> Checked {
     precompiled::every(&json["normalizer"], &mut |map| precompiled::growth(map).map(drop))?;

@@ -7,7 +7,8 @@
 use serde::Serialize;
 use tokenizers::pre_tokenizers::split::SplitPattern;
 
-use super::{Checked, growth::json, refusal};
+use super::growth::json;
+use super::refusal::{Checked, refusal};
 
 /// The largest product of the counts of all repetitions of a pattern, as if they were nested.
 const MAX_ROUNDS: f64 = 10_000.0;

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{Checked, refusal};
+use super::refusal::{Checked, refusal};
 
 const PART: &str = "normalizer (Precompiled)";
 /// The key of the table in a `Precompiled` normaliser.

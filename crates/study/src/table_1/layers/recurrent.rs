@@ -2,7 +2,7 @@ use burn::tensor::activation::{sigmoid, tanh};
 use burn::tensor::{Device, Tensor};
 use burnformer_kernels::linear;
 
-use super::{Output, random};
+use super::output::{Output, random};
 
 /// The gates of a recurrence. The part that comes from the inputs is one matrix product for all
 /// positions; the part that comes from the state must wait for the state before.

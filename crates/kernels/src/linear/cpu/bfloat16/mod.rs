@@ -21,11 +21,8 @@ use super::panels::{LINE, Line, Panels, places};
 use super::product::{LeftFactor, Product};
 use super::tile::{Last, Order, Scales};
 use crate::linear::epilogue::Epilogue;
-use portable::Pairs;
+use portable::{DEPTH, PairedRows, Pairs};
 use round::{interleaved, neighbours};
-
-/// The pairs of terms that are added before the next ones.
-const DEPTH: usize = 128;
 
 /// Whether this processor multiplies bfloat16 by instructions of its own, faster than float32.
 pub(in crate::linear) fn is_fast() -> bool {
@@ -97,7 +94,8 @@ pub(super) fn panels_of_columns(
     assert_eq!(matrix.len(), depth * columns, "a matrix {depth}x{columns}");
     Panels::by_steps(instructions, [columns, depth.div_ceil(2)], |pairs, part, out| {
         let apart = [out.len() / pairs.len(), LINE];
-        interleaved(rows_of_pairs(matrix, columns, pairs), columns, part, apart, out);
+        let rows = rows_of_pairs(matrix, columns, pairs);
+        interleaved(PairedRows { rows, width: columns, columns: part, apart }, out);
     })
 }
 
@@ -147,7 +145,8 @@ impl LeftFactor for Rounded<'_> {
             Lie::Columns => {
                 let apart = [LINE, pairs.len() * LINE];
                 let matrix = rows_of_pairs(matrix, width, pairs.clone());
-                interleaved(matrix, width, rows, apart, places(block));
+                let rows = PairedRows { rows: matrix, width, columns: rows, apart };
+                interleaved(rows, places(block));
                 Order::Tiles
             }
         };

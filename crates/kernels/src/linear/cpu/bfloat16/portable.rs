@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::round::pairs_of_rows;
 use crate::linear::cpu::panels::{LINE, Place};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 use crate::simd::vectorised;
+
+/// The pairs of terms that are added before the next ones.
+pub(super) const DEPTH: usize = 128;
 
 /// Bits of a float32 that are its exponent.
 const EXPONENT: u32 = 0x7f80_0000;
@@ -28,6 +30,31 @@ fn pair(low: f32, high: f32) -> u32 {
     (rounded(low) >> 16) | rounded(high)
 }
 
+/// Rows of a matrix, of which neighbours become pairs, and where their words go: lines of [`LINE`] words. A line begins
+/// `apart[0]` words after that of the pair of rows before it, and `apart[1]` words after that of the columns before it. A last
+/// row alone is paired with 0, and the last line of a pair is filled up with 0.
+#[derive(Clone)]
+pub(super) struct PairedRows<'a> {
+    /// Rows of `width` numbers each.
+    pub rows: &'a [f32],
+    pub width: usize,
+    /// The numbers of a row that are taken.
+    pub columns: Range<usize>,
+    pub apart: [usize; 2],
+}
+
+impl<'a> PairedRows<'a> {
+    /// The numbers in the two rows of each pair, and where its lines begin; those of a second row that is missing are empty.
+    pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
+        let Self { rows, width, columns, apart } = self;
+        rows.chunks((2 * width).max(1)).enumerate().map(move |(index, rows)| {
+            let (low, high) = rows.split_at(width);
+            let high = high.get(columns.clone()).unwrap_or_default();
+            ([&low[columns.clone()], high], index * apart[0])
+        })
+    }
+}
+
 vectorised! {
     /// See [`round::neighbours`](super::round::neighbours).
     pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
@@ -43,15 +70,10 @@ vectorised! {
     }
 
     /// See [`round::interleaved`](super::round::interleaved).
-    pub(super) fn interleaved(
-        rows: &[f32],
-        width: usize,
-        columns: Range<usize>,
-        apart: [usize; 2],
-        out: &mut [Place],
-    ) {
-        for (index, [low, high]) in pairs_of_rows(rows, width, columns).enumerate() {
-            interleaved_rows(low, high, apart[1], &mut out[index * apart[0]..]);
+    pub(super) fn interleaved(rows: PairedRows, out: &mut [Place]) {
+        let next = rows.apart[1];
+        for ([low, high], start) in rows.pairs() {
+            interleaved_rows(low, high, next, &mut out[start..]);
         }
     }
 }

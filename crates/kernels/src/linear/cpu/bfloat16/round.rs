@@ -1,8 +1,6 @@
 //! Float32 rounded to bfloat16, in pairs: the first number in the low half of 32 bits, the second in the high half.
 
-use std::ops::Range;
-
-use super::portable;
+use super::portable::{self, PairedRows};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use crate::linear::cpu::panels::Place;
@@ -18,35 +16,14 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     portable::neighbours(row, out);
 }
 
-/// Writes the pairs of neighbouring rows of `rows`, each of `width` numbers of which `columns` are taken, as lines of
-/// [`LINE`](crate::linear::cpu::panels::LINE) words. A line begins `apart[0]` words after that of the pair of rows before it, and
-/// `apart[1]` words after that of the columns before it. A last row alone is paired with 0, and the last line of a pair is filled
-/// up with 0.
-pub(super) fn interleaved(
-    rows: &[f32],
-    width: usize,
-    columns: Range<usize>,
-    apart: [usize; 2],
-    out: &mut [Place],
-) {
+/// Writes `rows` to `out` in pairs.
+pub(super) fn interleaved(rows: PairedRows, out: &mut [Place]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
         // SAFETY: the processor has the instructions.
-        return unsafe { x86::interleaved(rows, width, columns, apart, out) };
+        return unsafe { x86::interleaved(rows, out) };
     }
-    portable::interleaved(rows, width, columns, apart, out);
-}
-
-/// The numbers of `columns` in the two rows of each pair; those of a second row that is missing are empty.
-pub(super) fn pairs_of_rows(
-    rows: &[f32],
-    width: usize,
-    columns: Range<usize>,
-) -> impl Iterator<Item = [&[f32]; 2]> {
-    rows.chunks((2 * width).max(1)).map(move |rows| {
-        let (low, high) = rows.split_at(width);
-        [&low[columns.clone()], high.get(columns.clone()).unwrap_or_default()]
-    })
+    portable::interleaved(rows, out);
 }
 
 #[cfg(test)]
@@ -104,7 +81,9 @@ mod tests {
             let of_pair = 2 * LINE * count.div_ceil(LINE);
             for run in [interleaved, portable::interleaved] {
                 let mut lines = vec![7; 2 * of_pair];
-                run(&rows, count, 0..count, [of_pair, 2 * LINE], places(&mut lines));
+                let apart = [of_pair, 2 * LINE];
+                let rows = PairedRows { rows: &rows, width: count, columns: 0..count, apart };
+                run(rows, places(&mut lines));
                 for (i, line) in lines[..of_pair].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {
                         let i = i * LINE + lane;

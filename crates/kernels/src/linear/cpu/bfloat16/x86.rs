@@ -1,10 +1,8 @@
 //! Rounding, and sums of products, by the instructions AVX-512 BF16 of x86.
 
 use std::arch::x86_64::*;
-use std::ops::Range;
 
-use super::round::pairs_of_rows;
-use super::{DEPTH, portable};
+use super::portable::{self, DEPTH, PairedRows};
 use crate::linear::cpu::panels::{LINE, Place};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 
@@ -39,19 +37,14 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 /// # Safety
 /// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn interleaved(
-    rows: &[f32],
-    width: usize,
-    columns: Range<usize>,
-    [next_pair, next_line]: [usize; 2],
-    out: &mut [Place],
-) {
+pub(super) unsafe fn interleaved(rows: PairedRows, out: &mut [Place]) {
+    let next_line = rows.apart[1];
     // All of the low numbers lie before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
     // SAFETY: `order` is a vector.
     let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
-    for (index, [low, high]) in pairs_of_rows(rows, width, columns).enumerate() {
-        let out = &mut out[index * next_pair..];
+    for ([low, high], start) in rows.pairs() {
+        let out = &mut out[start..];
         let whole = low.len().min(high.len()) / LINE;
         for line in 0..whole {
             let out = &mut out[line * next_line..][..LINE];

@@ -1,126 +1,17 @@
-//! [`Module`] for models whose type is not known.
+//! Burn's visitors as trait objects, for models whose type is not known.
 //!
 //! A Burn module is visited and mapped by code that is generic over the visitor and over the rank of each parameter, which
 //! a trait object cannot offer. Here the visitor is a trait object too, and parameters have the two ranks that models need.
 
 use std::any::Any;
-use std::fmt::Debug;
 
-use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Device, Tensor};
-
-use crate::seq2seq::{Model, Seq2Seq};
+use burn::module::{ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::Tensor;
 
 type Vector = Param<Tensor<1>>;
 type Matrix = Param<Tensor<2>>;
 
 const RANKS: &str = "a model has only vectors and matrices";
-
-/// The methods of [`Module`] as those of a trait object. Every [`Seq2Seq`] model that is a module has them.
-pub trait AnyModule: Debug + Send {
-    /// [`Clone::clone`].
-    fn cloned(&self) -> Model;
-    /// [`Module::collect_devices`].
-    fn devices_after(&self, devices: Devices) -> Devices;
-    /// [`Module::fork`].
-    fn forked(self: Box<Self>, device: &Device) -> Model;
-    /// [`Module::to_device`].
-    fn moved_to(self: Box<Self>, device: &Device) -> Model;
-    /// [`Module::train`].
-    fn trained(self: Box<Self>) -> Model;
-    /// [`Module::valid`].
-    fn validated(&self) -> Model;
-    /// [`Module::materialize`].
-    fn materialized(self: Box<Self>) -> Model;
-    /// [`Module::visit`].
-    fn show_to(&self, visitor: &mut dyn AnyVisitor);
-    /// [`Module::map`].
-    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model;
-}
-
-impl<M: Module + Seq2Seq + 'static> AnyModule for M {
-    fn cloned(&self) -> Model {
-        Box::new(self.clone())
-    }
-
-    fn devices_after(&self, devices: Devices) -> Devices {
-        self.collect_devices(devices)
-    }
-
-    fn forked(self: Box<Self>, device: &Device) -> Model {
-        Box::new(self.fork(device))
-    }
-
-    fn moved_to(self: Box<Self>, device: &Device) -> Model {
-        Box::new(self.to_device(device))
-    }
-
-    fn trained(self: Box<Self>) -> Model {
-        Box::new(self.train())
-    }
-
-    fn validated(&self) -> Model {
-        Box::new(self.valid())
-    }
-
-    fn materialized(self: Box<Self>) -> Model {
-        Box::new(self.materialize())
-    }
-
-    fn show_to(&self, visitor: &mut dyn AnyVisitor) {
-        self.visit(&mut ByRank(visitor));
-    }
-
-    fn mapped_by(self: Box<Self>, mapper: &mut dyn AnyMapper) -> Model {
-        Box::new(self.map(&mut ByRank(mapper)))
-    }
-}
-
-impl<M: Module + Seq2Seq + 'static> From<M> for Model {
-    fn from(model: M) -> Self {
-        Box::new(model)
-    }
-}
-
-impl Clone for Model {
-    fn clone(&self) -> Self {
-        (**self).cloned()
-    }
-}
-
-impl Module for Model {
-    fn collect_devices(&self, devices: Devices) -> Devices {
-        (**self).devices_after(devices)
-    }
-
-    fn fork(self, device: &Device) -> Self {
-        self.forked(device)
-    }
-
-    fn to_device(self, device: &Device) -> Self {
-        self.moved_to(device)
-    }
-
-    fn train(self) -> Self {
-        self.trained()
-    }
-
-    fn valid(&self) -> Self {
-        (**self).validated()
-    }
-
-    fn materialize(self) -> Self {
-        self.materialized()
-    }
-
-    fn visit<V: ModuleVisitor>(&self, visitor: &mut V) {
-        (**self).show_to(visitor);
-    }
-
-    fn map<M: ModuleMapper>(self, mapper: &mut M) -> Self {
-        self.mapped_by(mapper)
-    }
-}
 
 /// A [`ModuleVisitor`] as a trait object.
 pub trait AnyVisitor {
@@ -183,7 +74,7 @@ impl<M: ModuleMapper> AnyMapper for M {
 }
 
 /// Gives each parameter to the method of its rank.
-struct ByRank<'a, T: ?Sized>(&'a mut T);
+pub struct ByRank<'a, T: ?Sized>(pub &'a mut T);
 
 impl ModuleVisitor for ByRank<'_, dyn AnyVisitor + '_> {
     fn enter_module(&mut self, name: &str, container: &str) {

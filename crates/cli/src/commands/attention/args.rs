@@ -1,0 +1,129 @@
+//! The arguments of `attention`, and what they choose of a sentence.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use burnformer_infer::{AlignmentOptions, Attention, Translator};
+use burnformer_view::{Panel, PanelKind, Sentence};
+
+use crate::commands::{Computing, model};
+
+/// Arguments of `attention`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
+    #[arg(long, short, value_parser = model(), value_name = "DIR")]
+    pub(super) model: Option<PathBuf>,
+    /// Draw the sentence with the model after each checkpoint of this run, side by side
+    #[arg(
+        long,
+        value_name = "RUN",
+        requires = "picture",
+        conflicts_with_all = ["model", "file", "html", "json", "alignments", "heads"]
+    )]
+    pub(super) checkpoints: Option<PathBuf>,
+    /// The source sentence
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    pub(super) sentence: Option<String>,
+    /// The translation of the sentence [default: the model's own]
+    #[arg(long, conflicts_with = "file")]
+    pub(super) target: Option<String>,
+    /// Sentences with given translations: a TSV file, or a source file and a target file
+    #[arg(long, num_args = 1..=2, value_names = ["SOURCE", "TARGET"])]
+    pub(super) file: Vec<PathBuf>,
+    /// Write an HTML page with every kind of attention, layer and head, which shows a weight where the pointer is
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// Draw a picture, .png or .svg; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) picture: Vec<PathBuf>,
+    /// Print one JSON object per sentence: tokens, alignment and every weight
+    #[arg(long, conflicts_with = "alignments")]
+    pub(super) json: bool,
+    /// Print word alignments, one line per sentence, in Pharaoh's format: `source-target`, from 0
+    #[arg(long)]
+    pub(super) alignments: bool,
+    /// Print a table of what each head does over all sentences: the share of its weight on the previous, same and next
+    /// position, on separators and on the diagonal, its entropy (nats) and the mean distance (positions)
+    #[arg(long, conflicts_with = "alignments")]
+    pub(super) heads: bool,
+    /// The kind of attention to print or draw
+    #[arg(long, default_value = "cross")]
+    pub(super) part: Part,
+    /// The layer, from 1 [default: all layers in pictures, otherwise the last]
+    #[arg(long, value_name = "N")]
+    pub(super) layer: Option<usize>,
+    /// The head, from 1 [default: all heads in pictures, otherwise the mean of all heads]
+    #[arg(long, value_name = "N", requires = "layer")]
+    pub(super) head: Option<usize>,
+    #[command(flatten)]
+    pub(super) computing: Computing,
+}
+
+/// The three kinds of attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Part {
+    /// Self-attention of the encoder, from source to source
+    Encoder,
+    /// Self-attention of the decoder, from each target position to the earlier ones
+    Decoder,
+    /// Attention of the decoder to the source
+    Cross,
+}
+
+impl Args {
+    /// Whether an HTML page or pictures are wanted.
+    pub(super) fn wants_files(&self) -> bool {
+        self.html.is_some() || !self.picture.is_empty()
+    }
+
+    /// The attention between `source` and `target`, with the alignment by the chosen layer and head.
+    pub(super) fn sentence(
+        &self,
+        translator: &Translator,
+        source: &str,
+        target: &str,
+    ) -> Result<Sentence> {
+        let attention = translator.attention(source, target)?;
+        self.check(&attention)?;
+        let options = match self.part {
+            Part::Cross => AlignmentOptions {
+                layer: self.layer.map(|layer| layer - 1),
+                head: self.head.map(|head| head - 1),
+            },
+            _ => AlignmentOptions::default(),
+        };
+        Ok(Sentence::new(source, target, attention, options))
+    }
+
+    /// Checks that the chosen layer and head exist.
+    fn check(&self, attention: &Attention) -> Result<()> {
+        let layers = match self.part {
+            Part::Encoder => &attention.weights.encoder_self,
+            Part::Decoder => &attention.weights.decoder_self,
+            Part::Cross => &attention.weights.cross,
+        };
+        let Some(layer) = self.layer else { return Ok(()) };
+        if layer == 0 || layer > layers.len() {
+            bail!("--layer {layer}: the model has layers 1 to {}", layers.len());
+        }
+        let heads = layers[layer - 1].len();
+        match self.head {
+            Some(head) if head == 0 || head > heads => {
+                bail!("--head {head}: layer {layer} has heads 1 to {heads}")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The chosen kind of attention of `sentence`.
+    pub(super) fn panel<'a>(&self, sentence: &'a Sentence) -> Result<&'a Panel> {
+        let kind = match self.part {
+            Part::Encoder => PanelKind::Encoder,
+            Part::Decoder => PanelKind::Decoder,
+            Part::Cross => PanelKind::Cross,
+        };
+        let found = sentence.panels.iter().find(|panel| panel.kind == kind);
+        found.with_context(|| format!("--part {}: the model has no such attention", kind.name()))
+    }
+}

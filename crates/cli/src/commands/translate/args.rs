@@ -1,0 +1,114 @@
+//! The arguments of `translate`.
+
+use std::path::PathBuf;
+
+use burnformer_documents::Format;
+use burnformer_infer::LONGEST_SENTENCE;
+
+use crate::commands::{Computing, Searching, at_least, between, model};
+use crate::shards::ShardArgs;
+use crate::values::one_of;
+
+/// Arguments of `translate`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What looks like text, for a hint.
+    #[arg(hide = true)]
+    pub(super) text: Vec<String>,
+    /// The model directory; several model directories form an ensemble. embedded:de-en and embedded:en-de are inside the
+    /// program [default: embedded:de-en, German to English]
+    #[arg(long, short, value_parser = model(), value_name = "DIR")]
+    pub(super) model: Vec<PathBuf>,
+    /// Text to translate, one sentence per line; plain, .gz or .zst; of .tsv the first column; `-` is standard input
+    #[arg(long, short, default_value = "-")]
+    pub(super) input: PathBuf,
+    /// File for the translations, one per line [default: standard output]
+    #[arg(long, short)]
+    pub(super) output: Option<PathBuf>,
+    /// Read the whole input as one document in this format, and keep its markup, white space and lines. Sentences that are
+    /// too long for the model are cut at clauses
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = one_of(&Format::ALL, Format::name),
+        conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
+    )]
+    pub(super) format: Option<Format>,
+    /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else en]
+    #[arg(long, value_name = "LANGUAGE", requires = "format")]
+    pub(super) language: Option<String>,
+    #[command(flatten)]
+    pub(super) searching: Searching,
+    /// Another length penalty than ((5 + n) / 6)^α: `average` (log-probability per token) or `none`
+    #[arg(long, conflicts_with = "alpha")]
+    pub(super) penalty: Option<PenaltyName>,
+    /// Print the N best translations of each sentence, best first, with their scores: exactly N lines for each input
+    /// line, in the form `number ||| translation ||| score`. Translations that were cut at the length limit come last.
+    /// If a sentence has fewer than N different translations, the last line is repeated
+    #[arg(long, value_name = "N", value_parser = between(1, 1000))]
+    pub(super) nbest: Option<usize>,
+    /// Smallest number of tokens of a translation
+    #[arg(long)]
+    pub(super) min_length: Option<usize>,
+    /// Largest number of tokens of a translation
+    #[arg(long, value_parser = at_least(1))]
+    pub(super) max_length: Option<usize>,
+    /// Never repeat a sequence of N tokens within a translation
+    #[arg(long, value_name = "N")]
+    pub(super) no_repeat_ngram: Option<usize>,
+    /// Draw translations at random instead of searching for the most probable one
+    #[arg(long)]
+    pub(super) sample: bool,
+    /// With --sample: divide the logits by this; above 1 the draws vary more
+    #[arg(long, default_value_t = 1.0, requires = "sample")]
+    pub(super) temperature: f64,
+    /// With --sample: draw from the K most probable tokens; 0 draws from all
+    #[arg(long, value_name = "K", default_value_t = 0, requires = "sample")]
+    pub(super) top_k: usize,
+    /// With --sample: draw from the most probable tokens whose probabilities add up to P
+    #[arg(long, value_name = "P", default_value_t = 1.0, requires = "sample")]
+    pub(super) top_p: f64,
+    /// With --sample: the seed that determines every draw
+    #[arg(long, default_value_t = 1, requires = "sample")]
+    pub(super) seed: u64,
+    /// File with one prefix per line with which the translation of that line must begin; the translation of an empty
+    /// line is its prefix
+    #[arg(long, value_name = "FILE")]
+    pub(super) prefix: Option<PathBuf>,
+    /// File of terms and their prescribed translations, which the translation of each line with such a term contains: on
+    /// each line a term, a tab and its translation, or several separated by `|`, of which the model chooses one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["token_ids", "sample"])]
+    pub(super) glossary: Option<PathBuf>,
+    /// File of likely translations of each token, which `shortlist` makes for the model. A translation then consists of
+    /// tokens that are likely for its line, which is faster where the vocabulary is large and changes few translations
+    #[arg(long, value_name = "FILE")]
+    pub(super) shortlist: Option<PathBuf>,
+    /// Read and write token ids, separated by spaces, instead of text
+    #[arg(long)]
+    pub(super) token_ids: bool,
+    /// Longest source sentence in tokens; a longer one is cut to this length and translated, with a warning
+    #[arg(long, value_name = "N", default_value_t = LONGEST_SENTENCE, value_parser = at_least(2))]
+    pub(super) longest: usize,
+    /// Largest number of sentences that are translated together
+    #[arg(long, default_value_t = 64, value_parser = at_least(1))]
+    pub(super) batch: usize,
+    /// Number of lines to read ahead, so that sentences of similar length are translated together
+    #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
+    pub(super) chunk: usize,
+    /// Print one JSON object per line: translation, score, tokens, the reason why it ends, `doubts` (signs that it is wrong: loop,
+    /// copy, length) and whether it took a second search because the first found a loop; with --nbest also
+    /// `n_best`, a list of N such objects
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) shard: ShardArgs,
+    #[command(flatten)]
+    pub(super) computing: Computing,
+}
+
+/// Length penalties without a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum PenaltyName {
+    Average,
+    None,
+}

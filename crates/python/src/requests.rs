@@ -1,0 +1,41 @@
+//! Texts as requests to the search.
+
+use anyhow::{Result, bail};
+use burnformer_infer::{Cancel, InferError, Request, TranslateOptions, Translator};
+
+/// The number of texts that become tokens between two such looks.
+const READ_AT_ONCE: usize = 1024;
+
+/// The requests to translate `texts`, each of which ends as `cancel` says.
+///
+/// # Errors
+/// Those of [`requests`](Translator::requests); if there is not one prefix for each text.
+pub fn requests(
+    translator: &Translator,
+    texts: &[String],
+    prefixes: Option<&[String]>,
+    options: &TranslateOptions,
+    cancel: &Cancel,
+) -> Result<Vec<Request>> {
+    let mut requests = Vec::with_capacity(texts.len());
+    for texts in texts.chunks(READ_AT_ONCE) {
+        if cancel.is_cancelled() {
+            bail!("interrupted");
+        }
+        let done = requests.len();
+        let more = translator.requests(texts, options);
+        requests.extend(more.map_err(|error| error.offset(done))?);
+    }
+    requests.iter_mut().for_each(|Request { cancel: own, .. }| *own = cancel.clone());
+    let Some(prefixes) = prefixes else { return Ok(requests) };
+    if prefixes.len() != texts.len() {
+        let (sources, others) = (texts.len(), prefixes.len());
+        let what = "prefixes";
+        return Err(InferError::Count { sources, others, what }.into());
+    }
+    let prefixes = translator.tokenizers().target.encode_batch(prefixes);
+    for (request, prefix) in requests.iter_mut().zip(prefixes) {
+        request.prefix = prefix;
+    }
+    Ok(requests)
+}

@@ -1,0 +1,97 @@
+use std::path::PathBuf;
+use std::slice::from_ref;
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::Device;
+use burnformer_core::model_dir;
+use burnformer_infer::{TranslateOptions, Translator};
+use burnformer_train::report::Verbosity;
+use burnformer_train::{Corpora, Learner, RunMode, StopReason, Texts, TrainError, checkpoint};
+
+use crate::error::StudyError;
+use crate::measure::Measure;
+use crate::row::{Part, Row, RowResult};
+
+/// The folder, texts and devices of a study.
+pub struct Study {
+    /// The folder of the study.
+    pub folder: PathBuf,
+    /// Where the texts of its rows are read.
+    pub texts: Texts,
+    /// The devices on which to train and decode.
+    pub device: Device,
+    /// What to print of the updates of its rows.
+    pub verbosity: Verbosity,
+}
+
+impl Study {
+    /// The result of `row`: read from its file, or found by training it, which resumes an interrupted run. `None` if
+    /// `interrupted` is set before the row is finished.
+    ///
+    /// # Errors
+    /// [`StudyError::File`] if the row was run with other settings; those of training and decoding.
+    pub fn run(
+        &self,
+        row: &Row,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<RowResult>, StudyError> {
+        if let Some(result) = row.result(&self.folder)? {
+            return Ok(Some(result));
+        }
+        self.train(row, interrupted)
+    }
+
+    /// The results of those `rows` that are finished. All rows are checked before any is trained.
+    ///
+    /// # Errors
+    /// [`StudyError::Row`] for a row whose configuration cannot be trained; those of [`run`](Self::run).
+    pub fn done(&self, rows: &[Row]) -> Result<Vec<RowResult>, StudyError> {
+        rows.iter().try_for_each(Row::check)?;
+        let results = rows.iter().map(|row| row.result(&self.folder));
+        Ok(results.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// Trains and measures `row` and writes its file.
+    fn train(&self, row: &Row, interrupted: &AtomicBool) -> Result<Option<RowResult>, StudyError> {
+        let run = self.folder.join(&row.name);
+        let corpora = Corpora::prepare(&row.config, self.texts.clone(), &mut |_| ())?;
+        let mode = if run.join("config.toml").exists() { RunMode::Resume } else { RunMode::New };
+        let config = row.config.clone();
+        let devices = from_ref(&self.device);
+        match Learner::new(config, &corpora, &run, mode, self.verbosity, devices) {
+            // Stopped between its last update and its file.
+            Err(TrainError::NothingToDo { .. }) => {}
+            learner => {
+                if learner?.train(interrupted)?.reason == StopReason::Interrupted {
+                    return Ok(None);
+                }
+            }
+        }
+        self.measure(row, &corpora).map(Some)
+    }
+
+    fn measure(&self, row: &Row, corpora: &Corpora) -> Result<RowResult, StudyError> {
+        let run = self.folder.join(&row.name);
+        let translator = Translator::load(run.join("last"), &self.device)?;
+        let parts = row.parts(corpora);
+        let longest = corpora.longest_validated + 1;
+        let options = TranslateOptions { longest, ..translator.options() };
+        let measured = parts.iter().map(|Part { longest, source, target }| {
+            Measure::of(&translator, &options, *longest, source, target)
+        });
+        let state = checkpoint::last_state(&run)?;
+        let result = RowResult {
+            name: row.name.clone(),
+            change: row.change.clone(),
+            parameters: model_dir::load_config(&run.join("last"))?.parameter_count(),
+            updates: state.step,
+            seconds: state.seconds,
+            measures: measured.collect::<Result<_, _>>()?,
+            config: row.config.to_toml(),
+        };
+        let json = serde_json::to_vec_pretty(&result).expect("a result is plain data");
+        let path = row.file(&self.folder);
+        burnformer_files::write(&path, &json).map_err(|cause| StudyError::Io { path, cause })?;
+        Ok(result)
+    }
+}

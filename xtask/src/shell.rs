@@ -1,0 +1,78 @@
+//! What every command needs: cargo and other programs, files, exit codes, and a line on standard error.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::{env, fs};
+
+/// The exit code for a command line that was not understood.
+pub const USAGE: u8 = 2;
+
+/// Prints a line on standard error; a failure to do so is ignored, where `eprintln!` would panic.
+pub fn say(text: impl Display) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+pub fn success(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
+pub fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg(subcommand).arg("--manifest-path").arg(manifest());
+    as_from_a_shell(&mut command);
+    command
+}
+
+/// Takes from `command` what cargo tells this program of itself: it would tell build scripts, and have them run anew.
+pub fn as_from_a_shell(command: &mut Command) {
+    let of_package =
+        |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|kind| name.starts_with(kind));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+        command.env_remove(name);
+    }
+}
+
+/// The workspace's Cargo.toml.
+pub fn manifest() -> PathBuf {
+    workspace().join("Cargo.toml")
+}
+
+/// The workspace's folder, as cargo tells a program that it runs: clones that share a target folder may share this
+/// program, compiled in either.
+pub fn workspace() -> PathBuf {
+    let own =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&own).parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+/// The child's exit code; 1 where it did not start or a signal ended it.
+pub fn exit_code(status: io::Result<ExitStatus>) -> ExitCode {
+    if let Err(cause) = &status {
+        say(format_args!("xtask: cannot start cargo: {cause}"));
+    }
+    let code = status.ok().and_then(|status| status.code());
+    code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Runs `command`.
+pub fn succeeds(command: &mut Command) -> Result<(), String> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("?"));
+    let name = name.display().to_string();
+    match command.status() {
+        Err(cause) => Err(format!("{name} does not start ({cause}); is it installed?")),
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name} failed: {status}")),
+    }
+}
+
+/// Writes a file into a folder that may not exist yet.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| fs::write(path, bytes))
+        .map_err(|cause| format!("{}: {cause}", path.display()))
+}
