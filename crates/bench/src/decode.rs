@@ -9,7 +9,7 @@ use burnformer_shortlist::{Shortlist, Vocabularies};
 use serde_json::json;
 
 use crate::alternation::{Alternation, Comparison};
-use crate::options::{Format, Place, Shape, random_pieces};
+use crate::options::{DeviceOptions, Format, Shape, random_pieces};
 use crate::peer::Peer;
 use crate::record::{Record, peak_memory_bytes};
 use crate::setting::{Setting, divisors, flat, plural, thread_count};
@@ -46,7 +46,7 @@ pub struct Args {
     #[command(flatten)]
     shape: Shape,
     #[command(flatten)]
-    place: Place,
+    place: DeviceOptions,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use burnformer_kernels::linear;
 use serde_json::{Map, Value, json};
 
 use crate::alternation::{Alternation, Comparison};
-use crate::options::{Format, Place};
+use crate::options::{DeviceOptions, Format};
 use crate::peer::Peer;
 use crate::record::Record;
 use crate::setting::{Setting, divisors, flat, thread_count};
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[command(flatten)]
-    place: Place,
+    place: DeviceOptions,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use peak_alloc::PeakAlloc;
 
 use burnformer::output::{draw, note, print};
 
-use crate::options::{Format, Place};
+use crate::options::{DeviceOptions, Format};
 
 /// Arguments of the benchmark `layers`.
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     picture: Vec<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: DeviceOptions,
     #[command(flatten)]
     format: Format,
 }

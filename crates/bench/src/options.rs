@@ -13,7 +13,7 @@ use burnformer::texts::{self, ReadTexts};
 
 /// The options of where to compute.
 #[derive(clap::Args)]
-pub struct Place {
+pub struct DeviceOptions {
     /// Number of threads [default: one per core]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
@@ -22,7 +22,7 @@ pub struct Place {
     pub device: DeviceName,
 }
 
-impl Place {
+impl DeviceOptions {
     /// Opens the device. Sets the number of threads first, before any thread is started.
     pub fn open(&self) -> Result<burn::tensor::Device> {
         if self.threads > 0 {

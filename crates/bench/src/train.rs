@@ -14,7 +14,7 @@ use burnformer_train::{
 use serde_json::json;
 
 use crate::alternation::{Alternation, Comparison};
-use crate::options::{Format, Place, Shape, Text, random_pieces, texts_of};
+use crate::options::{DeviceOptions, Format, Shape, Text, random_pieces, texts_of};
 use crate::peer::Peer;
 use crate::record::{Record, peak_memory_bytes};
 use crate::setting::{Setting, flat};
@@ -50,7 +50,7 @@ pub struct Args {
     #[command(flatten)]
     shape: Shape,
     #[command(flatten)]
-    place: Place,
+    place: DeviceOptions,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use burnformer_interop::{Format as ModelFormat, Package};
 use serde_json::json;
 
 use crate::alternation::{Alternation, Comparison};
-use crate::options::{Format, Place};
+use crate::options::{DeviceOptions, Format};
 use crate::peer::Peer;
 use crate::record::{Record, peak_memory_bytes, processor_seconds};
 use crate::setting::{Setting, divisors, flat, plural, thread_count};
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, default_value = "clock", requires = "against")]
     by: Time,
     #[command(flatten)]
-    place: Place,
+    place: DeviceOptions,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]

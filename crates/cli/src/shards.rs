@@ -378,7 +378,7 @@ fn digest_of_lines(texts: &[(&Path, Side)], lines: &Range<u64>) -> Result<String
             digest.update("\n");
         }
     }
-    Ok(hex(digest))
+    Ok(format!("{:x}", digest.finalize()))
 }
 
 /// SHA-256 of the file at `path`.
@@ -389,11 +389,7 @@ pub fn digest_of_file(path: &Path) -> Result<String> {
     let mut digest = Sha256::new();
     let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut digest));
     copied.with_context(|| path.display().to_string())?;
-    Ok(hex(digest))
-}
-
-fn hex(digest: Sha256) -> String {
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(format!("{:x}", digest.finalize()))
 }
 
 #[cfg(test)]

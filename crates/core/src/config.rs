@@ -179,13 +179,13 @@ impl std::fmt::Debug for ConfigError {
 }
 
 /// Widest layer taken, far beyond any published model.
-const WIDEST: usize = 1 << 16;
+pub const WIDEST: usize = 1 << 16;
 /// Most heads of an attention.
 const MOST_HEADS: usize = 1 << 12;
 /// Most layers of a stack.
 const DEEPEST: usize = 1 << 10;
 /// Most rows of an embedding table, of pieces or positions.
-const MOST_ROWS: usize = 1 << 24;
+pub const MOST_ROWS: usize = 1 << 24;
 
 impl TransformerConfig {
     /// The name of the architecture in configurations and model directories.
@@ -227,14 +227,7 @@ impl TransformerConfig {
             ("decoder_heads", decoder_heads.unwrap_or(self.heads), MOST_HEADS),
             ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), WIDEST),
         ];
-        for (field, value, limit) in sizes.into_iter().chain(of_decoder) {
-            if value == 0 {
-                return Err(ConfigError::Zero { field });
-            }
-            if value > limit {
-                return Err(ConfigError::TooLarge { field, value, limit });
-            }
-        }
+        check_sizes(sizes.into_iter().chain(of_decoder))?;
         let distances = [
             ("position_offset", self.conventions.position_offset),
             ("attention_window", self.attention_window.unwrap_or(0)),
@@ -267,6 +260,20 @@ impl TransformerConfig {
         }
         Ok(())
     }
+}
+
+/// Checks sizes of any architecture: the name of each field, its value, and its largest accepted value.
+///
+/// # Errors
+/// [`ConfigError::Zero`], [`ConfigError::TooLarge`].
+pub fn check_sizes(
+    sizes: impl IntoIterator<Item = (&'static str, usize, usize)>,
+) -> Result<(), ConfigError> {
+    sizes.into_iter().try_for_each(|(field, value, limit)| match value {
+        0 => Err(ConfigError::Zero { field }),
+        _ if value > limit => Err(ConfigError::TooLarge { field, value, limit }),
+        _ => Ok(()),
+    })
 }
 
 /// Checks what embeddings of any architecture need: vocabularies that can be shared as they are to be,

@@ -132,21 +132,11 @@ impl Decoder {
     /// # Shapes
     /// `x`: `[rows, new_len, d_model]` → the same shape
     pub fn forward(&self, x: Tensor<3>, cache: &mut DecoderCache, mode: Mode) -> Tensor<3> {
-        self.run(x, cache, mode, None)
+        self.forward_recording(x, cache, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to `maps`.
+    /// Computes [`forward`](Self::forward) and appends the attention weights of each layer to `maps` if there are any.
     pub fn forward_recording(
-        &self,
-        x: Tensor<3>,
-        cache: &mut DecoderCache,
-        mode: Mode,
-        maps: &mut AttentionMaps,
-    ) -> Tensor<3> {
-        self.run(x, cache, mode, Some(maps))
-    }
-
-    pub(crate) fn run(
         &self,
         mut x: Tensor<3>,
         cache: &mut DecoderCache,
@@ -158,7 +148,7 @@ impl Decoder {
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
             let (past, padding) = (&mut cache.layers[n], cache.source_padding.as_ref());
-            x = layer.run(x, past, &bias, padding, mode.fold(n as u64), maps);
+            x = layer.forward_recording(x, past, &bias, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
             }

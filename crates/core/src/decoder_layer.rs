@@ -146,7 +146,7 @@ impl TargetSublayer {
                 let KeyValues { key, value } = attention.key_values(x.clone());
                 cache.target.append(key, value);
                 let source = AttentionSource::Cache(&cache.target);
-                attention.run(x, source, bias, mode, record)
+                attention.attend_recording(x, source, bias, mode, record)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
         }
@@ -208,26 +208,14 @@ impl DecoderLayer {
         source_padding: Option<&Tensor<4, Bool>>,
         mode: Mode,
     ) -> Tensor<3> {
-        self.run(x, cache, bias, source_padding, mode, None)
+        self.forward_recording(x, cache, bias, source_padding, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps`.
+    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps` if there are any.
     ///
     /// # Panics
     /// As [`forward`](Self::forward).
     pub fn forward_recording(
-        &self,
-        x: Tensor<3>,
-        cache: &mut LayerCache,
-        bias: &AttentionBias,
-        source_padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
-        maps: &mut AttentionMaps,
-    ) -> Tensor<3> {
-        self.run(x, cache, bias, source_padding, mode, Some(maps))
-    }
-
-    pub(crate) fn run(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
@@ -277,6 +265,6 @@ fn attend_source(
         1 => AttentionSource::Step(memory),
         _ => AttentionSource::KeyValues(memory),
     };
-    let y = attention.run(grouped, source, &padding.cloned().into(), mode, record);
+    let y = attention.attend_recording(grouped, source, &padding.cloned().into(), mode, record);
     y.reshape([rows, new_len, d_model])
 }

@@ -102,21 +102,11 @@ impl EncoderLayer {
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
     pub fn forward(&self, x: Tensor<3>, bias: &AttentionBias, mode: Mode) -> Tensor<3> {
-        self.run(x, bias, mode, None)
+        self.forward_recording(x, bias, mode, None)
     }
 
-    /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record`.
+    /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record` if there is one.
     pub fn forward_recording(
-        &self,
-        x: Tensor<3>,
-        bias: &AttentionBias,
-        mode: Mode,
-        record: &mut Vec<Tensor<4>>,
-    ) -> Tensor<3> {
-        self.run(x, bias, mode, Some(record))
-    }
-
-    fn run(
         &self,
         x: Tensor<3>,
         bias: &AttentionBias,
@@ -125,7 +115,7 @@ impl EncoderLayer {
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let source = AttentionSource::KeyValues(self.self_attention.key_values(x.clone()));
-            self.self_attention.run(x, source, bias, mode.fold(1), record)
+            self.self_attention.attend_recording(x, source, bias, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -196,22 +186,12 @@ impl Encoder {
         padding: Option<&Tensor<4, Bool>>,
         mode: Mode,
     ) -> Tensor<3> {
-        self.run(x, padding, mode, None)
+        self.forward_recording(x, padding, mode, None)
     }
 
     /// Computes [`forward`](Self::forward) and appends the attention weights of each layer, `[batch, heads, len, len]`, to
-    /// `record`.
+    /// `record` if there is one.
     pub fn forward_recording(
-        &self,
-        x: Tensor<3>,
-        padding: Option<&Tensor<4, Bool>>,
-        mode: Mode,
-        record: &mut Vec<Tensor<4>>,
-    ) -> Tensor<3> {
-        self.run(x, padding, mode, Some(record))
-    }
-
-    pub(crate) fn run(
         &self,
         mut x: Tensor<3>,
         padding: Option<&Tensor<4, Bool>>,
@@ -223,7 +203,7 @@ impl Encoder {
             Some(window) => AttentionBias::window(window, x.dims()[1], padding, &x.device()),
         };
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.run(x, &bias, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.forward_recording(x, &bias, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),

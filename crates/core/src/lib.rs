@@ -95,7 +95,9 @@ pub use architecture::{read_config, register};
 pub use attention::{Attended, scaled_dot_product_attention};
 pub use attention_maps::AttentionMaps;
 pub use bias::AttentionBias;
-pub use config::{ConfigError, TransformerConfig, check_vocabularies};
+pub use config::{
+    ConfigError, MOST_ROWS, TransformerConfig, WIDEST, check_sizes, check_vocabularies,
+};
 pub use conventions::{
     Conventions, DecoderStart, EmbeddingScale, OutputBias, Sinusoids, SourceEnd, TargetHistory,
 };

@@ -268,7 +268,7 @@ impl MultiHeadAttention {
     ) -> (Tensor<3>, Tensor<4>) {
         let mut weights = Vec::with_capacity(1);
         let source = AttentionSource::KeyValues(self.key_values(memory));
-        let output = self.attend_recording(query, source, &mask.into(), mode, &mut weights);
+        let output = self.attend_recording(query, source, &mask.into(), mode, Some(&mut weights));
         (output, weights.remove(0))
     }
 
@@ -290,23 +290,11 @@ impl MultiHeadAttention {
         bias: &AttentionBias,
         mode: Mode,
     ) -> Tensor<3> {
-        self.run(query, source, bias, mode, None)
+        self.attend_recording(query, source, bias, mode, None)
     }
 
-    /// Computes [`attend`](Self::attend) and appends the attention weights, `[batch, heads, query_len, key_len]`, to `record`.
+    /// Computes [`attend`](Self::attend) and appends the attention weights, `[batch, heads, query_len, key_len]`, to `record` if there is one.
     pub fn attend_recording(
-        &self,
-        query: Tensor<3>,
-        source: AttentionSource<'_>,
-        bias: &AttentionBias,
-        mode: Mode,
-        record: &mut Vec<Tensor<4>>,
-    ) -> Tensor<3> {
-        self.run(query, source, bias, mode, Some(record))
-    }
-
-    /// Computes [`attend`](Self::attend), and appends the attention weights to `record`, if it is given.
-    pub(crate) fn run(
         &self,
         query: Tensor<3>,
         source: AttentionSource<'_>,

@@ -145,7 +145,7 @@ impl Transformer {
     ) -> EncodedSource {
         let x = self.source_position.forward(x, 0);
         let x = self.dropout.forward(x, mode.fold(0));
-        let states = self.encoder.run(x, Some(&padding), mode.fold(1), record);
+        let states = self.encoder.forward_recording(x, Some(&padding), mode.fold(1), record);
         EncodedSource { states, padding }
     }
 
@@ -181,7 +181,7 @@ impl Transformer {
     ) -> Tensor<3> {
         let x = self.target_position.forward(x, cache.len());
         let x = self.dropout.forward(x, mode.fold(2));
-        self.decoder.run(x, cache, mode.fold(3), maps)
+        self.decoder.forward_recording(x, cache, mode.fold(3), maps)
     }
 }
 

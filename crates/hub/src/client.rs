@@ -251,18 +251,17 @@ impl Hash {
     /// The hash of this kind of `file`, which has `size` bytes.
     fn of(&self, file: &mut File, size: u64) -> io::Result<String> {
         file.rewind()?;
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         match self {
             Self::Sha256(_) => {
                 let mut hash = Sha256::new();
                 io::copy(file, &mut hash)?;
-                Ok(hex(&hash.finalize()))
+                Ok(format!("{:x}", hash.finalize()))
             }
             Self::Git(_) => {
                 let mut hash = Sha1::new();
                 hash.update(format!("blob {size}\0"));
                 io::copy(file, &mut hash)?;
-                Ok(hex(&hash.finalize()))
+                Ok(format!("{:x}", hash.finalize()))
             }
         }
     }

@@ -104,7 +104,6 @@ pub fn compute<T: Send + 'static>(
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");
+    let text = burnformer::device::panic_text(panic);
     PyRuntimeError::new_err(format!("this is a bug of burnformer: {text}"))
 }

@@ -81,6 +81,6 @@ fn memo(gpu: &Found) -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?.metadata().ok()?;
     let built = exe.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
     let what = format!("{built} {} {} {} {:?}", exe.len(), gpu.name, gpu.part, gpu.driver);
-    let hash: String = Sha256::digest(what).iter().take(8).map(|b| format!("{b:02x}")).collect();
-    Some(burnformer_train::user_cache().join(format!("device-{hash}.json")))
+    let hash = Sha256::digest(what);
+    Some(burnformer_train::user_cache().join(format!("device-{hash:.16x}.json")))
 }

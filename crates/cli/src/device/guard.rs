@@ -1,6 +1,7 @@
 //! Turns Burn's panics into errors. Burn panics if a driver fails or a server disappears. Panics on the CPU stay
 //! panics, because they are bugs of this program.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,11 +52,15 @@ pub fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String>
     result.unwrap_or_else(|panic| Err(cause(&*panic)))
 }
 
-/// The first line of the message of a panic.
-fn cause(panic: &(dyn std::any::Any + Send)) -> String {
+/// The message of a panic.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics");
-    text.lines().next().unwrap_or_default().to_owned()
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panics")
+}
+
+/// The first line of the message of a panic.
+fn cause(panic: &(dyn Any + Send)) -> String {
+    panic_text(panic).lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

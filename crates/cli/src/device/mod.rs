@@ -15,7 +15,7 @@ mod self_test;
 
 pub use backend::Backend;
 pub use found::Found;
-pub use guard::{guarded, quietly};
+pub use guard::{guarded, panic_text, quietly};
 pub use matmul::best_rate as best_matmul_rate;
 pub use name::{DeviceName, DeviceNames};
 pub use self_test::{Verdict, in_child, in_process};

@@ -53,8 +53,7 @@ pub fn default_model() -> Result<PathBuf> {
 fn unpacked(pair: &str, files: &[ModelFile], cache: &Path) -> Result<PathBuf> {
     let manifest = files.iter().find(|(name, _)| *name == "manifest.json").map(|(_, bytes)| bytes);
     let version = Sha256::digest(manifest.context("a model without a manifest")?);
-    let version: String = version[..4].iter().map(|byte| format!("{byte:02x}")).collect();
-    let folder = cache.join("models").join(format!("{pair}-{version}"));
+    let folder = cache.join("models").join(format!("{pair}-{version:.8x}"));
     for (name, bytes) in files {
         let path = folder.join(name);
         unpack(&path, bytes).with_context(|| {

@@ -1,42 +1,18 @@
 //! What the disk, the machine and the user can do to a run: each is named, and earlier work is whole.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Corpus, burnformer, run, stderr, stdout, train_arguments};
+use crate::common::{Toy, burnformer, stderr, stdout};
 
-struct Toy {
-    folder: tempfile::TempDir,
-    corpus: Corpus,
+fn toy() -> Toy {
+    let short = ["--set", "training.max_updates=60", "--set", "checkpoints.every=10"];
+    Toy { settings: short.to_vec(), ..Toy::new() }
 }
 
 impl Toy {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let corpus = Corpus::write(folder.path());
-        Self { folder, corpus }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
-        let short = ["--set", "training.max_updates=60", "--set", "checkpoints.every=10"];
-        train_arguments(self.folder.path(), &self.corpus, out, &[&short, more].concat())
-    }
-
-    fn train(&self, out: &str, more: &[&str]) -> Output {
-        run(&self.arguments(out, more))
-    }
-
-    fn weights(&self, out: &str, step: u32) -> Vec<u8> {
-        let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
-        fs::read(self.path(&path)).unwrap()
-    }
-
     /// Runs in the background until the folder of the checkpoint `step` is there.
     fn started(&self, out: &str, more: &[&str], step: u32) -> std::process::Child {
         let mut command = burnformer(&self.arguments(out, more));
@@ -59,7 +35,7 @@ fn refused(output: &Output, expected: &[&str]) {
 
 #[test]
 fn a_folder_takes_one_process_at_a_time() {
-    let toy = Toy::new();
+    let toy = toy();
     let long = ["--set", "training.max_updates=100000"];
     let mut first = toy.started("run", &long, 10);
     let second = toy.train("run", &["--resume"]);
@@ -71,7 +47,7 @@ fn a_folder_takes_one_process_at_a_time() {
 
 #[test]
 fn a_run_goes_on_with_its_own_corpus_tokeniser_and_settings_only() {
-    let toy = Toy::new();
+    let toy = toy();
     stdout(&toy.train("run", &[]));
     let resumed = |more: &[&str]| {
         let longer = ["--resume", "--set", "training.max_updates=70"];
@@ -98,7 +74,7 @@ fn a_run_goes_on_with_its_own_corpus_tokeniser_and_settings_only() {
 
 #[test]
 fn a_removed_corpus_is_named_and_the_run_left_as_it_is() {
-    let toy = Toy::new();
+    let toy = toy();
     stdout(&toy.train("run", &[]));
     let before = toy.weights("run", 60);
     fs::rename(&toy.corpus.train[1], toy.path("elsewhere")).unwrap();
@@ -111,7 +87,7 @@ fn a_removed_corpus_is_named_and_the_run_left_as_it_is() {
 
 #[test]
 fn a_vanished_folder_ends_the_run_and_is_not_made_again() {
-    let toy = Toy::new();
+    let toy = toy();
     let child = toy.started("run", &["--set", "training.max_updates=100000"], 10);
     fs::rename(toy.path("run"), toy.path("moved")).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -123,7 +99,7 @@ fn a_vanished_folder_ends_the_run_and_is_not_made_again() {
 
 #[test]
 fn a_run_that_diverges_for_good_says_what_to_lower() {
-    let toy = Toy::new();
+    let toy = toy();
     let wild = ["--set", "schedule.factor=1e25", "--set", "recovery.rollbacks=2"];
     let output = toy.train("run", &wild);
     let last = "diverged again after going back 2 times, with the learning rate lowered to 0.25";
@@ -137,7 +113,7 @@ fn a_run_that_diverges_for_good_says_what_to_lower() {
 
 #[test]
 fn memory_is_checked_before_it_is_used_and_the_setting_to_lower_named() {
-    let toy = Toy::new();
+    let toy = toy();
     let wide = ["--set", "training.budget=4096"];
     let little = toy.train("run", &[&wide[..], &["--max-memory", "0.02"]].concat());
     refused(&little, &["worst batch needs about", "0.02 GB", "lower training.budget, now 4096"]);
@@ -181,7 +157,7 @@ fn mount(arguments: &[&str], path: &Path) -> bool {
 
 #[test]
 fn a_full_disk_ends_the_run_and_given_room_it_goes_on_as_if_it_had_not_been() {
-    let toy = Toy::new();
+    let toy = toy();
     let small = toy.path("small");
     let Some(disk) = Disk::mount(&small, "size=4m") else { return };
     let all = ["--set", "checkpoints.keep=0"];
@@ -203,7 +179,7 @@ fn a_full_disk_ends_the_run_and_given_room_it_goes_on_as_if_it_had_not_been() {
 
 #[test]
 fn a_read_only_folder_is_named() {
-    let toy = Toy::new();
+    let toy = toy();
     let place = toy.path("place");
     let Some(disk) = Disk::mount(&place, "size=64m") else { return };
     stdout(&toy.train("place/run", &[]));

@@ -25,4 +25,5 @@ mod shards;
 mod shortlist;
 mod streams;
 mod texts;
+mod train_inputs;
 mod tsv;

@@ -8,23 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Corpus, losses, run, stderr, stdout, train_arguments};
 
-struct Toy {
-    folder: tempfile::TempDir,
-    corpus: Corpus,
+fn toy() -> Toy {
+    Toy { settings: vec!["--set", "model.dropout=0.1"], ..Toy::new() }
 }
 
 impl Toy {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let corpus = Corpus::write(folder.path());
-        Self { folder, corpus }
-    }
-
-    fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
-        let dropout = ["--set", "model.dropout=0.1"];
-        train_arguments(self.folder.path(), &self.corpus, out, &[&dropout[..], more].concat())
-    }
-
     /// The command that trains with `count` processes of one thread each.
     fn mpirun(&self, count: usize, out: &str, more: &[&str]) -> Command {
         let mut command = Command::new("mpirun");
@@ -44,15 +32,6 @@ impl Toy {
         self.mpirun(count, out, more).output().expect("mpirun starts")
     }
 
-    fn alone(&self, out: &str, more: &[&str]) -> Output {
-        run(&self.arguments(out, more))
-    }
-
-    fn weights(&self, out: &str, step: u32) -> Vec<u8> {
-        let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
-        fs::read(self.folder.path().join(path)).unwrap()
-    }
-
     fn losses(&self, out: &str) -> Vec<f64> {
         losses(&self.folder.path().join(out))
     }
@@ -60,9 +39,9 @@ impl Toy {
 
 #[test]
 fn two_processes_of_a_batch_each_make_the_updates_of_one_process_bit_for_bit() {
-    let toy = Toy::new();
+    let toy = toy();
     let updates = ["--set", "training.accumulate=2", "--set", "training.max_updates=40"];
-    stdout(&toy.alone("alone", &updates));
+    stdout(&toy.train("alone", &updates));
     let together = toy.together(2, "together", &updates);
     stdout(&together);
     assert!(
@@ -75,7 +54,7 @@ fn two_processes_of_a_batch_each_make_the_updates_of_one_process_bit_for_bit() {
 
 #[test]
 fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
-    let toy = Toy::new();
+    let toy = toy();
     let updates = [
         "--set",
         "training.accumulate=2",
@@ -97,15 +76,15 @@ fn gradients_exchanged_in_bfloat16_give_nearly_the_same_losses() {
 
 #[test]
 fn a_run_goes_on_with_another_number_of_processes() {
-    let toy = Toy::new();
+    let toy = toy();
     let until = |updates: &'static str| {
         ["--set", updates, "--set", "training.accumulate=4", "--set", "training.log_every=10"]
     };
-    stdout(&toy.alone("alone", &until("training.max_updates=60")));
+    stdout(&toy.train("alone", &until("training.max_updates=60")));
     stdout(&toy.together(2, "parts", &until("training.max_updates=20")));
     let resumed = |updates| [&until(updates)[..], &["--resume"]].concat();
     stdout(&toy.together(4, "parts", &resumed("training.max_updates=40")));
-    stdout(&toy.alone("parts", &resumed("training.max_updates=60")));
+    stdout(&toy.train("parts", &resumed("training.max_updates=60")));
     let (alone, parts) = (toy.losses("alone"), toy.losses("parts"));
     assert_eq!((alone.len(), parts.len()), (6, 6));
     assert!(alone.iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-4), "{alone:?} {parts:?}");
@@ -130,7 +109,7 @@ fn process_of_rank(rank: usize, folder: &Path) -> Option<u32> {
 
 #[test]
 fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
-    let toy = Toy::new();
+    let toy = toy();
     let long = ["--set", "training.max_updates=1000000", "--set", "checkpoints.every=20"];
     let folder = toy.folder.path();
     let mut command = toy.mpirun(2, "run", &long);
@@ -167,7 +146,7 @@ fn a_killed_process_ends_all_and_the_run_goes_on_from_its_checkpoint() {
 
 #[test]
 fn processes_with_other_texts_are_refused() {
-    let toy = Toy::new();
+    let toy = toy();
     let other = toy.folder.path().join("other");
     fs::create_dir(&other).unwrap();
     let corpus = Corpus::write(&other);

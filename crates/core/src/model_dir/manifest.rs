@@ -102,7 +102,7 @@ pub(super) fn read_tensors_checked(
     }
     // What a damaged header left unread. That the file is not the one of the manifest says more than what is wrong in it.
     io::copy(&mut file, &mut hash).map_err(|e| ModelDirError::io(&path, e))?;
-    match hex(hash) == entry.sha256 {
+    match format!("{:x}", hash.finalize()) == entry.sha256 {
         true => tensors,
         false => Err(ModelDirError::Tampered { path, what: "hash" }),
     }
@@ -187,9 +187,5 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ModelDirError> {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    hex(Sha256::new_with_prefix(bytes))
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    format!("{:x}", Sha256::digest(bytes))
 }

@@ -395,7 +395,7 @@ fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     let padding = padding_mask(&ids(), 0);
     let states = encoder.forward(x.clone(), Some(&padding), Mode::Inference);
     let recorded =
-        encoder.forward_recording(x.clone(), Some(&padding), Mode::Inference, &mut weights);
+        encoder.forward_recording(x.clone(), Some(&padding), Mode::Inference, Some(&mut weights));
     assert!(worst(recorded, states) < 1e-5);
     assert_eq!(weights.len(), 2);
     let sums = weights[1].clone().sum_dim(3);
@@ -403,7 +403,7 @@ fn recording_gives_the_weights_of_every_layer_and_the_same_states() {
     let (model, mut maps) = (language_model(), AttentionMaps::default());
     let states = model.forward(x.clone(), &mut model.start_without_source(), Mode::Inference);
     let mut cache = model.start_without_source();
-    let recorded = model.forward_recording(x, &mut cache, Mode::Inference, &mut maps);
+    let recorded = model.forward_recording(x, &mut cache, Mode::Inference, Some(&mut maps));
     assert!(worst(recorded, states) < 1e-5);
     assert_eq!([maps.decoder_self.len(), maps.cross.len()], [2, 0]);
 }

@@ -3,3 +3,4 @@
 mod common;
 mod http;
 mod load;
+mod refusals;

@@ -4,18 +4,14 @@ use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::cost::Cost;
 use burnformer_core::{
-    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, Mode, Model, ModelConfig, Precision,
-    RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, check_vocabularies,
+    AttentionMaps, ComputeType, ConfigError, Dropout, Linear, MOST_ROWS, Mode, Model, ModelConfig,
+    Precision, RandomKey, Seq2Seq, Seq2SeqCache, Seq2SeqConfig, SharedEmbeddings, Tokens, WIDEST,
+    check_sizes, check_vocabularies,
 };
 
 use crate::baseline::config::RnnConfig;
 use crate::baseline::decoder::{RnnCache, RnnDecoder, RnnMemory};
 use crate::baseline::encoder::RnnEncoder;
-
-/// Largest accepted width of a layer.
-const WIDEST: usize = 1 << 16;
-/// Largest accepted number of rows of an embedding matrix.
-const MOST_ROWS: usize = 1 << 24;
 
 /// A recurrent encoder–decoder with additive attention (Bahdanau et al., 2015).
 #[derive(Module, Debug)]
@@ -152,13 +148,7 @@ impl Seq2SeqConfig for RnnConfig {
             ("d_hidden", self.d_hidden, WIDEST),
             ("d_attention", self.d_attention, WIDEST),
         ];
-        for (field, value, limit) in sizes {
-            match value {
-                0 => return Err(ConfigError::Zero { field }),
-                _ if value > limit => return Err(ConfigError::TooLarge { field, value, limit }),
-                _ => {}
-            }
-        }
+        check_sizes(sizes)?;
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(ConfigError::Rate { field: "dropout", value: self.dropout });
         }

@@ -167,6 +167,42 @@ impl Corpus {
     }
 }
 
+/// A folder for runs, and the toy corpus.
+pub struct Toy {
+    pub folder: tempfile::TempDir,
+    pub corpus: Corpus,
+    /// Arguments of every run.
+    pub settings: Vec<&'static str>,
+}
+
+impl Toy {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(folder.path());
+        Self { folder, corpus, settings: Vec::new() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Arguments of a training run in the folder `out`, with further ones.
+    pub fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
+        let more = [&self.settings, more].concat();
+        train_arguments(self.folder.path(), &self.corpus, out, &more)
+    }
+
+    pub fn train(&self, out: &str, more: &[&str]) -> Output {
+        run(&self.arguments(out, more))
+    }
+
+    /// The bytes of the weights in a checkpoint.
+    pub fn weights(&self, out: &str, step: u32) -> Vec<u8> {
+        let path = format!("{out}/checkpoints/step-{step:06}/model.safetensors");
+        std::fs::read(self.path(&path)).unwrap()
+    }
+}
+
 /// A run trained once for all tests of a file.
 pub struct Trained {
     pub folder: tempfile::TempDir,

@@ -10,6 +10,8 @@ mod left;
 mod panels;
 mod product;
 mod relu;
+#[cfg(test)]
+mod tests;
 mod tile;
 mod unrolled;
 mod vector;

@@ -27,7 +27,7 @@ unsafe impl Zeroable for Line {}
 unsafe impl Pod for Line {}
 
 /// A place for a word.
-pub(super) type Place = MaybeUninit<u32>;
+pub(super) type Slot = MaybeUninit<u32>;
 
 /// A matrix as panels of a few vectors of columns. Each panel is `[steps, columns]`, so that the columns of one step are adjacent.
 /// The last panel has as few vectors as it needs and is filled up with 0.
@@ -54,7 +54,7 @@ impl Panels {
     pub(super) fn by_columns(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
-        write: impl Fn(Range<usize>, &mut [Place]) + Sync,
+        write: impl Fn(Range<usize>, &mut [Slot]) + Sync,
     ) -> Self {
         Self::written(instructions, shape, |columns, panels| {
             for (columns, panel) in each(instructions, columns, panels, steps) {
@@ -67,7 +67,7 @@ impl Panels {
     pub(super) fn by_steps(
         instructions: Instructions,
         shape @ [_, steps]: [usize; 2],
-        write: impl Fn(Range<usize>, Range<usize>, &mut [Place]) + Sync,
+        write: impl Fn(Range<usize>, Range<usize>, &mut [Slot]) + Sync,
     ) -> Self {
         Self::written(instructions, shape, |columns, panels| {
             for start in (0..steps).step_by(STEPS) {
@@ -84,7 +84,7 @@ impl Panels {
     fn written(
         instructions: Instructions,
         [columns, steps]: [usize; 2],
-        write: impl Fn(Range<usize>, &mut [Place]) + Sync,
+        write: impl Fn(Range<usize>, &mut [Slot]) + Sync,
     ) -> Self {
         let panels = columns.div_ceil(instructions.panel());
         let together = (panels / (4 * rayon::current_num_threads())).clamp(1, TOGETHER);
@@ -96,12 +96,12 @@ impl Panels {
         let words = unsafe {
             std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * LINE)
         };
-        words[count..].fill(Place::new(0));
+        words[count..].fill(Slot::new(0));
         words[..count].par_chunks_mut((width * steps).max(1)).enumerate().for_each(
             |(group, panels)| {
                 let columns = group * width..((group + 1) * width).min(columns);
                 if columns.len() * steps < panels.len() {
-                    panels.fill(Place::new(0));
+                    panels.fill(Slot::new(0));
                 }
                 write(columns, panels);
             },
@@ -191,9 +191,9 @@ impl Panels {
 fn each(
     instructions: Instructions,
     columns: Range<usize>,
-    words: &mut [Place],
+    words: &mut [Slot],
     steps: usize,
-) -> impl Iterator<Item = (Range<usize>, &mut [Place])> {
+) -> impl Iterator<Item = (Range<usize>, &mut [Slot])> {
     let width = instructions.panel();
     let panels = words.chunks_mut((width * steps).max(1));
     columns
@@ -204,7 +204,7 @@ fn each(
 }
 
 /// Writes a panel, `[steps, width]`, from rows of words, `[columns, steps]`, of which there are at most `width`.
-pub(super) fn transpose(panel: &mut [Place], rows: &[u32], steps: usize) {
+pub(super) fn transpose(panel: &mut [Slot], rows: &[u32], steps: usize) {
     let width = panel.len() / steps.max(1);
     // A few steps of every column at a time: what they are written to stays in the first-level cache.
     for (part, panel) in panel.chunks_mut((STEPS * width).max(1)).enumerate() {
@@ -219,7 +219,7 @@ pub(super) fn transpose(panel: &mut [Place], rows: &[u32], steps: usize) {
 }
 
 /// Words as places to be written to.
-pub(super) fn places(words: &mut [u32]) -> &mut [Place] {
+pub(super) fn places(words: &mut [u32]) -> &mut [Slot] {
     // SAFETY: both are words; nobody in this module writes one that is not initialised.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
 }

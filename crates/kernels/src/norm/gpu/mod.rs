@@ -32,7 +32,7 @@ pub(super) fn layer_norm<const D: usize>(
     bias: Tensor<1>,
     epsilon: f64,
 ) -> Tensor<D> {
-    apply(LayerNorm { epsilon }, [x.into(), weight.into(), bias.into()])
+    apply(Norm { epsilon, input: Input::Alone }, [x.into(), weight.into(), bias.into()])
 }
 
 /// The norm of a residual connection of tensors on a GPU.
@@ -44,54 +44,40 @@ pub(super) fn residual_dropout_norm<const D: usize>(
     epsilon: f64,
     mask: Option<DropoutMask>,
 ) -> Tensor<D> {
-    let op = ResidualNorm { epsilon, input: mask.map_or(Input::Sum, Input::Dropped) };
+    let op = Norm { epsilon, input: mask.map_or(Input::Sum, Input::Dropped) };
     apply(op, [x.into(), y.into(), weight.into(), bias.into()])
 }
 
 #[derive(Debug)]
-struct LayerNorm {
-    epsilon: f64,
-}
-
-impl FusedOp<3> for LayerNorm {
-    type Backend = Cube;
-    type Saved = Saved;
-
-    fn forward(self, inputs: [FloatTensor<Cube>; 3], _keep: Keep) -> (FloatTensor<Cube>, Saved) {
-        let [x, weight, bias] = inputs;
-        Saved::forward([x.clone(), x, weight, bias], self.epsilon, Input::Alone)
-    }
-
-    fn backward(
-        saved: Saved,
-        grad: FloatTensor<Cube>,
-        _wanted: [bool; 3],
-    ) -> [Option<FloatTensor<Cube>>; 3] {
-        let [x, _, weight, bias] = saved.backward(grad);
-        [x, weight, bias].map(Some)
-    }
-}
-
-#[derive(Debug)]
-struct ResidualNorm {
+struct Norm {
     epsilon: f64,
     input: Input,
 }
 
-impl FusedOp<4> for ResidualNorm {
+/// The inputs are x, y if there is one, weight and bias.
+impl<const N: usize> FusedOp<N> for Norm {
     type Backend = Cube;
     type Saved = Saved;
 
-    fn forward(self, inputs: [FloatTensor<Cube>; 4], _keep: Keep) -> (FloatTensor<Cube>, Saved) {
+    fn forward(self, inputs: [FloatTensor<Cube>; N], _keep: Keep) -> (FloatTensor<Cube>, Saved) {
+        let mut inputs = Vec::from(inputs);
+        if N == 3 {
+            inputs.insert(1, inputs[0].clone());
+        }
+        let inputs = inputs.try_into().expect("three or four inputs");
         Saved::forward(inputs, self.epsilon, self.input)
     }
 
     fn backward(
         saved: Saved,
         grad: FloatTensor<Cube>,
-        _wanted: [bool; 4],
-    ) -> [Option<FloatTensor<Cube>>; 4] {
-        saved.backward(grad).map(Some)
+        _wanted: [bool; N],
+    ) -> [Option<FloatTensor<Cube>>; N] {
+        let mut grads = Vec::from(saved.backward(grad).map(Some));
+        if N == 3 {
+            grads.remove(1);
+        }
+        grads.try_into().expect("as many gradients as inputs")
     }
 }
 

@@ -190,3 +190,8 @@ pub fn settings(engine: Arc<dyn Engine>) -> ServerSettings {
         ..ServerSettings::new(([127, 0, 0, 1], 0).into(), models)
     }
 }
+
+/// A server of one engine that translates by capital letters.
+pub fn server() -> Running {
+    Running::start(Arc::new(Shouting::default()), |_| {})
+}

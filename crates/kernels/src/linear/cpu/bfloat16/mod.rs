@@ -158,20 +158,8 @@ impl LeftFactor for Rounded<'_> {
 mod tests {
     use super::portable::rounded;
     use super::*;
+    use crate::linear::cpu::tests::{SIZES, transposed};
     use crate::random::RandomKey;
-
-    /// Some with parts of blocks, tiles, vectors and pairs left over; rows, depth, columns.
-    const SIZES: [[usize; 3]; 9] = [
-        [1, 1, 1],
-        [3, 0, 2],
-        [5, 3, 17],
-        [8, 16, 48],
-        [9, 257, 31],
-        [23, 512, 64],
-        [131, 70, 100],
-        [40, 515, 16],
-        [300, 33, 81],
-    ];
 
     fn as_bfloat16(x: f32) -> f32 {
         f32::from_bits(rounded(x))
@@ -179,12 +167,6 @@ mod tests {
 
     fn normal(x: f32) -> f32 {
         if x.is_subnormal() { 0f32.copysign(x) } else { x }
-    }
-
-    fn transposed(matrix: &[f32], [rows, columns]: [usize; 2]) -> Vec<f32> {
-        let columns = 0..columns;
-        let width = columns.len();
-        columns.flat_map(|c| (0..rows).map(move |r| matrix[r * width + c])).collect()
     }
 
     /// What the documentation of the module says, number by number; `left` `[rows, depth]`, `right` `[depth, columns]`.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::linear::cpu::panels::{LINE, Place};
+use crate::linear::cpu::panels::{LINE, Slot};
 use crate::linear::cpu::tile::{Arithmetic, Scales};
 use crate::simd::vectorised;
 
@@ -70,7 +70,7 @@ vectorised! {
     }
 
     /// See [`round::interleaved`](super::round::interleaved).
-    pub(super) fn interleaved(rows: PairedRows, out: &mut [Place]) {
+    pub(super) fn interleaved(rows: PairedRows, out: &mut [Slot]) {
         let next = rows.apart[1];
         for ([low, high], start) in rows.pairs() {
             interleaved_rows(low, high, next, &mut out[start..]);
@@ -80,7 +80,7 @@ vectorised! {
 
 /// One pair of rows of [`interleaved`], whose lines begin `next` words apart.
 #[inline(always)]
-pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut [Place]) {
+pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut [Slot]) {
     let number = |row: &[f32], column| row.get(column).copied().unwrap_or(0.0);
     for (start, line) in (0..low.len()).step_by(LINE).zip(out.chunks_mut(next)) {
         for (column, place) in (start..).zip(&mut line[..LINE]) {

@@ -3,7 +3,7 @@
 use super::portable::{self, PairedRows};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use crate::linear::cpu::panels::Place;
+use crate::linear::cpu::panels::Slot;
 
 /// Writes `row` to `out` as pairs of neighbouring numbers. An odd last number is paired with 0, and what `out` holds beyond the
 /// row becomes 0.
@@ -17,7 +17,7 @@ pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
 }
 
 /// Writes `rows` to `out` in pairs.
-pub(super) fn interleaved(rows: PairedRows, out: &mut [Place]) {
+pub(super) fn interleaved(rows: PairedRows, out: &mut [Slot]) {
     #[cfg(target_arch = "x86_64")]
     if x86::is_available() {
         // SAFETY: the processor has the instructions.

@@ -1,6 +1,7 @@
 //! The gated recurrent unit with additive attention.
 
 #[cfg(feature = "fused-cpu")]
+mod attend;
 mod cpu;
 mod given;
 #[cfg(feature = "fused-cpu")]
