@@ -21,6 +21,11 @@ pub fn devices_of(args: &[OsString]) -> Vec<String> {
     known.map(String::from).collect()
 }
 
+/// The options of cargo for the devices that `args` name.
+pub fn features_of(args: &[OsString]) -> Vec<String> {
+    devices_of(args).into_iter().flat_map(|device| ["--features".into(), device]).collect()
+}
+
 /// Whether this machine has a GPU of its own, for which choosing among kernels by timing them pays.
 pub fn has_gpu() -> bool {
     let files = ["/dev/dri/renderD128", "/proc/driver/nvidia/version"];

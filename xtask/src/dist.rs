@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::devices::{Plan, devices_of};
-use crate::shell::{USAGE, say, succeeds, write};
+use crate::devices::{Plan, features_of};
+use crate::shell::{USAGE, finished, say, succeeds, write};
 use crate::{licences, wheel};
 
 /// The shells that the program writes completions for, and the usual name of such a file.
@@ -22,19 +22,10 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
         say("xtask: `dist` takes no arguments but --device");
         return ExitCode::from(USAGE);
     }
-    let devices = devices_of(args);
-    let features: Vec<&str> =
-        devices.iter().flat_map(|device| ["--features", device.as_str()]).collect();
-    match make(workspace, &features) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            say(format_args!("xtask: {failure}"));
-            ExitCode::FAILURE
-        }
-    }
+    finished(make(workspace, &features_of(args)))
 }
 
-fn make(workspace: &Path, features: &[&str]) -> Result<(), String> {
+fn make(workspace: &Path, features: &[String]) -> Result<(), String> {
     let dist = workspace.join("target/dist");
     let _ = fs::remove_dir_all(&dist);
     let version = env!("CARGO_PKG_VERSION");

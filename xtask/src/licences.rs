@@ -16,7 +16,7 @@ pub struct Dependency {
 }
 
 /// The crates that are in the program of `package` with `features`, without those of this workspace, in the order of their names.
-pub fn dependencies(package: &str, features: &[&str]) -> Result<Vec<Dependency>, String> {
+pub fn dependencies(package: &str, features: &[String]) -> Result<Vec<Dependency>, String> {
     let mut command = cargo("tree");
     command.args(["--locked", "--package", package, "--edges", "normal", "--prefix", "none"]);
     command.args(features).args(["--format", "{p}\t{l}\t{r}"]);

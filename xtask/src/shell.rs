@@ -19,6 +19,11 @@ pub fn success(good: bool) -> ExitCode {
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// The exit code of a command that ends with `result`; its failure is printed.
+pub fn finished(result: Result<(), String>) -> ExitCode {
+    success(result.map_err(|failure| say(format_args!("xtask: {failure}"))).is_ok())
+}
+
 /// `cargo <subcommand>` on this workspace, whatever the caller's folder is.
 pub fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

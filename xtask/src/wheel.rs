@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::devices::{Plan, devices_of};
+use crate::devices::{Plan, features_of};
 use crate::licences;
-use crate::shell::{USAGE, as_from_a_shell, cargo, say, succeeds, success, write};
+use crate::shell::{USAGE, as_from_a_shell, cargo, finished, say, succeeds, write};
 
 /// The package that builds a wheel, and those that its tests need.
 const TOOLS: [&str; 1] = ["maturin==1.16.0"];
@@ -24,21 +24,15 @@ pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let devices = devices_of(args);
-    let features: Vec<&str> =
-        devices.iter().flat_map(|device| ["--features", device.as_str()]).collect();
-    let tested = build(workspace, &features).and_then(|wheel| {
+    let features = features_of(args);
+    finished(build(workspace, &features).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
         if is_tested { test(workspace, &wheel, &features) } else { Ok(()) }
-    });
-    if let Err(failure) = &tested {
-        say(format_args!("xtask: {failure}"));
-    }
-    success(tested.is_ok())
+    }))
 }
 
 /// The path of the new wheel.
-pub fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
+pub fn build(workspace: &Path, features: &[String]) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
     let python = environment(&folder.join("tools"), &TOOLS.map(OsString::from), false)?;
     let wheels = folder.join("dist");
@@ -61,7 +55,7 @@ pub fn build(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
 }
 
 /// The program `burnformer`, built.
-pub fn program(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
+pub fn program(workspace: &Path, features: &[String]) -> Result<PathBuf, String> {
     let mut program = cargo("build");
     succeeds(program.args(["--release", "--package", "burnformer"]).args(features))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
@@ -69,7 +63,7 @@ pub fn program(workspace: &Path, features: &[&str]) -> Result<PathBuf, String> {
     Ok(target.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn test(workspace: &Path, wheel: &Path, features: &[&str]) -> Result<(), String> {
+fn test(workspace: &Path, wheel: &Path, features: &[String]) -> Result<(), String> {
     let program = program(workspace, features)?;
     let mut packages = TEST_TOOLS.map(OsString::from).to_vec();
     packages.push(wheel.into());

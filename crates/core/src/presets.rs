@@ -72,42 +72,6 @@ impl TransformerConfig {
         let d_head = head(d_model, heads);
         Self { d_model, heads, d_k: d_head, d_v: d_head, ..self }
     }
-
-    /// Table 3, rows A: 1, 4, 16 or 32 `heads` at constant cost.
-    pub fn table3_a(vocab: usize, heads: usize) -> Self {
-        Self::base(vocab).with_width(512, heads)
-    }
-
-    /// Table 3, rows B: keys of width `d_k`, 16 or 32.
-    pub fn table3_b(vocab: usize, d_k: usize) -> Self {
-        Self { d_k, ..Self::base(vocab) }
-    }
-
-    /// Table 3, rows C: 2, 4 or 8 `layers`.
-    pub fn table3_c_depth(vocab: usize, layers: usize) -> Self {
-        Self { encoder_layers: layers, decoder_layers: layers, ..Self::base(vocab) }
-    }
-
-    /// Table 3, rows C: d_model 256 (d_k 32) or 1024 (d_k 128), with eight heads.
-    pub fn table3_c_width(vocab: usize, d_model: usize) -> Self {
-        Self::base(vocab).with_width(d_model, 8)
-    }
-
-    /// Table 3, rows C: feed-forward width `d_ff`, 1024 or 4096.
-    pub fn table3_c_feed_forward(vocab: usize, d_ff: usize) -> Self {
-        Self { d_ff, ..Self::base(vocab) }
-    }
-
-    /// Table 3, rows D: `dropout` 0.0 or 0.2. The rows on label smoothing have the same model and differ in training
-    /// only.
-    pub fn table3_d(vocab: usize, dropout: f64) -> Self {
-        Self { dropout, ..Self::base(vocab) }
-    }
-
-    /// Table 3, row E: learned positions instead of sinusoids.
-    pub fn table3_e(vocab: usize) -> Self {
-        Self { positions: Positions::Learned, ..Self::base(vocab) }
-    }
 }
 
 #[cfg(test)]
@@ -123,22 +87,23 @@ mod tests {
             let own = millions(c);
             assert!((own - printed).abs() <= 0.07 * printed, "{own} against {printed}");
         };
-        let v = 37_000;
-        near(TransformerConfig::base(v), 65.0);
-        near(TransformerConfig::big(v), 213.0);
-        near(TransformerConfig::table3_b(v, 16), 58.0);
-        near(TransformerConfig::table3_b(v, 32), 60.0);
-        near(TransformerConfig::table3_c_depth(v, 2), 36.0);
-        near(TransformerConfig::table3_c_depth(v, 4), 50.0);
-        near(TransformerConfig::table3_c_depth(v, 8), 80.0);
-        near(TransformerConfig::table3_c_width(v, 256), 28.0);
-        near(TransformerConfig::table3_c_width(v, 1024), 168.0);
-        near(TransformerConfig::table3_c_feed_forward(v, 1024), 53.0);
-        near(TransformerConfig::table3_c_feed_forward(v, 4096), 90.0);
-        for heads in [1, 4, 16, 32] {
-            near(TransformerConfig::table3_a(v, heads), 65.0);
+        let base = || TransformerConfig::base(37_000);
+        near(base(), 65.0);
+        near(TransformerConfig::big(37_000), 213.0);
+        near(TransformerConfig { d_k: 16, ..base() }, 58.0);
+        near(TransformerConfig { d_k: 32, ..base() }, 60.0);
+        for (layers, printed) in [(2, 36.0), (4, 50.0), (8, 80.0)] {
+            let (encoder_layers, decoder_layers) = (layers, layers);
+            near(TransformerConfig { encoder_layers, decoder_layers, ..base() }, printed);
         }
-        near(TransformerConfig::table3_d(v, 0.2), 65.0);
-        near(TransformerConfig::table3_e(v), 65.0);
+        near(base().with_width(256, 8), 28.0);
+        near(base().with_width(1024, 8), 168.0);
+        near(TransformerConfig { d_ff: 1024, ..base() }, 53.0);
+        near(TransformerConfig { d_ff: 4096, ..base() }, 90.0);
+        for heads in [1, 4, 16, 32] {
+            near(base().with_width(512, heads), 65.0);
+        }
+        near(TransformerConfig { dropout: 0.2, ..base() }, 65.0);
+        near(TransformerConfig { positions: Positions::Learned, ..base() }, 65.0);
     }
 }

@@ -293,12 +293,12 @@ mod tests {
         let count = |row: &Row| {
             row.config.model.over([vocab; 2], SpecialIds::OURS).unwrap().parameter_count()
         };
-        assert_eq!(count(&rows[5]), TransformerConfig::table3_b(vocab, 16).parameter_count());
-        assert_eq!(count(&rows[9]), TransformerConfig::table3_c_depth(vocab, 8).parameter_count());
-        assert_eq!(
-            count(&rows[11]),
-            TransformerConfig::table3_c_width(vocab, 1024).parameter_count()
-        );
+        let base = || TransformerConfig::base(vocab);
+        let narrow = TransformerConfig { d_k: 16, ..base() };
+        assert_eq!(count(&rows[5]), narrow.parameter_count());
+        let deep = TransformerConfig { encoder_layers: 8, decoder_layers: 8, ..base() };
+        assert_eq!(count(&rows[9]), deep.parameter_count());
+        assert_eq!(count(&rows[11]), base().with_width(1024, 8).parameter_count());
     }
 
     #[test]
