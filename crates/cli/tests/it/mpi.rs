@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Corpus, losses, run, stderr, stdout, train_arguments};
+use crate::common::{Corpus, Toy, losses, stderr, stdout, train_arguments};
 
 fn toy() -> Toy {
     Toy { settings: vec!["--set", "model.dropout=0.1"], ..Toy::new() }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, EmbeddingSharing, NormPosition,
-    OutputBias, Positions, Sinusoids, SourceEnd, TargetHistory, TransformerConfig,
+    OutputBias, Sinusoids, SourceEnd, TargetHistory, TransformerConfig,
 };
 use burnformer_infer::{AtLimit, BeamRule, LengthPenalty, SearchSettings};
 use serde::Deserialize;
@@ -123,13 +123,10 @@ impl MarianConfig {
             attention_dropout: self.attention_dropout,
             activation_dropout: self.activation_dropout,
             norm,
-            qk_norm: false,
             // PyTorch's default, which MarianMTModel does not change.
             layer_norm_eps: 1e-5,
             activation: self.activation(path)?,
-            positions: Positions::Sinusoidal,
             max_positions: self.max_position_embeddings,
-            attention_window: None,
             sharing,
             pad: self.pad_token_id,
             bos: self.decoder_start_token_id,
@@ -149,6 +146,7 @@ impl MarianConfig {
                     .filter(|&own| own != self.encoder_attention_heads),
                 decoder_d_ff: Some(self.decoder_ffn_dim).filter(|&own| own != self.encoder_ffn_dim),
             },
+            ..TransformerConfig::base(self.vocab_size)
         };
         let path = path.to_path_buf();
         config.validate().map_err(|source| InteropError::Config { path, source })?;
