@@ -78,7 +78,11 @@ impl Tokenizer {
     ) -> Result<Self> {
         let inner = SentencePieceTokenizer::new(name, model, vocab)?;
         let vocab_size = inner.vocab_size();
-        Ok(Self { kind: Kind::SentencePiece(Box::new(inner)), vocab_size })
+        Ok(Self {
+            kind: Kind::SentencePiece(Box::new(inner)),
+            vocab_size,
+            words: Default::default(),
+        })
     }
 }
 

@@ -20,10 +20,11 @@ mod settings;
 mod special_ids;
 mod train;
 mod unigram;
+mod word_cache;
 mod words;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -39,13 +40,20 @@ pub use train::TokenizerTrainer;
 use crate::error::{DataError, Result};
 use crate::special;
 use sentencepiece::SentencePieceTokenizer;
+use word_cache::WordCache;
 
 /// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
 #[derive(Clone)]
 pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
+    /// The words of texts that came in large numbers, if the tokeniser allows it.
+    words: Arc<OnceLock<Option<WordCache>>>,
 }
+
+/// The number of texts from which on their words are remembered, and of those that are encoded together.
+const MANY: usize = 1024;
+const TOGETHER: usize = 256;
 
 /// Whose files a tokeniser is made of.
 #[derive(Clone)]
@@ -79,7 +87,7 @@ impl Tokenizer {
         // The highest id plus one: an embedding matrix must also fit a loaded vocabulary with gaps.
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
-        Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size }
+        Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size, words: Arc::default() }
     }
 
     /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary, atomically: the file is
@@ -126,16 +134,21 @@ impl Tokenizer {
     /// piece that its vocabulary lacks.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         match &self.kind {
-            Kind::HuggingFace(inner) => {
-                let ids = caught::survived(|| pipeline::encode(inner, text));
-                ids.and_then(Result::ok).unwrap_or_else(|| vec![special::UNK])
-            }
+            Kind::HuggingFace(inner) => encode(inner, text).unwrap_or_else(|| vec![special::UNK]),
             Kind::SentencePiece(inner) => inner.encode(text),
         }
     }
 
     /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of the texts.
     pub fn encode_batch<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Vec<Vec<u32>> {
+        if let Kind::HuggingFace(inner) = &self.kind
+            && texts.len() >= MANY
+            && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
+        {
+            let together = |texts: &[S]| words.encode(texts, |text| encode(inner, text));
+            let encoded = texts.par_chunks(TOGETHER).flat_map_iter(together);
+            return encoded.map(|ids| ids.unwrap_or_else(|| vec![special::UNK])).collect();
+        }
         texts.par_iter().map(|text| self.encode(text.as_ref())).collect()
     }
 
@@ -232,6 +245,11 @@ impl Tokenizer {
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
+}
+
+/// The ids of `text`; `None` if the library cannot encode it or panics.
+fn encode(tokenizer: &tokenizers::Tokenizer, text: &str) -> Option<Vec<u32>> {
+    caught::survived(|| pipeline::encode(tokenizer, text)).and_then(std::result::Result::ok)
 }
 
 /// The tokenisers of both sides. With a joint vocabulary they are the same tokeniser.

@@ -54,6 +54,21 @@ proptest! {
     }
 
     #[test]
+    fn many_texts_together_get_the_ids_of_each_alone(
+        texts in prop::collection::vec("(\\PC|[ \\x00-\\x20\\u{300}\\u{301}\\u{85}\\u{a0}\\u{3000}<>s/▁'’a]){0,14}", 1..30),
+    ) {
+        thread_local! { static TOKENIZERS: [Tokenizer; 2] = both(); }
+        let many: Vec<&String> = texts.iter().cycle().take(1100).collect();
+        TOKENIZERS.with(|all| all.iter().for_each(|tokenizer| {
+            let together = tokenizer.encode_batch(&many);
+            assert_eq!(together.len(), 1100);
+            for (text, ids) in many.iter().zip(&together).take(2 * texts.len()) {
+                assert_eq!(ids, &tokenizer.encode(text), "{text:?}");
+            }
+        }));
+    }
+
+    #[test]
     fn no_input_and_no_ids_make_it_fail(text in any::<String>(), ids in prop::collection::vec(0u32..500, 0..30)) {
         thread_local! { static TOKENIZERS: [Tokenizer; 2] = both(); }
         TOKENIZERS.with(|all| all.iter().for_each(|tokenizer| {
