@@ -20,7 +20,10 @@ pub struct Args {
     format: Format,
 }
 
-/// Times preparation and one epoch of batches.
+/// The largest number of batches that are read.
+const MOST: usize = 10_000;
+
+/// Times preparation, the start of an epoch and its first batches, at most one epoch of them.
 pub fn run(args: Args) -> Result<()> {
     let mut config = args.text.config(&args.pieces);
     let (texts, _read) = texts_of(&mut config)?;
@@ -30,19 +33,23 @@ pub fn run(args: Args) -> Result<()> {
     let (second, corpora) = timed(|| Corpora::prepare(&config, texts, &mut |_| ()))?;
     let settings = SamplerSettings { budget: args.text.budget, ..SamplerSettings::default() };
     let sampler = BatchSampler::new(Arc::clone(&corpora.train), settings)?;
-    let plan = sampler.plan(1, 0);
-    let start = Instant::now();
-    let mut tokens = 0;
-    for pairs in plan.batches() {
-        tokens += sampler.batch(pairs)?.target_tokens;
+    let (epoch_start, stream) = timed(|| sampler.stream(sampler.start()))?;
+    let (batches, start) = (stream.batches(), Instant::now());
+    let [mut tokens, mut positions, mut real] = [0; 3];
+    for planned in stream.take(MOST.min(batches as usize)) {
+        let batch = planned?.batch;
+        tokens += batch.target_tokens;
+        real += batch.source_tokens + batch.target_tokens;
+        positions += batch.positions();
     }
     let seconds = start.elapsed().as_secs_f64();
     Record::new(json!({
         "pairs": sampler.corpus().len(),
         "first_start_s": first,
         "second_start_s": second,
-        "batches": plan.len(),
-        "padding_share": plan.padding_share(),
+        "epoch_start_s": epoch_start,
+        "batches": batches,
+        "padding_share": 1.0 - real as f64 / positions as f64,
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),
     }))

@@ -51,8 +51,8 @@ pub use error::{DataError, Result};
 pub use prefetch::Prefetch;
 pub use prepare::{PrepareSettings, Prepared, Progress, Stage, TokenizerSource, prepare};
 pub use sampler::{
-    BatchSampler, BatchStream, EpochPlan, PlannedBatch, PlannedUpdate, Rank, SamplerSettings,
-    SamplerState, UpdateStream,
+    BatchSampler, BatchStream, EpochPlan, PlannedBatch, PlannedRows, PlannedUpdate, Rank,
+    SamplerSettings, SamplerState, UpdateStream,
 };
 pub use tokenizer::{
     BpeDropout, BpeDropoutSettings, SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind,

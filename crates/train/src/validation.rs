@@ -123,8 +123,8 @@ impl Validator {
 
     fn losses(&self, model: &Model, device: &Device) -> Result<(f64, f64), TrainError> {
         let (mut loss, mut nll, mut tokens) = (0.0, 0.0, 0);
-        for pairs in self.sampler.ordered().batches() {
-            let batch = self.sampler.batch(pairs)?;
+        for rows in self.sampler.ordered()?.batches() {
+            let batch = self.sampler.batch(&rows.pairs)?;
             let sums = batch_loss(model, &batch, Mode::Inference, self.label_smoothing, device);
             loss += f64::from(sums.smoothed.into_scalar::<f32>());
             nll += f64::from(sums.nll.into_scalar::<f32>());
@@ -205,8 +205,9 @@ fn sampler(
     budget: usize,
     special: SpecialIds,
 ) -> Result<BatchSampler, TrainError> {
-    let longest = |i| corpus.source_len(i).max(corpus.target_len(i)) + 1;
-    let budget = (0..corpus.len()).map(longest).max().unwrap_or(0).max(budget);
+    let lengths = corpus.lengths(0..corpus.len())?;
+    let longest = lengths.into_iter().flatten().max().unwrap_or(0) as usize + 1;
+    let budget = longest.max(budget);
     let settings = SamplerSettings { budget, seed: 0, special, ..SamplerSettings::default() };
     Ok(BatchSampler::new(corpus.clone(), settings)?)
 }

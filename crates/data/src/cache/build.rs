@@ -1,6 +1,6 @@
-//! Builds a cache file. Memory holds a chunk of the text and the lengths of all sentences, 8 bytes per pair.
+//! Builds a cache file. Memory holds a chunk of the text, whatever the size of the corpus.
 
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use burnformer_files::Temporary;
@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 
 use super::file::{temporary, unwritable};
 use super::header::{HEADER_BYTES, Header, Width};
-use super::places::Places;
 use crate::clean::{Cleaner, CleaningSettings};
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::{LinePair, ParallelReader};
@@ -35,8 +34,8 @@ pub(crate) fn build(
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let largest = tokenizers.source.vocab_size().max(tokenizers.target.vocab_size());
-    let mut writer =
-        Writer::create(temporary(path)?, Width::of(largest)).map_err(unwritable(path))?;
+    let mut writer = Writer::create([temporary(path)?, temporary(path)?], Width::of(largest))
+        .map_err(unwritable(path))?;
     let mut cleaner = Cleaner::new(cleaning);
     loop {
         let chunk = next_chunk(&mut corpus)?;
@@ -87,18 +86,21 @@ fn append(
 /// A cache file that is being written.
 struct Writer {
     file: BufWriter<Temporary>,
+    /// The length of each sentence, 4 bytes each, until their places are written behind the tokens.
+    lengths: BufWriter<Temporary>,
     body: Sha256,
     width: Width,
-    places: Places,
+    sentences: u64,
+    tokens: u64,
     scratch: Vec<u8>,
 }
 
 impl Writer {
-    fn create(file: Temporary, width: Width) -> io::Result<Self> {
-        let mut file = BufWriter::with_capacity(1 << 18, file);
+    fn create(files: [Temporary; 2], width: Width) -> io::Result<Self> {
+        let [mut file, lengths] = files.map(|file| BufWriter::with_capacity(1 << 18, file));
         file.write_all(&[0; HEADER_BYTES])?;
-        let (body, places, scratch) = (Sha256::new(), Places::default(), Vec::new());
-        Ok(Self { file, body, width, places, scratch })
+        let (body, scratch) = (Sha256::new(), Vec::new());
+        Ok(Self { file, lengths, body, width, sentences: 0, tokens: 0, scratch })
     }
 
     /// Appends one sentence.
@@ -106,7 +108,9 @@ impl Writer {
         self.scratch.clear();
         self.width.write(ids, &mut self.scratch);
         self.body.update(&self.scratch);
-        self.places.push(ids.len() as u32);
+        self.sentences += 1;
+        self.tokens += ids.len() as u64;
+        self.lengths.write_all(&(ids.len() as u32).to_le_bytes())?;
         self.file.write_all(&self.scratch)
     }
 
@@ -115,24 +119,33 @@ impl Writer {
         self.file.write_all(bytes)
     }
 
+    /// Appends the offset of each sentence and that of the end.
+    fn write_offsets(&mut self) -> io::Result<()> {
+        self.lengths.rewind()?;
+        let mut lengths = BufReader::with_capacity(1 << 18, self.lengths.get_ref().handle()?);
+        let (mut offset, mut length) = (0, [0; 4]);
+        self.write_body(&u64::to_le_bytes(0))?;
+        for _ in 0..self.sentences {
+            lengths.read_exact(&mut length)?;
+            offset += u64::from(u32::from_le_bytes(length));
+            self.write_body(&offset.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
     /// Appends offsets and report, and writes the header.
     fn finish(mut self, key: &Key, report: &CleaningReport) -> io::Result<Temporary> {
         let report = serde_json::to_vec(report)?;
         let mut header = Header {
             width: self.width,
-            pairs: self.places.sentences() as u64 / 2,
-            tokens: self.places.total(),
+            pairs: self.sentences / 2,
+            tokens: self.tokens,
             report_bytes: report.len() as u64,
             key: *key,
             body_hash: [0; 32],
         };
         self.write_body(&[0; 8][..header.padding() as usize])?;
-        let mut offset = 0;
-        let places = std::mem::take(&mut self.places);
-        for &length in [0].iter().chain(places.lengths()) {
-            offset += u64::from(length);
-            self.write_body(&offset.to_le_bytes())?;
-        }
+        self.write_offsets()?;
         self.write_body(&report)?;
         header.body_hash = self.body.finalize().into();
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;

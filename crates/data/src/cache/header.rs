@@ -104,7 +104,9 @@ impl Header {
             other => return Err(format!("{other} bytes per token")),
         };
         let header = Self { width, pairs, tokens, report_bytes, key: found, body_hash };
-        let possible = header.sizes().is_some() && report_bytes <= LARGEST_REPORT;
+        let possible = header.sizes().is_some()
+            && report_bytes <= LARGEST_REPORT
+            && u32::try_from(pairs).is_ok();
         possible.then_some(header).ok_or_else(|| "its counts are impossible".to_owned())
     }
 
@@ -130,6 +132,11 @@ impl Header {
     /// Number of zeros between tokens and offsets, which start at a multiple of 8.
     pub fn padding(&self) -> u64 {
         self.size(1)
+    }
+
+    /// Number of bytes before the offsets.
+    pub fn before_offsets(&self) -> u64 {
+        HEADER_BYTES as u64 + self.token_bytes() + self.padding()
     }
 
     /// Number of offsets: one per sentence, and one for the end.

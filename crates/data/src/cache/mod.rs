@@ -13,16 +13,15 @@
 //! | 16 per pair, and 8 | the offset of each source and each target, and of the end, in tokens |
 //! | the rest | the cleaning report as JSON |
 //!
-//! Numbers are little-endian. Opening a file reads all of it once. After that only the lengths of the sentences are
-//! in memory (8 bytes per pair), and each batch reads its pairs from the file.
+//! Numbers are little-endian. Opening a file reads all of it once. After that nothing of it is in memory:
+//! lengths and pairs are read where they are needed.
 
 mod build;
 mod file;
 mod header;
-mod places;
 mod positional;
 mod tokenized;
 
 pub(crate) use build::build;
 pub(crate) use file::{make_folder, write_atomically};
-pub use tokenized::{MixedPart, TokenizedCorpus};
+pub use tokenized::{BLOCK, MixedPart, TokenizedCorpus};

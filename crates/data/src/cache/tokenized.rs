@@ -7,23 +7,25 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::header::{HEADER_BYTES, Header, Width};
-use super::places::Places;
+use super::header::{HEADER_BYTES, Header};
 use super::positional::read_exact_at;
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::open_error;
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex, key_of};
 
+/// Number of neighbouring pairs whose lengths are read together.
+pub const BLOCK: usize = 256;
+
 /// A corpus as pairs of token ids, without special tokens.
 ///
-/// If it comes from a cache file, only the lengths of the sentences are in memory (about 8 bytes per pair), and a
-/// batch reads its tokens from the file. The file must not be changed while it is open; this crate never changes a
+/// If it comes from a cache file, nothing of it is in memory: a plan reads lengths from the file, a batch its tokens.
+/// The file must not be changed while it is open; this crate never changes a
 /// finished cache file. If another program overwrites or truncates it, reading returns an error.
 #[derive(Debug)]
 pub struct TokenizedCorpus {
     tokens: Tokens,
-    places: Places,
+    pairs: usize,
     hash: String,
     report: CleaningReport,
     parts: Vec<MixedPart>,
@@ -32,7 +34,8 @@ pub struct TokenizedCorpus {
 #[derive(Debug)]
 enum Tokens {
     File(TokenFile),
-    Memory(Vec<u32>),
+    /// All ids, and where each sentence begins and the last one ends.
+    Memory(Vec<u32>, Vec<u64>),
     Mixed(Vec<TokenizedCorpus>),
 }
 
@@ -50,7 +53,7 @@ pub struct MixedPart {
 struct TokenFile {
     file: File,
     path: PathBuf,
-    width: Width,
+    header: Header,
     /// The highest id that was found when the file was verified.
     highest: u32,
 }
@@ -68,11 +71,10 @@ impl TokenizedCorpus {
             io::ErrorKind::InvalidData => damaged(path, error.to_string()),
             _ => open_error(path, error),
         })?;
-        let Verified { header, highest, places, report } = verified;
-        let tokens = TokenFile { file, path: path.into(), width: header.width, highest };
+        let Verified { header, highest, report } = verified;
         Ok(Self {
-            tokens: Tokens::File(tokens),
-            places,
+            tokens: Tokens::File(TokenFile { file, path: path.into(), header, highest }),
+            pairs: header.pairs as usize,
             hash: hex(&header.body_hash),
             report,
             parts: vec![],
@@ -81,19 +83,21 @@ impl TokenizedCorpus {
 
     /// Makes a corpus in memory, for tests and small corpora, from ids without special tokens.
     pub fn from_pairs<S: AsRef<[u32]>, T: AsRef<[u32]>>(pairs: &[(S, T)]) -> Self {
-        let (mut ids, mut places) = (Vec::new(), Places::default());
+        let (mut ids, mut places, mut lengths) = (Vec::new(), vec![0], Vec::new());
         for (source, target) in pairs {
             for side in [source.as_ref(), target.as_ref()] {
                 ids.extend_from_slice(side);
-                places.push(side.len() as u32);
+                places.push(ids.len() as u64);
+                lengths.push(side.len() as u32);
             }
         }
         let count = pairs.len() as u64;
         let report = CleaningReport { read: count, kept: count, ..Default::default() };
         let bytes = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(places.lengths())];
+        let [content, lengths]: [Vec<u8>; 2] = [bytes(&ids), bytes(&lengths)];
         let hash = hex(&key_of(&[&content, &lengths]));
-        Self { tokens: Tokens::Memory(ids), places, hash, report, parts: vec![] }
+        let tokens = Tokens::Memory(ids, places);
+        Self { tokens, pairs: pairs.len(), hash, report, parts: vec![] }
     }
 
     /// Mixes corpora: the pairs of all, one corpus after the other, each with the weight by which
@@ -103,19 +107,18 @@ impl TokenizedCorpus {
     /// Without a corpus, or with a weight that is not above 0.
     pub fn mixed(corpora: Vec<(Self, f64)>) -> Self {
         assert!(corpora.iter().all(|(_, weight)| *weight > 0.0), "a weight is not above 0");
-        let (mut places, mut parts, mut hashes) = (Places::default(), Vec::new(), Vec::new());
+        let (mut pairs, mut parts, mut hashes) = (0, Vec::new(), Vec::new());
         let mut report = CleaningReport::default();
         for (corpus, weight) in &corpora {
-            let from = places.sentences() / 2;
-            corpus.places.lengths().iter().for_each(|&length| places.push(length));
-            let pairs = from as u32..(places.sentences() / 2) as u32;
-            parts.push(MixedPart { pairs, weight: *weight });
+            let from = pairs as u32;
+            pairs += corpus.pairs;
+            parts.push(MixedPart { pairs: from..pairs as u32, weight: *weight });
             report = report.plus(&corpus.report);
             hashes.extend(corpus.hash.bytes().chain(weight.to_bits().to_le_bytes()));
         }
         assert!(!parts.is_empty(), "a mixture of nothing");
         let tokens = Tokens::Mixed(corpora.into_iter().map(|(corpus, _)| corpus).collect());
-        Self { tokens, places, hash: hex(&key_of(&[b"mixture", &hashes])), report, parts }
+        Self { tokens, pairs, hash: hex(&key_of(&[b"mixture", &hashes])), report, parts }
     }
 
     /// The corpora of a mixture; empty for a corpus of its own.
@@ -125,7 +128,7 @@ impl TokenizedCorpus {
 
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        self.places.sentences() / 2
+        self.pairs
     }
 
     /// Whether there is no pair.
@@ -146,36 +149,57 @@ impl TokenizedCorpus {
             let part = self.parts.partition_point(|part| part.pairs.end as usize <= i);
             return corpora[part].pair(i - self.parts[part].pairs.start as usize);
         }
-        let (start, source) = (self.places.start(2 * i), self.source_len(i));
-        let count = source + self.target_len(i);
+        let places = self.places(i..i + 1)?;
+        let (start, end) = (places[0], places[2]);
         let mut ids = match &self.tokens {
-            Tokens::File(file) => file.read(start, count)?,
-            Tokens::Memory(ids) => ids[start as usize..start as usize + count].to_vec(),
+            Tokens::File(file) => file.read(start, (end - start) as usize)?,
+            Tokens::Memory(ids, _) => ids[start as usize..end as usize].to_vec(),
             Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
         };
-        let target = ids.split_off(source);
+        let target = ids.split_off((places[1] - start) as usize);
         Ok((ids, target))
     }
 
-    /// Number of source tokens of pair `i`, without `</s>`.
+    /// The numbers of source and target tokens of `pairs`, without `</s>`.
+    ///
+    /// # Errors
+    /// Those of [`pair`](Self::pair).
     ///
     /// # Panics
-    /// If `i` is not below [`TokenizedCorpus::len`].
-    pub fn source_len(&self, i: usize) -> usize {
-        self.places.length(2 * i)
+    /// If `pairs` reach beyond [`TokenizedCorpus::len`].
+    pub fn lengths(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
+        let Tokens::Mixed(corpora) = &self.tokens else {
+            let places = self.places(pairs)?;
+            let length = |i: usize| (places[i + 1] - places[i]) as u32;
+            return Ok((0..places.len() / 2).map(|i| [length(2 * i), length(2 * i + 1)]).collect());
+        };
+        let mut all = Vec::with_capacity(pairs.len());
+        for (corpus, part) in corpora.iter().zip(&self.parts) {
+            let within = |i: usize| i.clamp(part.pairs.start as usize, part.pairs.end as usize);
+            let own = |i: usize| within(i) - part.pairs.start as usize;
+            all.extend(corpus.lengths(own(pairs.start)..own(pairs.end))?);
+        }
+        Ok(all)
     }
 
-    /// Number of target tokens of pair `i`, without `</s>`.
-    ///
-    /// # Panics
-    /// If `i` is not below [`TokenizedCorpus::len`].
-    pub fn target_len(&self, i: usize) -> usize {
-        self.places.length(2 * i + 1)
+    /// The pairs of the corpus in blocks of [`BLOCK`].
+    pub fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.pairs.div_ceil(BLOCK)).map(|number| self.block(number))
     }
 
-    /// Number of tokens of both sides, without special tokens.
-    pub fn tokens(&self) -> usize {
-        self.places.total() as usize
+    /// The pairs of block `number`.
+    pub(crate) fn block(&self, number: usize) -> Range<usize> {
+        number * BLOCK..((number + 1) * BLOCK).min(self.pairs)
+    }
+
+    /// Where each sentence of `pairs` begins and the last one ends, in tokens.
+    fn places(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
+        assert!(pairs.end <= self.pairs, "pairs {pairs:?} of {}", self.pairs);
+        match &self.tokens {
+            Tokens::File(file) => file.places(pairs),
+            Tokens::Memory(_, places) => Ok(places[2 * pairs.start..=2 * pairs.end].to_vec()),
+            Tokens::Mixed(_) => unreachable!("the pairs of a mixture are those of its corpora"),
+        }
     }
 
     /// SHA-256, in hexadecimal digits, of the tokens, their order and the cleaning report. It is equal for equal text
@@ -193,18 +217,33 @@ impl TokenizedCorpus {
 impl TokenFile {
     /// Reads `count` ids from token number `start` on.
     fn read(&self, start: u64, count: usize) -> Result<Vec<u32>> {
-        let width = self.width.bytes();
-        let mut bytes = vec![0; count * width as usize];
-        let offset = HEADER_BYTES as u64 + start * width;
-        read_exact_at(&self.file, &mut bytes, offset).map_err(|cause| match cause.kind() {
-            io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
-            _ => DataError::Unreadable { path: self.path.clone(), cause },
-        })?;
-        let ids = self.width.read(&bytes);
+        let width = self.header.width;
+        let bytes = self
+            .bytes(HEADER_BYTES as u64 + start * width.bytes(), count * width.bytes() as usize)?;
+        let ids = width.read(&bytes);
         if ids.iter().any(|&id| id > self.highest) {
             return Err(self.changed("was overwritten"));
         }
         Ok(ids)
+    }
+
+    /// Reads the places of the sentences of `pairs`.
+    fn places(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
+        let from = self.header.before_offsets() + 16 * pairs.start as u64;
+        let bytes = self.bytes(from, 16 * pairs.len() + 8)?;
+        let places: Vec<u64> =
+            bytes.as_chunks().0.iter().map(|&place| u64::from_le_bytes(place)).collect();
+        let sound = places.is_sorted() && places.iter().all(|&place| place <= self.header.tokens);
+        sound.then_some(places).ok_or_else(|| self.changed("was overwritten"))
+    }
+
+    fn bytes(&self, from: u64, count: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        read_exact_at(&self.file, &mut bytes, from).map_err(|cause| match cause.kind() {
+            io::ErrorKind::UnexpectedEof => self.changed("became shorter"),
+            _ => DataError::Unreadable { path: self.path.clone(), cause },
+        })?;
+        Ok(bytes)
     }
 
     fn changed(&self, how: &str) -> DataError {
@@ -216,11 +255,10 @@ fn damaged(path: &Path, message: String) -> DataError {
     DataError::DamagedCache { path: path.into(), message }
 }
 
-/// The content of a cache file except for the tokens.
+/// What is kept of the content of a cache file.
 struct Verified {
     header: Header,
     highest: u32,
-    places: Places,
     report: CleaningReport,
 }
 
@@ -243,7 +281,7 @@ fn verify(file: &File, key: &Key) -> io::Result<Verified> {
     reader.hash = Some(Sha256::new());
     let highest = highest_id(&mut reader, &header)?;
     io::copy(&mut (&mut reader).take(header.padding()), &mut io::sink())?;
-    let places = read_places(&mut reader, &header)?;
+    check_places(&mut reader, &header)?;
     let mut report = vec![0; header.report_bytes as usize];
     reader.read_exact(&mut report)?;
     let hash: Key = reader.hash.take().unwrap_or_default().finalize().into();
@@ -251,7 +289,7 @@ fn verify(file: &File, key: &Key) -> io::Result<Verified> {
         return Err(invalid("the checksum does not fit"));
     }
     let report = serde_json::from_slice(&report).map_err(invalid)?;
-    Ok(Verified { header, highest, places, report })
+    Ok(Verified { header, highest, report })
 }
 
 fn invalid(message: impl ToString) -> io::Error {
@@ -269,8 +307,8 @@ fn highest_id(reader: &mut impl Read, header: &Header) -> io::Result<u32> {
     Ok(highest)
 }
 
-fn read_places(reader: &mut impl Read, header: &Header) -> io::Result<Places> {
-    let (mut places, mut last) = (Places::default(), 0);
+fn check_places(reader: &mut impl Read, header: &Header) -> io::Result<()> {
+    let mut last = 0;
     for number in 0..header.offsets() {
         let mut bytes = [0; 8];
         reader.read_exact(&mut bytes)?;
@@ -278,7 +316,7 @@ fn read_places(reader: &mut impl Read, header: &Header) -> io::Result<Places> {
         let length = start.checked_sub(last).and_then(|length| u32::try_from(length).ok());
         match (number, length) {
             (0, Some(0)) => {}
-            (1.., Some(length)) => places.push(length),
+            (1.., Some(_)) => {}
             _ => return Err(invalid("the sentences' places are out of order")),
         }
         last = start;
@@ -286,7 +324,7 @@ fn read_places(reader: &mut impl Read, header: &Header) -> io::Result<Places> {
     if last != header.tokens {
         return Err(invalid("the sentences' places are out of order"));
     }
-    Ok(places)
+    Ok(())
 }
 
 /// A reader that computes the checksum of what it reads, if there is a checksum to compute.
@@ -307,6 +345,7 @@ impl<R: Read> Read for Hashing<R> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::header::Width;
     use super::*;
 
     fn error(content: &[u8]) -> DataError {
@@ -342,8 +381,8 @@ mod tests {
     fn a_corpus_in_memory_gives_back_its_pairs() {
         let corpus = TokenizedCorpus::from_pairs(&[(vec![4, 5], vec![6]), (vec![], vec![7, 8])]);
         assert_eq!(corpus.pair(1).unwrap(), (vec![], vec![7, 8]));
-        assert_eq!((corpus.source_len(0), corpus.target_len(0)), (2, 1));
-        assert_eq!((corpus.len(), corpus.tokens()), (2, 5));
+        assert_eq!(corpus.lengths(0..2).unwrap(), [[2, 1], [0, 2]]);
+        assert_eq!(corpus.len(), 2);
     }
 
     #[test]

@@ -6,18 +6,21 @@
 //! resumes from a [`SamplerState`] of three integers.
 //! An epoch of a [mixture](TokenizedCorpus::mixed) has the number of pairs of all corpora together. The weight of a corpus
 //! decides its share. Each corpus has an order of its own, which begins again when it is used up, also between epochs.
-//! The plan of an epoch needs about 20 bytes of memory per pair;
-//! the text stays on the disk.
+//!
+//! A corpus of more pairs than [`window`](SamplerSettings::window) is planned in windows, each when its first batch is
+//! needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are shuffled, a window is an equal share of them, and
+//! the pairs of a window are shuffled, sorted and divided as above. A plan needs up to 40 bytes of memory per pair of
+//! the window, and 4 bytes per block of the corpus; a mixture is one window, and its lengths are held. The text stays on the disk.
 //!
 //! With [BPE-dropout](BpeDropout) every epoch has another segmentation of the pairs. Its batches are planned by the lengths
 //! of that segmentation, and therefore keep the budget. The segmentation is drawn for the plan and again for each batch,
-//! which is cheaper than keeping it; only its lengths are kept, 8 bytes per pair.
+//! which is cheaper than keeping it.
 
+mod plan;
 mod update;
-mod variation;
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -28,8 +31,12 @@ use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::random::generator;
 use crate::tokenizer::{BpeDropout, SpecialIds};
+use plan::{Entry, columns, cost, cut};
+pub use plan::{EpochPlan, PlannedRows};
 pub use update::{PlannedUpdate, Rank, UpdateStream};
-use variation::{Lengths, Pair, Variation, ordinary};
+
+/// The ids of source and target, without special tokens.
+type Pair = (Vec<u32>, Vec<u32>);
 
 /// The limits on the size of a batch, and the order of batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +53,14 @@ pub struct SamplerSettings {
     pub seed: u64,
     /// The special ids of the batches.
     pub special: SpecialIds,
+    /// The most pairs that are planned together. A larger corpus is divided into windows, and a batch has pairs of one.
+    pub window: usize,
 }
 
 impl Default for SamplerSettings {
     fn default() -> Self {
-        Self { budget: 4096, max_sentences: None, multiple: 1, seed: 1, special: SpecialIds::OURS }
+        let (budget, max_sentences, window) = (4096, None, 1 << 22);
+        Self { budget, max_sentences, multiple: 1, seed: 1, special: SpecialIds::OURS, window }
     }
 }
 
@@ -65,70 +75,74 @@ pub struct SamplerState {
     pub next_batch: u64,
 }
 
-/// The batches of one epoch, in order, as indices of pairs in the corpus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EpochPlan {
-    batches: Vec<Vec<u32>>,
-    real: usize,
-    padded: usize,
-}
-
-impl EpochPlan {
-    /// Number of batches.
-    pub fn len(&self) -> usize {
-        self.batches.len()
-    }
-
-    /// Whether there is no batch.
-    pub fn is_empty(&self) -> bool {
-        self.batches.is_empty()
-    }
-
-    /// The batches, each a list of indices of pairs.
-    pub fn batches(&self) -> &[Vec<u32>] {
-        &self.batches
-    }
-
-    /// Share of padding among all positions of both sides in the epoch, in `[0, 1)`.
-    pub fn padding_share(&self) -> f64 {
-        self.padded as f64 / (self.real + self.padded).max(1) as f64
-    }
-}
-
 /// Divides a corpus into batches. Cheap to clone.
 #[derive(Clone)]
 pub struct BatchSampler {
     corpus: Arc<TokenizedCorpus>,
-    /// Pairs that fit the budget, in the order of the corpus.
-    fitting: Arc<Vec<u32>>,
     settings: SamplerSettings,
-    variation: Arc<Variation>,
+    dropout: Option<Arc<BpeDropout>>,
+    /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a corpus of its own.
+    mixture: Arc<Vec<Entry>>,
+    /// Number of pairs that fit the budget.
+    fitting: usize,
+    /// The most source and target tokens of such a pair.
+    longest: [u32; 2],
+    known: Arc<Mutex<Known>>,
+}
+
+/// What was planned last.
+#[derive(Default)]
+struct Known {
+    /// A window by seed, epoch and number.
+    window: Option<([u64; 3], Arc<EpochPlan>)>,
+    /// The ends of the windows of an epoch by its seed and number.
+    ends: Option<([u64; 2], Arc<Vec<u64>>)>,
 }
 
 impl BatchSampler {
     /// A sampler over `corpus`. Pairs that alone exceed the budget are left out; see [`BatchSampler::over_budget`].
     ///
     /// # Errors
-    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of 0 rows.
+    /// [`DataError::BudgetTooSmall`] if no pair fits; [`DataError::InvalidSetting`] for a limit of 0 rows or a window of
+    /// no pair; those of [`TokenizedCorpus::lengths`].
     pub fn new(corpus: Arc<TokenizedCorpus>, settings: SamplerSettings) -> Result<Self> {
-        if settings.max_sentences == Some(0) {
-            let remedy = "choose at least 1, or leave it out";
-            return Err(DataError::setting("max_sentences", 0, remedy));
+        let limits = [("max_sentences", settings.max_sentences), ("window", Some(settings.window))];
+        if let Some((name, _)) = limits.into_iter().find(|&(_, limit)| limit == Some(0)) {
+            return Err(DataError::setting(name, 0, "choose at least 1, or leave it out"));
         }
         if settings.multiple == 0 {
             let remedy = "choose at least 1, which pads no further";
             return Err(DataError::setting("multiple", 0, remedy));
         }
-        let all = 0..corpus.len() as u32;
-        let multiple = settings.multiple;
-        let cost = |i: u32| cost(ordinary(&corpus, i), multiple);
-        let fitting: Vec<u32> = all.clone().filter(|&i| cost(i) <= settings.budget).collect();
-        if fitting.is_empty() {
-            let shortest = all.map(cost).min().unwrap_or(0);
-            return Err(DataError::BudgetTooSmall { budget: settings.budget, shortest });
+        let (dropout, known) = (None, Arc::default());
+        let mixture = Arc::default();
+        let mut sampler =
+            Self { corpus, settings, dropout, mixture, fitting: 0, longest: [0; 2], known };
+        sampler.look_through()?;
+        Ok(sampler)
+    }
+
+    /// Finds the pairs that fit the budget.
+    fn look_through(&mut self) -> Result<()> {
+        let SamplerSettings { budget, multiple, .. } = self.settings;
+        let is_mixture = !self.corpus.parts().is_empty();
+        let (mut shortest, mut mixture) = (None, Vec::new());
+        for block in self.corpus.blocks() {
+            for (pair, lengths) in block.clone().zip(self.corpus.lengths(block)?) {
+                let cost = cost(lengths, multiple);
+                shortest = Some(shortest.map_or(cost, |shortest: usize| shortest.min(cost)));
+                if cost <= budget {
+                    self.fitting += 1;
+                    self.longest = larger(self.longest, lengths);
+                    mixture.extend(is_mixture.then_some(Entry { pair: pair as u32, lengths }));
+                }
+            }
         }
-        let variation = Arc::new(Variation::default());
-        Ok(Self { corpus, fitting: Arc::new(fitting), settings, variation })
+        self.mixture = Arc::new(mixture);
+        match self.fitting {
+            0 => Err(DataError::BudgetTooSmall { budget, shortest: shortest.unwrap_or(0) }),
+            _ => Ok(()),
+        }
     }
 
     /// The sampler with another segmentation of its pairs in each epoch, drawn from the seed and the epoch. No side gets
@@ -137,7 +151,8 @@ impl BatchSampler {
     pub fn with_bpe_dropout(mut self, dropout: BpeDropout) -> Self {
         let SamplerSettings { budget, multiple, .. } = self.settings;
         let dropout = dropout.within((budget / multiple * multiple).saturating_sub(1));
-        self.variation = Arc::new(Variation::of(dropout));
+        self.dropout = Some(Arc::new(dropout));
+        self.known = Arc::default();
         self
     }
 
@@ -153,7 +168,7 @@ impl BatchSampler {
 
     /// Number of pairs that are left out because they alone exceed the budget.
     pub fn over_budget(&self) -> usize {
-        self.corpus.len() - self.fitting.len()
+        self.corpus.len() - self.fitting
     }
 
     /// The position before the first batch of the first epoch.
@@ -161,42 +176,137 @@ impl BatchSampler {
         SamplerState { seed: self.settings.seed, epoch: 0, next_batch: 0 }
     }
 
-    /// The plan of an epoch: a pure function of the corpus, the limits, `seed` and `epoch`.
-    pub fn plan(&self, seed: u64, epoch: u64) -> EpochPlan {
-        let mut order = self.drawn(seed, epoch);
-        order.shuffle(&mut generator("pairs", seed, epoch));
-        let mut plan = match self.variation.lengths(&self.corpus, &order, seed, epoch) {
-            None => self.cut(order, |i| ordinary(&self.corpus, i)),
-            Some(lengths) => self.cut(order, |i| lengths[i as usize].map(|length| length as usize)),
-        };
-        plan.batches.shuffle(&mut generator("batches", seed, epoch));
-        plan
+    /// The number of windows of an epoch.
+    pub fn windows(&self) -> usize {
+        match self.corpus.parts() {
+            [] => self.corpus.len().div_ceil(self.settings.window),
+            _ => 1,
+        }
     }
 
-    /// The pairs of an epoch: all of them, or of a mixture those that the weights draw.
-    fn drawn(&self, seed: u64, epoch: u64) -> Vec<u32> {
-        let parts = self.corpus.parts();
-        if parts.is_empty() {
-            return self.fitting.to_vec();
+    /// The plan of a window of an epoch: a pure function of the corpus, the settings, `seed`, `epoch` and `number`.
+    ///
+    /// # Errors
+    /// Those of [`TokenizedCorpus::lengths`].
+    pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
+        // The lock is not held during the work, in which other threads take part.
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = [seed, epoch, number as u64];
+        if let Some((_, plan)) = known().window.as_ref().filter(|(found, _)| *found == key) {
+            return Ok(Arc::clone(plan));
         }
+        let random = |what: &str| match number {
+            0 => generator(what, seed, epoch),
+            _ => generator(&format!("{what} of window {number}"), seed, epoch),
+        };
+        let mut entries = match self.corpus.parts() {
+            [] => self.entries(self.blocks_of(seed, epoch, number))?,
+            parts => self.drawn(parts, seed, epoch),
+        };
+        entries.shuffle(&mut random("pairs"));
+        self.vary(&mut entries, seed, epoch);
+        let mut plan = cut(&entries, &self.settings);
+        plan.batches.shuffle(&mut random("batches"));
+        let plan = Arc::new(plan);
+        known().window = Some((key, Arc::clone(&plan)));
+        Ok(plan)
+    }
+
+    /// The number of batches of an epoch up to the end of each window.
+    fn ends(&self, seed: u64, epoch: u64) -> Result<Arc<Vec<u64>>> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = [seed, epoch];
+        if let Some((_, ends)) = known().ends.as_ref().filter(|(found, _)| *found == key) {
+            return Ok(Arc::clone(ends));
+        }
+        let mut end = 0;
+        let mut ends = Vec::with_capacity(self.windows());
+        for number in 0..self.windows() {
+            end += self.window(seed, epoch, number)?.len() as u64;
+            ends.push(end);
+        }
+        let ends = Arc::new(ends);
+        known().ends = Some((key, Arc::clone(&ends)));
+        Ok(ends)
+    }
+
+    /// The number of batches of an epoch.
+    ///
+    /// # Errors
+    /// Those of [`TokenizedCorpus::lengths`].
+    pub fn batches_in(&self, seed: u64, epoch: u64) -> Result<u64> {
+        Ok(self.ends(seed, epoch)?.last().copied().unwrap_or(0))
+    }
+
+    /// The plan of a whole epoch: its windows one after the other.
+    ///
+    /// # Errors
+    /// Those of [`TokenizedCorpus::lengths`].
+    pub fn plan(&self, seed: u64, epoch: u64) -> Result<EpochPlan> {
+        let mut plan = EpochPlan::default();
+        for number in 0..self.windows() {
+            plan.append(&*self.window(seed, epoch, number)?);
+        }
+        Ok(plan)
+    }
+
+    /// The blocks of pairs of a window.
+    fn blocks_of(&self, seed: u64, epoch: u64, number: usize) -> Vec<Range<usize>> {
+        let windows = self.windows();
+        let mut blocks: Vec<u32> = (0..self.corpus.blocks().count() as u32).collect();
+        if windows > 1 {
+            blocks.shuffle(&mut generator("blocks", seed, epoch));
+        }
+        let place = |window: usize| blocks.len() * window / windows;
+        let own = &blocks[place(number)..place(number + 1)];
+        own.iter().map(|&block| self.corpus.block(block as usize)).collect()
+    }
+
+    /// The pairs of `blocks` that fit the budget.
+    fn entries(&self, blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Vec<Entry>> {
+        let SamplerSettings { budget, multiple, .. } = self.settings;
+        let mut entries = Vec::new();
+        for block in blocks {
+            let lengths = self.corpus.lengths(block.clone())?;
+            let all =
+                block.zip(lengths).map(|(pair, lengths)| Entry { pair: pair as u32, lengths });
+            entries.extend(all.filter(|entry| cost(entry.lengths, multiple) <= budget));
+        }
+        Ok(entries)
+    }
+
+    /// The pairs of an epoch of a mixture, which the weights of its `parts` draw.
+    fn drawn(&self, parts: &[MixedPart], seed: u64, epoch: u64) -> Vec<Entry> {
         let all: f64 = parts.iter().map(|part| part.weight).sum();
-        let share = |weight: f64| (self.fitting.len() as f64 * weight / all).round().max(1.0);
+        let share = |weight: f64| (self.fitting as f64 * weight / all).round().max(1.0);
         let draw = |(number, part): (usize, &MixedPart)| {
-            let place = |pair| self.fitting.partition_point(|&fitting| fitting < pair);
-            let pairs = &self.fitting[place(part.pairs.start)..place(part.pairs.end)];
+            let place = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
+            let pairs = &self.mixture[place(part.pairs.start)..place(part.pairs.end)];
             draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
         };
         parts.iter().enumerate().flat_map(draw).collect()
     }
 
-    /// The batches of an epoch with the sampler's own seed.
-    pub fn batches(&self, epoch: u64) -> Vec<Vec<u32>> {
-        self.plan(self.settings.seed, epoch).batches
+    /// Gives `entries` the lengths that they have in an epoch, which differ where there is a dropout of merges.
+    ///
+    /// A pair that cannot be read keeps the lengths of its ordinary segmentation; the batch that has it will report the
+    /// error.
+    fn vary(&self, entries: &mut [Entry], seed: u64, epoch: u64) {
+        let Some(dropout) = &self.dropout else { return };
+        entries.par_iter_mut().for_each(|Entry { pair, lengths }| {
+            if let Ok(ids) = self.corpus.pair(*pair as usize) {
+                let (source, target) = dropout.pair(ids, seed, epoch, *pair);
+                *lengths = [source.len() as u32, target.len() as u32];
+            }
+        });
     }
 
     /// A plan with every pair once, in order of length, without random choices. It is for validation and scoring.
-    pub fn ordered(&self) -> EpochPlan {
-        self.cut(self.fitting.to_vec(), |i| ordinary(&self.corpus, i))
+    ///
+    /// # Errors
+    /// Those of [`TokenizedCorpus::lengths`].
+    pub fn ordered(&self) -> Result<EpochPlan> {
+        Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
 
     /// The most source and target columns, `</s>` and padding to [`multiple`](SamplerSettings::multiple) included, that
@@ -205,10 +315,18 @@ impl BatchSampler {
     /// # Errors
     /// Those of [`TokenizedCorpus::pair`].
     pub fn most_columns(&self) -> Result<[usize; 2]> {
-        let longest = |&i: &u32| self.variation.longest(&self.corpus, i);
-        let larger = |[a, b]: Lengths, [c, d]: Lengths| Ok([a.max(c), b.max(d)]);
-        let longest = self.fitting.par_iter().map(longest).try_reduce(|| [0, 0], larger)?;
-        Ok(columns(longest, self.settings.multiple))
+        let mut most = self.longest;
+        if let Some(dropout) = &self.dropout {
+            for block in self.corpus.blocks() {
+                let longest = |entry: &Entry| -> Result<[u32; 2]> {
+                    Ok(dropout.longest(&self.corpus.pair(entry.pair as usize)?))
+                };
+                let longest =
+                    self.entries([block])?.par_iter().map(longest).collect::<Result<Vec<_>>>()?;
+                most = longest.into_iter().fold(most, larger);
+            }
+        }
+        Ok(columns(most, self.settings.multiple))
     }
 
     /// Reads the pairs of one planned batch, in their ordinary segmentation.
@@ -231,7 +349,10 @@ impl BatchSampler {
     /// # Panics
     /// If an index is not below the number of pairs in the corpus.
     pub fn batch_in(&self, pairs: &[u32], seed: u64, epoch: u64) -> Result<Batch> {
-        self.batch_of(pairs, |pair, i| self.variation.pair(pair, seed, epoch, i))
+        self.batch_of(pairs, |pair, number| match &self.dropout {
+            None => pair,
+            Some(dropout) => dropout.pair(pair, seed, epoch, number),
+        })
     }
 
     fn batch_of(&self, pairs: &[u32], varied: impl Fn(Pair, u32) -> Pair) -> Result<Batch> {
@@ -244,65 +365,25 @@ impl BatchSampler {
     /// Gives the batches from `state` on, without end: one epoch follows another.
     ///
     /// # Errors
-    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches.
+    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of [`TokenizedCorpus::lengths`].
     pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
-        let plan = self.plan(state.seed, state.epoch);
-        let batches = plan.len() as u64;
-        if state.next_batch > batches {
-            return Err(DataError::StalePosition {
-                next_batch: state.next_batch,
-                epoch: state.epoch,
-                batches,
-            });
+        let SamplerState { seed, epoch, next_batch } = state;
+        let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
+        if next_batch > batches {
+            return Err(DataError::StalePosition { next_batch, epoch, batches });
         }
-        Ok(BatchStream {
-            sampler: self.clone(),
-            queue: plan.batches.into_iter().skip(state.next_batch as usize).collect(),
-            batches,
-            state,
-        })
+        Ok(BatchStream { sampler: self.clone(), ends, window: None, state })
     }
+}
 
-    /// Sorts by length, keeping the given order among equal lengths, and divides the pairs into batches.
-    fn cut(&self, mut order: Vec<u32>, lengths: impl Fn(u32) -> Lengths) -> EpochPlan {
-        let multiple = self.settings.multiple;
-        order.sort_by_cached_key(|&i| shape(lengths(i), multiple));
-        let mut plan = EpochPlan { batches: Vec::new(), real: 0, padded: 0 };
-        let (mut rows, mut longest) = (Vec::new(), 0);
-        for i in order {
-            let cost = cost(lengths(i), multiple);
-            if !self.fits(rows.len() + 1, longest.max(cost)) {
-                self.close(&mut plan, std::mem::take(&mut rows), &lengths);
-                longest = 0;
-            }
-            rows.push(i);
-            longest = longest.max(cost);
-        }
-        self.close(&mut plan, rows, &lengths);
-        plan
-    }
-
-    fn fits(&self, rows: usize, longest: usize) -> bool {
-        rows * longest <= self.settings.budget
-            && self.settings.max_sentences.is_none_or(|most| rows <= most)
-    }
-
-    /// Adds a batch to the plan and counts its positions.
-    fn close(&self, plan: &mut EpochPlan, rows: Vec<u32>, lengths: impl Fn(u32) -> Lengths) {
-        for side in [0, 1] {
-            let all = rows.iter().map(|&i| lengths(i)[side] + 1);
-            let longest = all.clone().max().unwrap_or(0);
-            let real: usize = all.sum();
-            plan.real += real;
-            plan.padded += longest.next_multiple_of(self.settings.multiple) * rows.len() - real;
-        }
-        plan.batches.push(rows);
-    }
+/// The larger number on each side.
+fn larger([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 2] {
+    [a.max(c), b.max(d)]
 }
 
 /// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each epoch takes the next `count`.
 /// `place` names the row.
-fn draw(pairs: &[u32], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<u32> {
+fn draw(pairs: &[Entry], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {
         return Vec::new();
@@ -316,27 +397,6 @@ fn draw(pairs: &[u32], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<u3
         next = epoch * count + drawn.len() as u64;
     }
     drawn
-}
-
-/// Number of source and target columns of a pair, `</s>` included, padded to `multiple`.
-fn columns(lengths: Lengths, multiple: usize) -> [usize; 2] {
-    lengths.map(|length| (length + 1).next_multiple_of(multiple))
-}
-
-/// Number of columns that a pair needs on its longer side.
-fn cost(lengths: Lengths, multiple: usize) -> usize {
-    let [source, target] = columns(lengths, multiple);
-    source.max(target)
-}
-
-/// The sort key: the length of the longer side, which the budget counts, then the difference to the shorter side. A
-/// batch then has pairs of similar shape. The difference rises at one length and falls at the next. A batch with
-/// two lengths therefore has pairs of similar shape too. Sorting by (target, source) gives 4.6 % padding where this gives
-/// 3.3 % (Multi30k, budget 4096).
-fn shape(lengths: Lengths, multiple: usize) -> (usize, isize) {
-    let [source, target] = columns(lengths, multiple);
-    let (cost, difference) = (source.max(target), source as isize - target as isize);
-    (cost, if (cost / multiple).is_multiple_of(2) { difference } else { -difference })
 }
 
 /// A batch and its position in the run.
@@ -365,8 +425,10 @@ impl PlannedBatch {
 /// the corpus can no longer be read.
 pub struct BatchStream {
     sampler: BatchSampler,
-    queue: VecDeque<Vec<u32>>,
-    batches: u64,
+    /// The number of batches of the epoch up to the end of each window.
+    ends: Arc<Vec<u64>>,
+    /// The last window that was needed: its epoch and number, and its batches.
+    window: Option<([u64; 2], Arc<EpochPlan>)>,
     state: SamplerState,
 }
 
@@ -376,20 +438,42 @@ impl BatchStream {
         self.state
     }
 
-    fn turn_epoch(&mut self) {
-        self.state = SamplerState { epoch: self.state.epoch + 1, next_batch: 0, ..self.state };
-        self.queue = self.sampler.plan(self.state.seed, self.state.epoch).batches.into();
-        self.batches = self.queue.len() as u64;
+    /// The number of batches in the epoch of [`state`](Self::state).
+    pub fn batches(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The pairs of the next batch, whose position is passed.
-    fn pass(&mut self) -> Option<Vec<u32>> {
-        if self.queue.is_empty() {
-            self.turn_epoch();
+    /// Whether no batch of the epoch is left.
+    fn is_at_end(&self) -> bool {
+        self.state.next_batch >= self.batches()
+    }
+
+    /// Passes the next batch.
+    fn pass(&mut self) -> Result<()> {
+        if self.is_at_end() {
+            let SamplerState { seed, epoch, .. } = self.state;
+            self.ends = self.sampler.ends(seed, epoch + 1)?;
+            self.state = SamplerState { seed, epoch: epoch + 1, next_batch: 0 };
         }
-        let pairs = self.queue.pop_front()?;
         self.state.next_batch += 1;
-        Some(pairs)
+        Ok(())
+    }
+
+    /// Reads the batch that was passed last.
+    fn read(&mut self) -> Result<PlannedBatch> {
+        let SamplerState { seed, epoch, next_batch } = self.state;
+        let index = next_batch - 1;
+        let number = self.ends.partition_point(|&end| end <= index);
+        let key = [epoch, number as u64];
+        let plan = match self.window.take().filter(|(found, _)| *found == key) {
+            Some((_, plan)) => plan,
+            None => self.sampler.window(seed, epoch, number)?,
+        };
+        let before = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let pairs = &plan.batches()[(index - before) as usize].pairs;
+        let batch = self.sampler.batch_in(pairs, seed, epoch)?;
+        self.window = Some((key, plan));
+        Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
     }
 }
 
@@ -397,11 +481,6 @@ impl Iterator for BatchStream {
     type Item = Result<PlannedBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let pairs = self.pass()?;
-        let (batches, next) = (self.batches, self.state);
-        let SamplerState { seed, epoch, next_batch } = next;
-        let index = next_batch - 1;
-        let planned = |batch| PlannedBatch { batch, epoch, index, batches, next };
-        Some(self.sampler.batch_in(&pairs, seed, epoch).map(planned))
+        Some(self.pass().and_then(|()| self.read()))
     }
 }

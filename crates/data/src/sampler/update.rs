@@ -1,6 +1,6 @@
 //! The batches of whole updates, of which each process makes its share.
 
-use super::{Batch, BatchStream, PlannedBatch, SamplerState};
+use super::{Batch, BatchStream, SamplerState};
 use crate::error::Result;
 
 /// One of several processes that share the batches of each update.
@@ -53,11 +53,9 @@ impl UpdateStream {
         let from = self.state();
         let mut batches = Vec::with_capacity(self.size.div_ceil(self.rank.count));
         for place in 0..self.size {
-            if !self.rank.has(place) {
-                self.stream.pass();
-            } else if let Some(planned) = self.stream.next() {
-                let PlannedBatch { batch, .. } = planned?;
-                batches.push(batch);
+            self.stream.pass()?;
+            if self.rank.has(place) {
+                batches.push(self.stream.read()?.batch);
             }
         }
         Ok(PlannedUpdate { batches, from, next: self.state() })
@@ -65,10 +63,10 @@ impl UpdateStream {
 
     /// The position of the next batch; after the last batch of an epoch the beginning of the next one.
     fn state(&self) -> SamplerState {
-        let BatchStream { state, queue, .. } = &self.stream;
-        match queue.is_empty() {
-            true => SamplerState { epoch: state.epoch + 1, next_batch: 0, ..*state },
-            false => *state,
+        let state = self.stream.state();
+        match self.stream.is_at_end() {
+            true => SamplerState { epoch: state.epoch + 1, next_batch: 0, ..state },
+            false => state,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Batches: their arrays, their budget, their order, and resuming in the middle.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, PlannedBatch, Prefetch, SamplerSettings,
-    SamplerState, SpecialIds, TokenizedCorpus, Tokenizer, TokenizerSettings, Tokenizers,
+    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, EpochPlan, PlannedBatch, Prefetch, Rank,
+    SamplerSettings, SamplerState, SpecialIds, TokenizedCorpus, Tokenizer, TokenizerSettings,
+    Tokenizers,
 };
 use proptest::prelude::*;
 
@@ -17,6 +19,21 @@ fn corpus(lengths: &[(usize, usize)]) -> Arc<TokenizedCorpus> {
 
 fn sampler(lengths: &[(usize, usize)], budget: usize) -> BatchSampler {
     BatchSampler::new(corpus(lengths), SamplerSettings { budget, ..Default::default() }).unwrap()
+}
+
+/// The pairs of each batch of `plan`.
+fn rows(plan: &EpochPlan) -> Vec<Vec<u32>> {
+    plan.batches().iter().map(|rows| rows.pairs.clone()).collect()
+}
+
+/// The pairs of each batch of an epoch with the sampler's own seed.
+fn rows_of(sampler: &BatchSampler, epoch: u64) -> Vec<Vec<u32>> {
+    rows(&sampler.plan(sampler.settings().seed, epoch).unwrap())
+}
+
+/// The number of source tokens of a pair in its ordinary segmentation.
+fn source_len(sampler: &BatchSampler, pair: u32) -> usize {
+    sampler.corpus().lengths(pair as usize..pair as usize + 1).unwrap()[0][0] as usize
 }
 
 fn varied(count: usize) -> Vec<(usize, usize)> {
@@ -80,7 +97,7 @@ proptest! {
         let settings = SamplerSettings { budget, max_sentences: rows, multiple, seed: 3, ..Default::default() };
         let sampler = BatchSampler::new(corpus(&lengths), settings).unwrap();
         let mut seen: Vec<u32> = Vec::new();
-        for pairs in sampler.batches(epoch) {
+        for pairs in rows_of(&sampler, epoch) {
             let batch = sampler.batch(&pairs).unwrap();
             prop_assert!(batch.batch * batch.source_len.max(batch.target_len) <= budget);
             prop_assert!(rows.is_none_or(|rows| batch.batch <= rows));
@@ -112,7 +129,7 @@ fn padding_to_a_multiple_leaves_few_shapes() {
     let shapes = |multiple| {
         let settings = SamplerSettings { budget: 512, multiple, ..Default::default() };
         let sampler = BatchSampler::new(corpus(&varied(3000)), settings).unwrap();
-        let batches = sampler.batches(0).into_iter().map(|pairs| sampler.batch(&pairs).unwrap());
+        let batches = rows_of(&sampler, 0).into_iter().map(|pairs| sampler.batch(&pairs).unwrap());
         let shapes: Vec<_> = batches.map(|b| (b.batch, b.source_len, b.target_len)).collect();
         (shapes.iter().collect::<std::collections::HashSet<_>>().len(), shapes.len())
     };
@@ -125,7 +142,7 @@ fn padding_to_a_multiple_leaves_few_shapes() {
 fn batches_are_as_large_as_the_budget_allows() {
     // Rows of 9 + 1 tokens under a budget of 40: four rows, as the reference's greedy rule gives.
     let sampler = sampler(&[(9, 9); 10], 40);
-    let mut sizes: Vec<usize> = sampler.batches(0).iter().map(Vec::len).collect();
+    let mut sizes: Vec<usize> = rows_of(&sampler, 0).iter().map(Vec::len).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [2, 4, 4]);
 }
@@ -134,7 +151,7 @@ fn batches_are_as_large_as_the_budget_allows() {
 fn pairs_beyond_the_budget_are_left_out_and_counted() {
     let sampler = sampler(&[(3, 3), (10, 2), (2, 10), (9, 9)], 10);
     assert_eq!(sampler.over_budget(), 2);
-    let mut pairs: Vec<u32> = sampler.batches(0).concat();
+    let mut pairs: Vec<u32> = rows_of(&sampler, 0).concat();
     pairs.sort_unstable();
     assert_eq!(pairs, [0, 3]);
 }
@@ -143,13 +160,13 @@ fn pairs_beyond_the_budget_are_left_out_and_counted() {
 fn epochs_differ_in_order_and_in_company_and_seeds_differ_too() {
     let sampler = sampler(&varied(400), 100);
     let company = |seed, epoch| {
-        let mut batches = sampler.plan(seed, epoch).batches().to_vec();
+        let mut batches = rows(&sampler.plan(seed, epoch).unwrap());
         batches.iter_mut().for_each(|batch| batch.sort_unstable());
         batches.sort_unstable();
         batches
     };
-    assert_eq!(sampler.plan(1, 0), sampler.plan(1, 0));
-    assert_ne!(sampler.plan(1, 0), sampler.plan(1, 1));
+    assert_eq!(sampler.plan(1, 0).unwrap(), sampler.plan(1, 0).unwrap());
+    assert_ne!(sampler.plan(1, 0).unwrap(), sampler.plan(1, 1).unwrap());
     assert_ne!(company(1, 0), company(1, 1), "the same sentences must not always meet");
     assert_ne!(company(1, 0), company(2, 0));
 }
@@ -159,10 +176,11 @@ fn the_order_for_validation_is_by_length_and_fixed() {
     let sampler = sampler(&varied(100), 200);
     let longest: Vec<usize> = sampler
         .ordered()
+        .unwrap()
         .batches()
         .iter()
-        .map(|pairs| {
-            let batch = sampler.batch(pairs).unwrap();
+        .map(|rows| {
+            let batch = sampler.batch(&rows.pairs).unwrap();
             batch.source_len.max(batch.target_len)
         })
         .collect();
@@ -172,7 +190,7 @@ fn the_order_for_validation_is_by_length_and_fixed() {
 #[test]
 fn epochs_follow_one_another_and_say_where_they_end() {
     let sampler = sampler(&varied(50), 100);
-    let per_epoch = sampler.plan(1, 0).len();
+    let per_epoch = sampler.plan(1, 0).unwrap().len();
     let stream = sampler.stream(sampler.start()).unwrap();
     let items: Vec<_> = stream.take(per_epoch + 1).map(Result::unwrap).collect();
     assert!(items[per_epoch - 1].ends_epoch() && !items[per_epoch - 2].ends_epoch());
@@ -185,6 +203,59 @@ fn prefetching_changes_nothing_but_the_time() {
     let direct = sampler.stream(sampler.start()).unwrap().take(100).map(Result::unwrap);
     let ahead = Prefetch::new(sampler.stream(sampler.start()).unwrap(), 4);
     assert!(direct.eq(ahead.take(100).map(Result::unwrap)));
+}
+
+/// A sampler that plans 3,000 pairs in windows of at most 1,000: three of four blocks each.
+fn windowed() -> BatchSampler {
+    let settings = SamplerSettings { budget: 400, window: 1000, ..Default::default() };
+    BatchSampler::new(corpus(&varied(3000)), settings).unwrap()
+}
+
+#[test]
+fn a_large_corpus_is_planned_in_windows_that_together_have_every_pair_once() {
+    let sampler = windowed();
+    assert_eq!(sampler.windows(), 3);
+    for epoch in 0..3 {
+        let mut pairs = rows_of(&sampler, epoch).concat();
+        pairs.sort_unstable();
+        assert_eq!(pairs, (0..3000).collect::<Vec<_>>());
+    }
+    let whole = |epoch| sampler.plan(1, epoch).unwrap();
+    assert_eq!(whole(0), windowed().plan(1, 0).unwrap());
+    assert_ne!(rows(&whole(0)), rows(&whole(1)));
+    // A window has blocks of the whole corpus, and other ones in each epoch.
+    let blocks = |epoch| {
+        let pairs = rows(&sampler.window(1, epoch, 0).unwrap()).concat();
+        pairs.into_iter().map(|pair| pair / 256).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(blocks(0).len(), 4);
+    assert!((1..9).any(|epoch| blocks(epoch) != blocks(0)));
+    assert!(!blocks(0).into_iter().eq(0..4));
+}
+
+#[test]
+fn a_run_over_windows_resumes_anywhere_as_if_it_had_not_stopped() {
+    let sampler = windowed();
+    let count = sampler.batches_in(1, 0).unwrap() as usize + 60;
+    let whole = taken(&sampler, sampler.start(), count);
+    assert_eq!(whole.last().unwrap().epoch, 1);
+    let planned = rows_of(&sampler, 0);
+    for (batch, pairs) in whole.iter().zip(&planned) {
+        assert_eq!(&batch.batch.pairs, pairs);
+    }
+    for at in [1, 37, planned.len() - 1, planned.len(), planned.len() + 30] {
+        let resumed = taken(&windowed(), whole[at - 1].next, count - at);
+        assert_eq!(resumed, whole[at..], "at {at}");
+    }
+    // Of two processes each reads its half of every update.
+    let of = |number| {
+        let updates =
+            sampler.stream(sampler.start()).unwrap().updates(2, Rank { number, count: 2 });
+        updates.take(count / 2).map(|update| update.unwrap().batches).collect::<Vec<_>>()
+    };
+    for ((first, second), both) in of(0).iter().zip(of(1)).zip(whole.chunks(2)) {
+        assert_eq!([&first[0], &second[0]], [&both[0].batch, &both[1].batch]);
+    }
 }
 
 /// Three corpora of 60, 30 and 10 pairs, whose ids say which they belong to, by the weights 1, 2 and 1.
@@ -206,7 +277,7 @@ fn an_epoch_of_a_mixture_has_the_proportions_of_its_weights() {
     let mut times = vec![0; sampler.corpus().len()];
     for epoch in 0..6 {
         let mut counts = [0; 3];
-        for pairs in sampler.batches(epoch) {
+        for pairs in rows_of(&sampler, epoch) {
             let batch = sampler.batch(&pairs).unwrap();
             for (row, pair) in batch.pairs.iter().enumerate() {
                 counts[batch.source[row * batch.source_len] as usize - 4] += 1;
@@ -305,7 +376,7 @@ fn batches_of_bpe_dropout_keep_the_budget_and_the_lengths() {
     for multiple in [1, 8] {
         let sampler = resampler(0.3, multiple);
         let [most_source, most_target] = sampler.most_columns().unwrap();
-        let of_epoch = |epoch| sampler.plan(1, epoch).len();
+        let of_epoch = |epoch| sampler.plan(1, epoch).unwrap().len();
         let batches = taken(&sampler, sampler.start(), of_epoch(0) + of_epoch(1));
         assert_eq!(batches.last().map(|last| (last.epoch, last.ends_epoch())), Some((1, true)));
         for PlannedBatch { batch, .. } in &batches {
@@ -318,10 +389,10 @@ fn batches_of_bpe_dropout_keep_the_budget_and_the_lengths() {
             .iter()
             .flat_map(|planned| planned.batch.pairs.iter().zip(&planned.batch.source_lengths))
             .fold((0, 0), |(new, old), (&pair, &length)| {
-                (new + length as usize, old + sampler.corpus().source_len(pair as usize) + 1)
+                (new + length as usize, old + source_len(&sampler, pair) + 1)
             });
         assert!(10 * sources > 11 * ordinary, "{sources} {ordinary}");
-        assert!(sampler.plan(1, 1).padding_share() < 0.4);
+        assert!(sampler.plan(1, 1).unwrap().padding_share() < 0.4);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use burnformer_data::TokenizedCorpus;
+use burnformer_data::{DataError, TokenizedCorpus};
 use serde::Deserialize;
 
 /// A run that was measured; `presets/measured.toml` says what each field is.
@@ -32,10 +32,15 @@ const MUCH: f64 = 3.0;
 
 /// One line about the measured run whose text is most like `corpus`, by the number of its pairs and the length of its
 /// target sentences.
-pub(crate) fn comparison(corpus: &TokenizedCorpus) -> String {
-    let pairs = corpus.len().max(1);
-    let tokens: usize = (0..corpus.len()).map(|i| corpus.target_len(i)).sum();
-    line(pairs, tokens as f64 / pairs as f64)
+///
+/// # Errors
+/// If the corpus can no longer be read.
+pub(crate) fn comparison(corpus: &TokenizedCorpus) -> Result<String, DataError> {
+    let (pairs, mut tokens) = (corpus.len().max(1), 0);
+    for block in corpus.blocks() {
+        tokens += corpus.lengths(block)?.iter().map(|pair| u64::from(pair[1])).sum::<u64>();
+    }
+    Ok(line(pairs, tokens as f64 / pairs as f64))
 }
 
 fn line(pairs: usize, tokens: f64) -> String {
@@ -107,6 +112,6 @@ mod tests {
     #[test]
     fn a_text_without_pairs_is_no_division_by_zero() {
         let none = TokenizedCorpus::from_pairs::<Vec<u32>, Vec<u32>>(&[]);
-        assert!(comparison(&none).starts_with("to compare with: "));
+        assert!(comparison(&none).unwrap().starts_with("to compare with: "));
     }
 }

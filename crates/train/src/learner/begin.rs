@@ -74,7 +74,9 @@ impl Learner {
             notes.extend(text_warnings(corpora, &setup, &start.model));
         }
         let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
-        notes.extend(from_random_weights.then(|| comparison(&corpora.train)));
+        if from_random_weights {
+            notes.push(comparison(&corpora.train)?);
+        }
         let mut learner = Self::assembled(setup, start, reporter);
         learner.begin_everywhere();
         learner.announce(notes)?;
@@ -99,13 +101,14 @@ impl Learner {
     }
 
     fn announce(&mut self, notes: Vec<String>) -> Result<(), TrainError> {
-        let plan = self.setup.sampler.plan(self.state.sampler.seed, self.state.sampler.epoch);
-        let (pairs, over) = (self.setup.sampler.corpus().len(), self.setup.sampler.over_budget());
+        let (sampler, at) = (&self.setup.sampler, self.state.sampler);
+        let (pairs, over) = (sampler.corpus().len(), sampler.over_budget());
+        let batches = sampler.batches_in(at.seed, at.epoch)?;
+        let padding = sampler.window(at.seed, at.epoch, 0)?.padding_share();
         self.reporter.note(&format!(
-            "model: {:.1}M parameters | corpus: {pairs} pairs, {over} over the budget | epoch: {} batches, {:.1}% padding",
+            "model: {:.1}M parameters | corpus: {pairs} pairs, {over} over the budget | epoch: {batches} batches, {:.1}% padding",
             self.setup.first.shape.parameter_count() as f64 / 1e6,
-            plan.len(),
-            100.0 * plan.padding_share(),
+            100.0 * padding,
         ))?;
         if self.setup.first.start.is_some() {
             self.reporter.note(&format!(

@@ -1,6 +1,7 @@
 //! What a run needs beside the model from which it starts, checked before anything is written.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
@@ -63,7 +64,7 @@ impl Setup {
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
             memory.check_estimate(&first.shape, &config, worst.1)?;
         }
-        let batches_per_epoch = sampler.plan(config.training.seed, 0).len();
+        let batches_per_epoch = sampler.batches_in(config.training.seed, 0)? as usize;
         let tokenizers = corpora.tokenizers.clone();
         Ok(Self {
             config,
@@ -130,6 +131,7 @@ fn sampler(
         multiple: config.training.multiple,
         seed: config.training.seed,
         special,
+        ..SamplerSettings::default()
     };
     let sampler = BatchSampler::new(corpora.train.clone(), settings)?;
     let data = &config.data;
@@ -141,25 +143,25 @@ fn sampler(
     Ok(sampler.with_bpe_dropout(BpeDropout::new(&corpora.tokenizers, settings)?))
 }
 
-/// The batch that needs the most memory, and its shape. With BPE-dropout it is a made-up one, of the most tokens that
-/// any epoch can give a batch.
+/// The batch that needs the most memory, and its shape. With BPE-dropout, and for a corpus of several windows, it is a
+/// made-up one, of the most tokens that any epoch can give a batch.
 fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> Result<(Batch, [usize; 3]), TrainError> {
     let precision = config.training.precision.number_type();
-    if config.data.bpe_dropout > 0.0 {
+    if config.data.bpe_dropout > 0.0 || sampler.windows() > 1 {
         let worst = worst_shape(shape, sampler, sampler.most_columns()?, precision);
         return Ok((full_batch(sampler, worst), worst));
     }
     // An epoch of a mixture need not have the longest pairs.
     let plan = match sampler.corpus().parts() {
-        [] => sampler.plan(config.training.seed, 0),
-        _ => sampler.ordered(),
+        [] => sampler.window(config.training.seed, 0, 0)?,
+        _ => Arc::new(sampler.ordered()?),
     };
     let (pairs, worst) =
-        worst_batch(shape, sampler, &plan, precision).expect("a sampler has at least one batch");
+        worst_batch(shape, &plan, precision).expect("a sampler has at least one batch");
     Ok((sampler.batch(pairs)?, worst))
 }
 

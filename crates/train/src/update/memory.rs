@@ -1,7 +1,7 @@
 //! How much memory a run needs, and how much there is.
 
 use burnformer_core::{ModelConfig, Precision};
-use burnformer_data::{BatchSampler, EpochPlan, SamplerSettings};
+use burnformer_data::{BatchSampler, EpochPlan, PlannedRows, SamplerSettings};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::config::TrainConfig;
@@ -71,19 +71,12 @@ fn position_bytes(
 /// The batch of `plan` that needs the most memory, and its shape; `None` for an empty plan.
 pub(crate) fn worst_batch<'a>(
     config: &ModelConfig,
-    sampler: &BatchSampler,
     plan: &'a EpochPlan,
     precision: Precision,
 ) -> Option<(&'a [u32], Shape)> {
-    let columns = |pairs: &[u32], side: fn(&BatchSampler, usize) -> usize| {
-        let longest = pairs.iter().map(|&i| side(sampler, i as usize) + 1).max().unwrap_or(0);
-        longest.next_multiple_of(sampler.settings().multiple)
-    };
-    let shape = |pairs: &[u32]| {
-        let source = columns(pairs, |sampler, i| sampler.corpus().source_len(i));
-        [pairs.len(), source, columns(pairs, |sampler, i| sampler.corpus().target_len(i))]
-    };
-    let shapes = plan.batches().iter().map(|pairs| (pairs.as_slice(), shape(pairs)));
+    let shapes = plan.batches().iter().map(|PlannedRows { pairs, columns: [source, target] }| {
+        (pairs.as_slice(), [pairs.len(), *source, *target])
+    });
     shapes.max_by_key(|(_, shape)| update_bytes(config, *shape, 1, precision))
 }
 

@@ -81,7 +81,7 @@ impl BpeDropout {
     }
 
     /// The lengths of the longest segmentation that [`pair`](Self::pair) can give for a pair: of source and target.
-    pub(crate) fn longest(&self, pair: &(Vec<u32>, Vec<u32>)) -> [usize; 2] {
+    pub(crate) fn longest(&self, pair: &(Vec<u32>, Vec<u32>)) -> [u32; 2] {
         let [source, target] = &self.sides;
         let [longest_source, longest_target] = self.settings.longest;
         let within = |symbols: usize, ids: &[u32], longest: usize| {
@@ -91,6 +91,7 @@ impl BpeDropout {
             within(source.symbols(&pair.0), &pair.0, longest_source),
             within(target.symbols(&pair.1), &pair.1, longest_target),
         ]
+        .map(|longest| longest as u32)
     }
 }
 
