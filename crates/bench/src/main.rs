@@ -8,6 +8,7 @@
 mod alternation;
 mod data;
 mod decode;
+mod exchange;
 mod fused;
 mod growth;
 mod kernels;
@@ -51,6 +52,8 @@ enum Benchmark {
     Layers(layers::Args),
     /// Batches from a tokenised corpus: tokens per second, and the share of padding
     Data(data::Args),
+    /// Sums over the processes of `mpirun`: seconds
+    Exchange(exchange::Args),
 }
 
 /// The allocator, which counts what is allocated, for [`layers`].
@@ -79,5 +82,6 @@ fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Growth(args) => growth::run(args),
         Benchmark::Layers(args) => layers::run(args, &MEMORY),
         Benchmark::Data(args) => data::run(args),
+        Benchmark::Exchange(args) => exchange::run(args),
     }
 }

@@ -34,7 +34,7 @@ mod line_warnings;
 #[cfg(feature = "program")]
 pub mod memory;
 #[cfg(feature = "program")]
-mod mpi;
+pub mod mpi;
 #[cfg(feature = "program")]
 pub mod named;
 #[cfg(feature = "program")]
