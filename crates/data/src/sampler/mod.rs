@@ -17,6 +17,7 @@
 //! which is cheaper than keeping it.
 
 mod plan;
+mod settings;
 mod update;
 
 use std::ops::Range;
@@ -30,39 +31,14 @@ use crate::batch::Batch;
 use crate::cache::{MixedPart, TokenizedCorpus};
 use crate::error::{DataError, Result};
 use crate::random::generator;
-use crate::tokenizer::{BpeDropout, SpecialIds};
+use crate::tokenizer::BpeDropout;
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows};
+pub use settings::SamplerSettings;
 pub use update::{PlannedUpdate, Rank, UpdateStream};
 
 /// The ids of source and target, without special tokens.
 type Pair = (Vec<u32>, Vec<u32>);
-
-/// The limits on the size of a batch, and the order of batches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SamplerSettings {
-    /// The token budget: rows × max(longest source, longest target), each with its `</s>`, is at most this number.
-    pub budget: usize,
-    /// Largest number of rows of a batch, whatever their length.
-    pub max_sentences: Option<usize>,
-    /// Lengths, including `</s>`, are padded up to a multiple of this number. Batches then have few different shapes,
-    /// which helps a device that compiles or tunes its kernels for each shape. 1 adds no padding.
-    pub multiple: usize,
-    /// The seed of the order of batches; the order also depends on the epoch.
-    pub seed: u64,
-    /// The special ids of the batches.
-    pub special: SpecialIds,
-    /// The most pairs that are planned together. A larger corpus is divided into windows, and a batch has pairs of one.
-    pub window: usize,
-}
-
-impl Default for SamplerSettings {
-    fn default() -> Self {
-        let (budget, max_sentences, window) = (4096, None, 1 << 22);
-        Self { budget, max_sentences, multiple: 1, seed: 1, special: SpecialIds::OURS, window }
-    }
-}
 
 /// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::SamplerSettings;
+use super::settings::SamplerSettings;
 
 /// A pair of the corpus, and the numbers of its source and target tokens in an epoch, without `</s>`.
 #[derive(Clone, Copy)]

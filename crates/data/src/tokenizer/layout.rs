@@ -9,6 +9,7 @@
 use serde_json::{Value, json};
 
 use super::settings::TokenizerSettings;
+use crate::error::{DataError, Result};
 use crate::special;
 
 /// Control and format characters that carry no text: C0 and C1 except white space, and the byte-order mark.
@@ -63,6 +64,28 @@ pub(super) fn document(model: Value, settings: &TokenizerSettings) -> Value {
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added_tokens(),
         "normalizer": normalizer(), "pre_tokenizer": pre_tokenizer(settings), "post_processor": null,
         "decoder": decoder(), "model": model,
+    })
+}
+
+/// A tokeniser with only the special tokens, for its normaliser and its division into words.
+pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
+    parse(&document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
+}
+
+/// Parses a `tokenizer.json`.
+pub(super) fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {
+    let bytes = serde_json::to_vec(document).map_err(DataError::training)?;
+    tokenizers::Tokenizer::from_bytes(bytes).map_err(DataError::training)
+}
+
+/// The model of a `tokenizer.json` by BPE.
+pub(super) fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
+    let vocab: serde_json::Map<String, Value> =
+        tokens.iter().cloned().zip((0..).map(|id: u32| json!(id))).collect();
+    json!({
+        "type": "BPE", "dropout": null, "unk_token": special::UNK_TOKEN, "continuing_subword_prefix": null,
+        "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
+        "vocab": vocab, "merges": merges,
     })
 }
 

@@ -1,14 +1,13 @@
 //! Trains a tokeniser from lines of text.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::layout::{document, fixed_tokens};
+use super::layout::{bpe_json, document, empty, fixed_tokens, parse};
 use super::sample::Sample;
 use super::settings::{FIXED_TOKENS, TokenizerKind, TokenizerSettings};
 use super::words::{self, Words};
 use super::{Tokenizer, bpe, unigram};
 use crate::error::{DataError, Result};
-use crate::special;
 
 /// Collects text and trains a [`Tokenizer`] on it. Memory is bounded by [`TokenizerSettings::max_training_chars`].
 pub struct TokenizerTrainer {
@@ -76,16 +75,6 @@ impl Tokenizer {
     }
 }
 
-/// A tokeniser with only the special tokens, for its normaliser and its division into words.
-pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
-    parse(&document(bpe_json(&special::TOKENS.map(String::from), &[]), settings))
-}
-
-fn parse(document: &Value) -> Result<tokenizers::Tokenizer> {
-    let bytes = serde_json::to_vec(document).map_err(DataError::training)?;
-    tokenizers::Tokenizer::from_bytes(bytes).map_err(DataError::training)
-}
-
 fn bpe_model(words: &Words, settings: &TokenizerSettings) -> (Value, usize) {
     let learnt = bpe::learn(
         &words.counts,
@@ -95,14 +84,4 @@ fn bpe_model(words: &Words, settings: &TokenizerSettings) -> (Value, usize) {
         settings.max_piece_chars,
     );
     (bpe_json(&learnt.tokens, &learnt.merges), learnt.tokens.len())
-}
-
-fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
-    let vocab: serde_json::Map<String, Value> =
-        tokens.iter().cloned().zip((0..).map(|id: u32| json!(id))).collect();
-    json!({
-        "type": "BPE", "dropout": null, "unk_token": special::UNK_TOKEN, "continuing_subword_prefix": null,
-        "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": true, "ignore_merges": false,
-        "vocab": vocab, "merges": merges,
-    })
 }

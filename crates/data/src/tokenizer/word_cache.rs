@@ -6,7 +6,8 @@ use std::sync::{PoisonError, RwLock};
 
 use serde_json::json;
 
-use super::{TokenizerSettings, train};
+use super::layout;
+use super::settings::TokenizerSettings;
 
 /// The largest number of words that are kept, and the length of the longest in bytes: at most about 40 MB.
 const MOST_WORDS: usize = 1 << 18;
@@ -26,7 +27,7 @@ impl WordCache {
         };
         let is_of = |split_digits| {
             let settings = TokenizerSettings { split_digits, ..TokenizerSettings::default() };
-            train::empty(&settings).is_ok_and(|own| form(&own) == form(tokenizer))
+            layout::empty(&settings).is_ok_and(|own| form(&own) == form(tokenizer))
         };
         (is_of(false) || is_of(true)).then(Self::default)
     }

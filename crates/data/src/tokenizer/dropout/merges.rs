@@ -9,8 +9,8 @@ use tokenizers::models::bpe::BPE;
 
 use crate::error::{DataError, Result};
 use crate::special;
-use crate::tokenizer::layout::byte_token;
-use crate::tokenizer::{Kind, Tokenizer, TokenizerSettings, pipeline, train};
+use crate::tokenizer::layout::{byte_token, empty};
+use crate::tokenizer::{Kind, Tokenizer, TokenizerSettings, pipeline};
 
 /// Two neighbouring tokens.
 type Pair = (u32, u32);
@@ -180,7 +180,7 @@ fn is_trained_here(tokenizer: &tokenizers::Tokenizer) -> Result<bool> {
     let found = form(tokenizer);
     for split_digits in [false, true] {
         let settings = TokenizerSettings { split_digits, ..TokenizerSettings::default() };
-        if form(&train::empty(&settings)?) == found {
+        if form(&empty(&settings)?) == found {
             return Ok(true);
         }
     }
