@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod alternation;
+mod challenge;
 mod data;
 mod decode;
 mod exchange;
@@ -54,6 +55,8 @@ enum Benchmark {
     Data(data::Args),
     /// Sums over the processes of `mpirun`: seconds
     Exchange(exchange::Args),
+    /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are accepted
+    Challenge(challenge::Args),
 }
 
 /// The allocator, which counts what is allocated, for [`layers`].
@@ -83,5 +86,6 @@ fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Layers(args) => layers::run(args, &MEMORY),
         Benchmark::Data(args) => data::run(args),
         Benchmark::Exchange(args) => exchange::run(args),
+        Benchmark::Challenge(args) => challenge::run(args),
     }
 }
