@@ -15,11 +15,12 @@ pub struct Dependency {
     address: String,
 }
 
-/// The crates that are in the program of `package` with `features`, without those of this workspace, in the order of their names.
-pub fn dependencies(package: &str, features: &[String]) -> Result<Vec<Dependency>, String> {
+/// The crates that are in the program of `package`, built with these arguments of cargo, without those of this workspace, in
+/// the order of their names.
+pub fn dependencies(package: &str, arguments: &[String]) -> Result<Vec<Dependency>, String> {
     let mut command = cargo("tree");
     command.args(["--locked", "--package", package, "--edges", "normal", "--prefix", "none"]);
-    command.args(features).args(["--format", "{p}\t{l}\t{r}"]);
+    command.args(arguments).args(["--format", "{p}\t{l}\t{r}"]);
     let output = command.output().map_err(|cause| format!("cargo does not start: {cause}"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());

@@ -9,62 +9,131 @@ use crate::devices::{Plan, features_of};
 use crate::licences;
 use crate::shell::{USAGE, as_from_a_shell, cargo, finished, say, succeeds, write};
 
-/// The package that builds a wheel, and those that its tests need.
-const TOOLS: [&str; 1] = ["maturin==1.16.0"];
+/// The packages that build a wheel: maturin, and what compiles for another system or for an older C library.
+const TOOLS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
+/// The packages that the tests of a wheel need.
 const TEST_TOOLS: [&str; 2] = ["pytest==9.2.0", "mypy==2.4.1"];
 
-/// Builds the wheel, with the devices that `--device` names; with `--test`, installs it into a fresh environment and runs its
-/// tests there, which compare it with the program `burnformer`.
+/// The oldest C library of a build for a named target.
+const GLIBC: &str = "2.28";
+
+/// What is built.
+#[derive(Default)]
+pub struct Build {
+    /// `--features …` for the devices beside the CPU.
+    features: Vec<String>,
+    /// The target that the command line names; the program and the wheel then need no newer C library than [`GLIBC`].
+    pub target: Option<String>,
+}
+
+impl Build {
+    /// What `args` ask for by `--device` and `--target`, and their other words.
+    pub fn of(args: &[OsString]) -> (Self, Vec<OsString>) {
+        let mut rest = Plan::of(args).rest;
+        let place = rest.iter().position(|arg| arg == "--target");
+        let named = place.and_then(|place| rest.drain(place..(place + 2).min(rest.len())).nth(1));
+        let target = named.map(|name| name.to_string_lossy().into_owned());
+        (Self { features: features_of(args), target }, rest)
+    }
+
+    /// Whether this machine may be unable to run what is built.
+    pub fn is_for_another_system(&self) -> bool {
+        let here = format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS);
+        self.target.as_ref().is_some_and(|target| !target.starts_with(&here))
+    }
+
+    /// The licences of everything that is compiled into `package`.
+    pub fn dependencies(&self, package: &str) -> Result<Vec<licences::Dependency>, String> {
+        let target = self.target.iter().flat_map(|target| ["--target".into(), target.clone()]);
+        licences::dependencies(
+            package,
+            &self.features.iter().cloned().chain(target).collect::<Vec<_>>(),
+        )
+    }
+}
+
+/// Builds the wheel, with the devices that `--device` names, for this machine or for `--target`; with `--test`, installs it
+/// into a fresh environment and runs its tests there, which compare it with the program `burnformer`.
 pub fn run(workspace: &Path, args: &[OsString]) -> ExitCode {
-    let is_tested = match &Plan::of(args).rest[..] {
+    let (what, rest) = Build::of(args);
+    let is_tested = match &rest[..] {
         [] => false,
         [only] if only == "--test" => true,
         _ => {
-            say("xtask: `wheel` takes no arguments but --test and --device");
+            say("xtask: `wheel` takes no arguments but --test, --target and --device");
             return ExitCode::from(USAGE);
         }
     };
-    let features = features_of(args);
-    finished(build(workspace, &features).and_then(|wheel| {
+    finished(build(workspace, &what).and_then(|wheel| {
         say(format_args!("xtask: the wheel is {}", wheel.display()));
-        if is_tested { test(workspace, &wheel, &features) } else { Ok(()) }
+        if is_tested { test(workspace, &wheel, &what) } else { Ok(()) }
     }))
 }
 
 /// The path of the new wheel.
-pub fn build(workspace: &Path, features: &[String]) -> Result<PathBuf, String> {
+pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     let folder = workspace.join("target/wheel");
-    let python = environment(&folder.join("tools"), &TOOLS.map(OsString::from), false)?;
     let wheels = folder.join("dist");
-    let dependencies = licences::dependencies("burnformer-python", features)?;
     let texts = workspace.join("crates/python/licences/THIRD-PARTY.txt");
-    write(&texts, licences::texts(&dependencies).as_bytes())?;
+    write(&texts, licences::texts(&what.dependencies("burnformer-python")?).as_bytes())?;
     for text in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
         let copied = fs::copy(workspace.join(text), texts.with_file_name(text));
         copied.map_err(|cause| format!("{text}: {cause}"))?;
     }
     let _ = fs::remove_dir_all(&wheels);
-    let maturin = python.with_file_name("maturin");
-    let mut command = Command::new(&maturin);
-    command.args(["build", "--release", "--locked"]).args(features).arg("--out").arg(&wheels);
+    let mut command = tool(workspace, "maturin", what)?;
+    command.args(["build", "--release", "--locked"]).args(&what.features);
+    command.arg("--out").arg(&wheels);
     command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
-    as_from_a_shell(&mut command);
+    if let Some(target) = &what.target {
+        let tag = format!("manylinux_{}", GLIBC.replace('.', "_"));
+        command.args(["--zig", "--target", target, "--compatibility", &tag]);
+    }
     succeeds(&mut command)?;
     let found = fs::read_dir(&wheels).ok().and_then(|mut found| found.next()?.ok());
     Ok(found.ok_or("maturin left no wheel")?.path())
 }
 
-/// The program `burnformer`, built.
-pub fn program(workspace: &Path, features: &[String]) -> Result<PathBuf, String> {
-    let mut program = cargo("build");
-    succeeds(program.args(["--release", "--package", "burnformer"]).args(features))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| workspace.join("target"));
-    Ok(target.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
+/// The program `name` of the environment of tools. For a target, it finds the compiler there, and strips what it links.
+fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
+    let needed = if what.target.is_some() { &TOOLS[..] } else { &TOOLS[..1] };
+    let needed: Vec<OsString> = needed.iter().map(OsString::from).collect();
+    let python = environment(&workspace.join("target/wheel/tools"), &needed, false)?;
+    let mut command = Command::new(python.with_file_name(name));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs = python.parent().map(Path::to_owned).into_iter();
+    let path = std::env::join_paths(programs.chain(std::env::split_paths(&path)));
+    command.env("PATH", path.map_err(|cause| cause.to_string())?);
+    if let Some(target) = &what.target {
+        let target = target.to_uppercase().replace('-', "_");
+        command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), "-C strip=symbols");
+    }
+    as_from_a_shell(&mut command);
+    Ok(command)
 }
 
-fn test(workspace: &Path, wheel: &Path, features: &[String]) -> Result<(), String> {
-    let program = program(workspace, features)?;
+/// The program `burnformer`, built.
+pub fn program(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let mut folder = folder.unwrap_or_else(|| workspace.join("target"));
+    let mut command = match &what.target {
+        None => cargo("build"),
+        Some(target) => {
+            folder.push(target);
+            let mut command = tool(workspace, "cargo-zigbuild", what)?;
+            command.args(["zigbuild", "--target", &format!("{target}.{GLIBC}"), "--manifest-path"]);
+            command.arg(workspace.join("Cargo.toml"));
+            command
+        }
+    };
+    succeeds(
+        command.args(["--release", "--locked", "--package", "burnformer"]).args(&what.features),
+    )?;
+    Ok(folder.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn test(workspace: &Path, wheel: &Path, what: &Build) -> Result<(), String> {
+    let program = program(workspace, what)?;
     let mut packages = TEST_TOOLS.map(OsString::from).to_vec();
     packages.push(wheel.into());
     let python = environment(&workspace.join("target/wheel/venv"), &packages, true)?;
