@@ -1,8 +1,8 @@
 //! The programs of the guide and of the folders `examples` compile and run in packages outside of this workspace, with the
 //! dependencies that their page names and no others.
 //!
-//! `cargo test --release -p xtask --test outside -- --ignored --nocapture` compiles Burn anew and trains the language model
-//! for its ten minutes.
+//! `cargo test --release -p xtask --test outside -- --ignored --nocapture --test-threads 1` compiles Burn anew and trains the
+//! language model for its ten minutes, for which the machine has to be idle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -111,13 +111,24 @@ fn check(name: &str, dependencies: &str, programs: &[Program]) {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// The page whose dependencies the programs have.
+const PAGE: &str = "docs/guide/embedding.md";
+
+/// The dependencies that [`PAGE`] prints: of one crate, of single crates, and what the examples need besides.
+fn of_the_page() -> [String; 3] {
+    dependencies(PAGE).try_into().expect("the page has three blocks of dependencies")
+}
+
+/// Those of the single `crates` that layers need.
+fn layers(crates: &str) -> String {
+    let lines = crates.lines().filter(|line| !line.contains("infer"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 #[test]
-#[ignore = "it compiles Burn anew and trains for ten minutes"]
+#[ignore = "it compiles Burn anew"]
 fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page() {
-    let page = "docs/guide/embedding.md";
-    let [one_crate, crates, examples] = &dependencies(page)[..] else {
-        panic!("{page}: the test knows three blocks of dependencies");
-    };
+    let [one_crate, crates, examples] = of_the_page();
     let optim: String = examples.lines().take(1).map(|line| format!("{line}\n")).collect();
     let model = root().join("assets/models/de-en").display().to_string();
     let mut readme = programs("README.md");
@@ -128,20 +139,27 @@ fn every_program_runs_outside_of_the_workspace_with_the_dependencies_of_its_page
         example("crates/infer/examples/attention.rs", Some(&[&model, "Ein kleines Haus."])),
     ]);
     check("infer", &dependencies("README.md")[0], &readme);
-    let mut pages = programs(page);
+    let mut pages = programs(PAGE);
     pages.extend(["docs/guide/paper.md", "crates/core/README.md"].into_iter().flat_map(programs));
-    check("layers", crates, &pages);
+    check("layers", &crates, &pages);
     let own = ["own_model", "hear_words"];
     let own = own.map(|name| example(&format!("crates/core/examples/{name}.rs"), Some(&[])));
-    let core: String = crates
-        .lines()
-        .filter(|line| !line.contains("infer"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    check("own", &(core.clone() + &optim), &own);
-    check("one", one_crate, &programs("crates/cli/README.md"));
+    check("own", &(layers(&crates) + &optim), &own);
+    let facade = layers(&crates).replace("\"autodiff\"", "\"autodiff\", \"optim\"");
+    let own = own.map(|program| Program {
+        text: program.text.replace("use burn_optim::", "use burn::optim::"),
+        ..program
+    });
+    check("facade", &facade, &own);
+    check("one", &one_crate, &programs("crates/cli/README.md"));
     let server = example("crates/server/examples/custom_engine.rs", None);
     check("server", &dependencies("crates/server/README.md")[0], &[server]);
+}
+
+#[test]
+#[ignore = "it compiles Burn anew and trains for ten minutes"]
+fn the_language_model_falls_below_3_5_nats_per_token_outside_of_the_workspace() {
+    let [_, crates, examples] = of_the_page();
     let language = example("crates/core/examples/language_model.rs", Some(&[]));
-    check("language", &(core + examples), &[language]);
+    check("language", &(layers(&crates) + &examples), &[language]);
 }
