@@ -63,6 +63,10 @@ pub enum BeamRule {
     /// and the search stops when no live hypothesis could displace a closed one even at the length limit.
     #[default]
     Gnmt,
+    /// That of `gnmt`, but the search does not wait for hypotheses that are more than half as long again as a closed one,
+    /// and two tokens. It takes a quarter to a third fewer steps, and what it leaves out is mostly rambling. Models that
+    /// are trained here have it.
+    Near,
     /// The rule of Hugging Face's transformers with `early_stopping = false`: only `</s>` among the best k extensions
     /// closes a hypothesis, and the search stops when no live hypothesis, scored at its present length, is better than
     /// the worst of k closed ones. Hypotheses that the limit cuts are ranked together with closed ones.

@@ -148,7 +148,9 @@ impl<'a> SentenceSearch<'a> {
         if let Some(token) = forced(self.task.request, self.step, self.task.special.eos) {
             // Transformers takes forced tokens for certain.
             self.room.extensions.push(match self.task.rule() {
-                BeamRule::Gnmt => extension((self.task.logit(logits, token), token)),
+                BeamRule::Gnmt | BeamRule::Near => {
+                    extension((self.task.logit(logits, token), token))
+                }
                 BeamRule::Transformers => {
                     Extension { parent, token, log_prob: 0.0, total, left: 0 }
                 }
@@ -260,16 +262,22 @@ impl<'a> SentenceSearch<'a> {
         insert(&mut self.finished, finished, self.task.settings.width());
     }
 
-    /// Whether the search can stop. By GNMT's rule: no live hypothesis can displace one of the finished ones that are
-    /// asked for, even if all its further tokens have probability 1.
+    /// Whether the search can stop: no live hypothesis can displace one of the finished ones that are asked for, even if
+    /// all its further tokens have probability 1, up to the length that the rule of the search allows.
     fn is_settled(&self) -> bool {
-        let (needed, length) = match self.task.rule() {
-            BeamRule::Gnmt => (self.task.settings.n_best, self.task.limit),
-            BeamRule::Transformers => (self.task.settings.width(), self.step),
+        let rule = self.task.rule();
+        let needed = match rule {
+            BeamRule::Gnmt | BeamRule::Near => self.task.settings.n_best,
+            BeamRule::Transformers => self.task.settings.width(),
+        };
+        let Some(worst) = self.finished.get(needed - 1) else { return false };
+        let length = match rule {
+            BeamRule::Gnmt => self.task.limit,
+            BeamRule::Near => near(worst.tokens.len()).clamp(self.step, self.task.limit),
+            BeamRule::Transformers => self.step,
         };
         let best = self.live[0].total / self.task.settings.length_penalty.divisor(length);
-        let worst = self.finished.get(needed - 1);
-        self.task.settings.sampling.is_none() && worst.is_some_and(|worst| worst.score >= best)
+        self.task.settings.sampling.is_none() && worst.score >= best
     }
 
     /// The translations. A beam search returns first those that the model ended, then those that the limit cut, then
@@ -290,6 +298,11 @@ impl<'a> SentenceSearch<'a> {
         all.truncate(self.task.settings.n_best);
         all
     }
+}
+
+/// The length up to which [`BeamRule::Near`] waits for a hypothesis that is better than a finished one of `tokens` tokens.
+fn near(tokens: usize) -> usize {
+    tokens + tokens / 2 + 2
 }
 
 /// Inserts `new` into `ranked`, after those with an equal score, and keeps the best `most`.

@@ -43,7 +43,7 @@ class ScoreOptions(TypedDict, total=False):
     max_length_extra: int
     no_repeat_ngram: int
     suppress: Sequence[int]
-    beam_rule: Literal["gnmt", "transformers"]
+    beam_rule: Literal["gnmt", "near", "transformers"]
     at_limit: Literal["cut", "close"]
     batch_size: int
     batch_tokens: int

@@ -8,7 +8,7 @@ use burnformer_core::{
     with_parameters,
 };
 use burnformer_data::{SpecialIds, Tokenizers};
-use burnformer_infer::{SearchSettings, load_settings, load_tokenizers};
+use burnformer_infer::{BeamRule, SearchSettings, load_settings, load_tokenizers};
 
 use crate::config::{ModelSettings, TrainConfig, start_model_in};
 use crate::error::TrainError;
@@ -138,7 +138,8 @@ impl FirstModel {
             }
         };
         shape.validate()?;
-        let search = start.as_ref().map(|start| start.search.clone()).unwrap_or_default();
+        let near = SearchSettings { beam_rule: BeamRule::Near, ..SearchSettings::default() };
+        let search = start.as_ref().map_or(near, |start| start.search.clone());
         Ok(Self { shape, start, search })
     }
 

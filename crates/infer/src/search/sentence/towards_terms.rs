@@ -66,7 +66,7 @@ impl SentenceSearch<'_> {
     /// Leaves the extensions that live on and those that close.
     pub(super) fn choose_by_bank(&mut self) {
         let closing = match self.task.rule() {
-            BeamRule::Gnmt => 2 * self.task.settings.beam_size,
+            BeamRule::Gnmt | BeamRule::Near => 2 * self.task.settings.beam_size,
             BeamRule::Transformers => self.task.settings.beam_size,
         };
         let (rows, eos) = (self.task.width(), self.task.special.eos);

@@ -71,6 +71,29 @@ fn stopping_early_saves_steps_and_loses_nothing_that_the_whole_search_finds() {
     assert!(steps[0] * 4 < steps[3] * 3, "few that are asked for are found sooner: {steps:?}");
 }
 
+/// The near rule loses only translations that are more than half as long again as those that it finds.
+#[test]
+fn the_near_rule_saves_steps_and_finds_all_that_is_not_far_longer() {
+    let mut steps = [0; 2];
+    for (seed, alpha) in (0..200).zip([0.6, 1.2, 2.0].into_iter().cycle()) {
+        let model = TableModel::new(8, seed);
+        let [exact, found] = [BeamRule::Gnmt, BeamRule::Near].map(|beam_rule| {
+            let counted = Counted { model: &model, steps: AtomicUsize::new(0) };
+            let settings =
+                SearchSettings { beam_rule, n_best: 1, ..SearchSettings::beam(4, alpha) };
+            let found = run(&counted, &settings).remove(0);
+            steps[usize::from(beam_rule == BeamRule::Near)] += counted.steps.into_inner();
+            found
+        });
+        if found.tokens != exact.tokens {
+            assert!(exact.score > found.score, "seed {seed}");
+            let (exact, found) = (exact.tokens.len(), found.tokens.len());
+            assert!(exact > found + found / 2 + 2, "seed {seed}: {exact} tokens, not {found}");
+        }
+    }
+    assert!(steps[1] * 4 < steps[0] * 3, "{steps:?}");
+}
+
 #[test]
 fn a_beam_of_one_takes_the_most_probable_token_each_time() {
     for seed in 0..20 {
