@@ -1,6 +1,7 @@
 //! Warnings: about the texts before a run begins, and while it does not go well, each with a remedy.
 
 pub(crate) mod comparison;
+pub(crate) mod fit;
 pub(crate) mod text_check;
 
 /// The perplexity above which a model has hardly learned anything but the frequencies of tokens.

@@ -33,6 +33,12 @@ pub struct TrainingSettings {
     pub max_minutes: f64,
     /// The run ends after this many passes over the training text; 0 sets no limit.
     pub max_epochs: u64,
+    /// Whether a new run measures the machine for some seconds, and then takes the largest of three models (`model.d_model`
+    /// 192, 128 or 96) of which `training.max_minutes` hold enough updates. `config.toml` in the run's folder has the size
+    /// and the number of updates that were chosen, and 1.25 times the minutes, so that the run can be repeated. It has no
+    /// effect on a run that is limited by `training.max_updates` or `max_epochs`, whose model has other sizes than the preset
+    /// `speedrun`, that starts from a model, or that several processes make.
+    pub fit: bool,
     /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding, stays within it on
     /// each side; from the length of the longest sentence to 16,777,216. It decides memory and, on a GPU, speed. The
     /// paper learns from about 25,000 source and 25,000 target tokens per update (§5.1): where memory does not
@@ -89,6 +95,7 @@ impl Default for TrainingSettings {
             max_updates: 100_000,
             max_minutes: 0.0,
             max_epochs: 0,
+            fit: false,
             budget: 4096,
             multiple: 1,
             accumulate: 1,

@@ -52,6 +52,9 @@ pub struct Args {
     /// one of those called NAME, NAME-2, NAME-3 …)
     #[arg(long)]
     pub(super) resume: bool,
+    /// How many minutes the updates may take, such as 30; the same as --set training.max_minutes
+    #[arg(long, value_name = "M")]
+    pub(super) minutes: Option<f64>,
     /// Largest amount of memory to use, in GB; the same as --set training.max_memory
     #[arg(long, value_name = "GB")]
     pub(super) max_memory: Option<f64>,

@@ -1,28 +1,25 @@
 //! `train --dry-run`: what a run would be, without one.
 
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use burnformer_core::{ModelConfig, TransformerConfig};
 use burnformer_data::{SpecialIds, TokenizerKind};
 use burnformer_interop::Format;
 use burnformer_train::{
-    Corpora, Learner, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder,
-    r_drop_bytes, worst_batch_bytes,
+    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder, r_drop_bytes,
+    worst_batch_bytes,
 };
 
 use super::args::Args;
 use super::progress::{announce_text, progress};
+use super::size::{fitted, rehearse};
 use super::test;
-use crate::device::guarded;
 use crate::output::{self, say};
 use crate::texts::Unnamed;
 
 /// The number of tokens per side of a sentence for which the arithmetic of an update is reported.
 const TYPICAL: usize = 12;
-/// How long updates are measured.
-const MEASURED: Duration = Duration::from_secs(5);
 
 /// Prints the configuration, the size of the model, and what some updates on the texts tell of the run: its time, its
 /// memory, and when the first score comes. Texts that come through a pipe are not read, and then nothing is measured.
@@ -31,7 +28,7 @@ const MEASURED: Duration = Duration::from_secs(5);
 /// Those with which the run would not start.
 pub(super) fn run(
     args: &Args,
-    config: &TrainConfig,
+    config: &mut TrainConfig,
     start: Option<StartModel>,
     unnamed: Unnamed,
     folder: &Path,
@@ -76,10 +73,10 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
     Ok(())
 }
 
-/// Prepares the texts as the run would, and makes some updates in a folder that is removed again.
+/// Prepares the texts and chooses the size as the run would, and makes some updates in a folder that is removed again.
 fn rehearsal(
     args: &Args,
-    config: &TrainConfig,
+    config: &mut TrainConfig,
     start: Option<StartModel>,
     unnamed: Unnamed,
     folder: &Path,
@@ -93,14 +90,11 @@ fn rehearsal(
     let texts = read.locate(&config.data, beside, &cache)?;
     test::read(config, &texts.test)?;
     let corpora = Corpora::prepare_for(config, start, texts, &mut progress(args.verbosity()))?;
-    let place = tempfile::tempdir().context("a temporary folder cannot be made; set TMPDIR")?;
     announce_text(&corpora);
-    guarded("choose a smaller training.budget", || {
-        let (config, verbosity) = (config.clone(), args.verbosity());
-        let learner =
-            Learner::new(config, &corpora, place.path(), RunMode::New, verbosity, &devices)?;
-        Ok(learner.rehearse(MEASURED)?)
-    })
+    if args.mode() == RunMode::New {
+        *config = fitted(config, &corpora, &devices)?;
+    }
+    rehearse(config, &corpora, &devices)
 }
 
 fn print_measured(config: &TrainConfig, rehearsal: &Rehearsal) -> Result<()> {

@@ -2,6 +2,7 @@ mod args;
 mod dry_run;
 mod folder;
 mod progress;
+mod size;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use burnformer_train::{
 };
 
 use self::progress::{announce_text, progress};
+use self::size::fitted;
 use super::resolve;
 use crate::device::guarded;
 use crate::embedded;
@@ -34,7 +36,7 @@ pub fn run(args: Args) -> Result<()> {
     let unnamed = Unnamed::take(&mut config.data)?;
     let start = StartModel::of_run(&config, args.run_to_go_on(&folder))?;
     if args.dry_run {
-        return dry_run::run(&args, &config, start, unnamed, &folder, file.as_deref());
+        return dry_run::run(&args, &mut config, start, unnamed, &folder, file.as_deref());
     }
     let signals = Signals::watch("finishing this update and saving; once more to stop at once")?;
     let ranks = mpi::ranks()?;
@@ -67,6 +69,8 @@ pub fn run(args: Args) -> Result<()> {
     let corpora = corpora.map_err(|error| read.explain(error.into()))?;
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
+    } else if mode == RunMode::New {
+        config = fitted(&config, &corpora, &devices)?;
     }
     // The run has its own copy of what was read once it has started.
     let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
@@ -170,7 +174,9 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     // A string of JSON is one of TOML too.
     let text = |dir: &PathBuf| serde_json::to_string(&dir.display().to_string());
     let from = args.from.as_ref().map(text).transpose()?.map(|dir| format!("training.from={dir}"));
-    let settings: Vec<String> = args.set.iter().cloned().chain(memory).chain(from).collect();
+    let minutes = args.minutes.map(|minutes| format!("training.max_minutes={minutes:?}"));
+    let given = [memory, minutes, from].into_iter().flatten();
+    let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
     let run = args.run_to_go_on(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
     let given = [&args.train, &args.valid, &args.test];

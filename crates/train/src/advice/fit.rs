@@ -1,0 +1,140 @@
+//! Chooses the size of the model and the length of the run by the speed of the machine: `training.fit`.
+
+use crate::config::TrainConfig;
+
+/// A size of model, and from how many updates on it is better than the next smaller one.
+struct Size {
+    d_model: usize,
+    heads: usize,
+    d_ff: usize,
+    /// The least number of updates in the given time for which this size is taken.
+    least: f64,
+}
+
+/// The sizes, the largest first, as `docs/speedrun.md` measured them on the embedded corpus.
+const SIZES: [Size; 3] = [
+    Size { d_model: 192, heads: 6, d_ff: 768, least: 1700.0 },
+    Size { d_model: 128, heads: 4, d_ff: 512, least: 1200.0 },
+    Size { d_model: 96, heads: 3, d_ff: 384, least: 0.0 },
+];
+
+/// The share of the time in which updates are made; validations and checkpoints take the rest.
+const UPDATING: f64 = 0.97;
+
+/// The share of the updates in which the learning rate rises: 300 of the 5,027 of the record.
+const WARMUP: f64 = 0.06;
+
+/// How much longer than planned the run may take where the machine becomes slower.
+const PATIENCE: f64 = 1.25;
+
+/// The size and length that were chosen for a run.
+pub struct Fitted {
+    /// The configuration with the size, the number of updates and the warm-up that were chosen, and without
+    /// `training.fit`, so that it repeats the run on any machine.
+    pub config: TrainConfig,
+    /// What was measured and chosen, in a sentence.
+    pub note: String,
+}
+
+/// Whether the size of the run is to be chosen: `training.fit` is set, the run is limited by minutes alone, starts from
+/// random weights, and has the largest of the sizes. Whoever names another size or a number of updates gets it.
+pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
+    let (training, model) = (&config.training, &config.model.transformer);
+    let Size { d_model, heads, d_ff, .. } = SIZES[0];
+    training.fit
+        && training.max_minutes > 0.0
+        && training.max_updates == 0
+        && training.max_epochs == 0
+        && training.from.as_os_str().is_empty()
+        && [model.d_model, model.heads, model.d_ff] == [d_model, heads, d_ff]
+}
+
+/// Chooses the largest size of which the minutes of `config` hold enough updates. `seconds` measures the mean seconds of
+/// an update of a configuration.
+///
+/// # Errors
+/// Those of `seconds`.
+pub fn fit<E>(
+    config: &TrainConfig,
+    mut seconds: impl FnMut(&TrainConfig) -> Result<f64, E>,
+) -> Result<Fitted, E> {
+    let minutes = config.training.max_minutes;
+    let mut tried = Vec::new();
+    for &Size { d_model, heads, d_ff, least } in &SIZES {
+        let mut config = config.clone();
+        let model = &mut config.model.transformer;
+        (model.d_model, model.heads, model.d_ff) = (d_model, heads, d_ff);
+        let seconds = seconds(&config)?;
+        let updates = (UPDATING * 60.0 * minutes / seconds).floor().max(1.0);
+        tried.push(format!("{updates} of d_model {d_model}"));
+        if updates < least {
+            continue;
+        }
+        let training = &mut config.training;
+        (training.fit, training.max_updates) = (false, updates as u64);
+        training.max_minutes = PATIENCE * minutes;
+        config.schedule.warmup = (WARMUP * updates).ceil() as u64;
+        let note = format!(
+            "size: {minutes} minutes hold {} updates on this machine, so the model has d_model {d_model} and the run \
+             {updates} updates (training.fit; it ends after {} minutes at the latest)",
+            tried.join(", "),
+            config.training.max_minutes,
+        );
+        return Ok(Fitted { config, note });
+    }
+    unreachable!("the smallest size needs no updates")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    fn speedrun(settings: &[&str]) -> TrainConfig {
+        let settings: Vec<String> = settings.iter().map(|setting| setting.to_string()).collect();
+        TrainConfig::resolve(Some("speedrun"), None, &settings).unwrap()
+    }
+
+    /// What is chosen where an update of the largest size takes `seconds`, and the others in proportion to their width.
+    fn fitted(seconds: f64) -> Fitted {
+        let time = |config: &TrainConfig| seconds * config.model.transformer.d_model as f64 / 192.0;
+        fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()
+    }
+
+    #[test]
+    fn a_slower_machine_gets_a_smaller_model_and_fewer_updates() {
+        let widths =
+            [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).config.model.transformer.d_model);
+        assert_eq!(widths, [192, 192, 128, 96]);
+        let Fitted { config, note } = fitted(0.1);
+        assert_eq!(config.training.max_updates, 4946);
+        assert_eq!(config.schedule.warmup, 297);
+        assert!(note.contains("4946 updates") && note.contains("d_model 192"), "{note}");
+    }
+
+    #[test]
+    fn what_was_chosen_repeats_the_run_without_measuring_again() {
+        let config = fitted(0.4).config;
+        assert!(!is_to_be_fitted(&config));
+        let again = TrainConfig::resolve(None, None, &[]).unwrap();
+        assert!(is_to_be_fitted(&again), "the default measures");
+    }
+
+    #[test]
+    fn whoever_names_a_size_or_a_length_gets_it() {
+        for setting in [
+            "model.d_model=256",
+            "model.d_ff=1024",
+            "training.max_updates=500",
+            "training.max_epochs=3",
+            "training.max_minutes=0",
+            "training.fit=false",
+        ] {
+            let heads = "model.heads=8";
+            let settings =
+                if setting == "model.d_model=256" { vec![setting, heads] } else { vec![setting] };
+            assert!(!is_to_be_fitted(&speedrun(&settings)), "{setting}");
+        }
+    }
+}
