@@ -31,7 +31,8 @@ impl Build {
     pub fn of(args: &[OsString]) -> (Self, Vec<OsString>) {
         let mut rest = Plan::of(args).rest;
         let place = rest.iter().position(|arg| arg == "--target");
-        let named = place.and_then(|place| rest.drain(place..(place + 2).min(rest.len())).nth(1));
+        let whole = place.filter(|place| place + 1 < rest.len());
+        let named = whole.and_then(|place| rest.drain(place..place + 2).nth(1));
         let target = named.map(|name| name.to_string_lossy().into_owned());
         (Self { features: features_of(args), target }, rest)
     }

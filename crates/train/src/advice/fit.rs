@@ -21,7 +21,7 @@ const SIZES: [Size; 3] = [
 /// The share of the time in which updates are made; validations and checkpoints take the rest.
 const UPDATING: f64 = 0.97;
 
-/// The share of the updates in which the learning rate rises: 300 of the 5,027 of the record.
+/// The largest share of the updates in which the learning rate rises: 300 of the 5,027 of the record.
 const WARMUP: f64 = 0.06;
 
 /// How much longer than planned the run may take where the machine becomes slower.
@@ -73,7 +73,8 @@ pub fn fit<E>(
         let training = &mut config.training;
         (training.fit, training.max_updates) = (false, updates as u64);
         training.max_minutes = PATIENCE * minutes;
-        config.schedule.warmup = (WARMUP * updates).ceil() as u64;
+        let warmup = &mut config.schedule.warmup;
+        *warmup = (*warmup).min((WARMUP * updates).ceil() as u64);
         let note = format!(
             "size: {minutes} minutes hold {} updates on this machine, so the model has d_model {d_model} and the run \
              {updates} updates (training.fit; it ends after {} minutes at the latest)",
