@@ -148,7 +148,7 @@ impl Decoder {
         for (n, layer) in self.layers.iter().enumerate() {
             let maps = maps.as_deref_mut();
             let (past, padding) = (&mut cache.layers[n], cache.source_padding.as_ref());
-            x = layer.forward(x, past, &bias, padding, mode.fold(n as u64), maps);
+            x = layer.forward_recording(x, past, &bias, padding, mode.fold(n as u64), maps);
             if let Some(radius) = self.window {
                 past.target.keep_last(radius);
             }

@@ -146,7 +146,7 @@ impl TargetSublayer {
                 let KeyValues { key, value } = attention.key_values(x.clone());
                 cache.target.append(key, value);
                 let source = AttentionSource::Cache(&cache.target);
-                attention.attend(x, source, bias, mode, record)
+                attention.attend_recording(x, source, bias, mode, record)
             }
             Self::Ssru(unit) => unit.forward(x, &mut cache.recurrent),
         }
@@ -190,7 +190,7 @@ impl DecoderLayer {
     }
 
     /// Computes the new target positions `x` and adds their keys and values to `cache`. In training the cache is
-    /// empty and `x` is the whole target. Appends the attention weights to `maps` if there are any.
+    /// empty and `x` is the whole target.
     ///
     /// # Shapes
     /// - `x`: `[rows, new_len, d_model]` → the same shape; every sentence has the same number of rows
@@ -201,6 +201,21 @@ impl DecoderLayer {
     /// # Panics
     /// If the layer has cross-attention and `cache` has no source.
     pub fn forward(
+        &self,
+        x: Tensor<3>,
+        cache: &mut LayerCache,
+        bias: &AttentionBias,
+        source_padding: Option<&Tensor<4, Bool>>,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.forward_recording(x, cache, bias, source_padding, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights to `maps` if there are any.
+    ///
+    /// # Panics
+    /// As [`forward`](Self::forward).
+    pub fn forward_recording(
         &self,
         x: Tensor<3>,
         cache: &mut LayerCache,
@@ -250,6 +265,6 @@ fn attend_source(
         1 => AttentionSource::Step(memory),
         _ => AttentionSource::KeyValues(memory),
     };
-    let y = attention.attend(grouped, source, &padding.cloned().into(), mode, record);
+    let y = attention.attend_recording(grouped, source, &padding.cloned().into(), mode, record);
     y.reshape([rows, new_len, d_model])
 }

@@ -37,7 +37,7 @@ pub struct EncodedSource {
 /// let network = PositionWiseFeedForwardConfig::new(64, 256);
 /// let layer = EncoderLayerConfig::new(attention, network).with_norm(NormPosition::Pre).init(&device);
 /// let x = Tensor::<3>::ones([2, 10, 64], &device);
-/// assert_eq!(layer.forward(x, &AttentionBias::None, Mode::Inference, None).dims(), [2, 10, 64]);
+/// assert_eq!(layer.forward(x, &AttentionBias::None, Mode::Inference).dims(), [2, 10, 64]);
 /// ```
 #[derive(Config, Debug)]
 pub struct EncoderLayerConfig {
@@ -97,11 +97,16 @@ pub struct EncoderLayer {
 
 impl EncoderLayer {
     /// Runs self-attention and the feed-forward network over every position. A position sees the positions that
-    /// `bias` does not hide. Appends the attention weights, `[batch, heads, len, len]`, to `record` if there is one.
+    /// `bias` does not hide.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]` → the same shape
-    pub fn forward(
+    pub fn forward(&self, x: Tensor<3>, bias: &AttentionBias, mode: Mode) -> Tensor<3> {
+        self.forward_recording(x, bias, mode, None)
+    }
+
+    /// Computes [`forward`](Self::forward) and appends the attention weights, `[batch, heads, len, len]`, to `record` if there is one.
+    pub fn forward_recording(
         &self,
         x: Tensor<3>,
         bias: &AttentionBias,
@@ -110,7 +115,7 @@ impl EncoderLayer {
     ) -> Tensor<3> {
         let x = self.residual.forward(x, &self.self_attention_norm, mode.fold(0), |x| {
             let source = AttentionSource::KeyValues(self.self_attention.key_values(x.clone()));
-            self.self_attention.attend(x, source, bias, mode.fold(1), record)
+            self.self_attention.attend_recording(x, source, bias, mode.fold(1), record)
         });
         self.residual.forward(x, &self.feed_forward_norm, mode.fold(2), |x| {
             self.feed_forward.forward(x, mode.fold(3))
@@ -198,7 +203,7 @@ impl Encoder {
             Some(window) => AttentionBias::window(window, x.dims()[1], padding, &x.device()),
         };
         for (n, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(x, &bias, mode.fold(n as u64), record.as_deref_mut());
+            x = layer.forward_recording(x, &bias, mode.fold(n as u64), record.as_deref_mut());
         }
         match &self.norm {
             Some(norm) => norm.forward(x),

@@ -254,7 +254,7 @@ impl MultiHeadAttention {
         mode: Mode,
     ) -> Tensor<3> {
         let source = AttentionSource::KeyValues(self.key_values(memory));
-        self.attend(query, source, &mask.into(), mode, None)
+        self.attend(query, source, &mask.into(), mode)
     }
 
     /// Computes [`forward`](Self::forward) and returns also the attention weights,
@@ -268,7 +268,7 @@ impl MultiHeadAttention {
     ) -> (Tensor<3>, Tensor<4>) {
         let mut weights = Vec::with_capacity(1);
         let source = AttentionSource::KeyValues(self.key_values(memory));
-        let output = self.attend(query, source, &mask.into(), mode, Some(&mut weights));
+        let output = self.attend_recording(query, source, &mask.into(), mode, Some(&mut weights));
         (output, weights.remove(0))
     }
 
@@ -279,11 +279,22 @@ impl MultiHeadAttention {
     }
 
     /// Attends from `query` (`[batch, query_len, d_model]`) to the keys and values of `source` under `bias`: the one function
-    /// behind every use of attention. Appends the attention weights, `[batch, heads, query_len, key_len]`, to `record` if there is one.
+    /// behind every use of attention.
     ///
     /// The fused operations keep no table of weights. Where weights are recorded, or numbers added to the scores,
     /// [`scaled_dot_product_attention`] computes the same in plain tensors.
     pub fn attend(
+        &self,
+        query: Tensor<3>,
+        source: AttentionSource<'_>,
+        bias: &AttentionBias,
+        mode: Mode,
+    ) -> Tensor<3> {
+        self.attend_recording(query, source, bias, mode, None)
+    }
+
+    /// Computes [`attend`](Self::attend) and appends the attention weights, `[batch, heads, query_len, key_len]`, to `record` if there is one.
+    pub fn attend_recording(
         &self,
         query: Tensor<3>,
         source: AttentionSource<'_>,

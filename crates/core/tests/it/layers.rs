@@ -97,7 +97,7 @@ fn an_encoder_of_parts_is_that_of_the_configuration() {
     // Layer by layer.
     let bias = AttentionBias::Mask(padding.clone());
     let by_hand = (0..2).fold(x.clone(), |x, n| {
-        layer.init_with_key(key.fold(n), &device).forward(x, &bias, Mode::Inference, None)
+        layer.init_with_key(key.fold(n), &device).forward(x, &bias, Mode::Inference)
     });
     let by_hand = LayerNorm::new(D_MODEL, LayerNorm::EPSILON, &device).forward(by_hand);
     by_hand.into_data().assert_eq(&states.into_data(), true);
@@ -130,13 +130,12 @@ fn a_decoder_layer_alone_continues_what_its_cache_holds() {
     let x = random([2, 3, D_MODEL]);
     let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
     let mut cache = layer.start(memory.clone());
-    let whole = layer.forward(x.clone(), &mut cache, &bias, Some(&padding), Mode::Inference, None);
+    let whole = layer.forward(x.clone(), &mut cache, &bias, Some(&padding), Mode::Inference);
     let mut cache = layer.start(memory);
     for place in 0..3 {
         let position = x.clone().slice([0..2, place..place + 1]);
         let bias = AttentionBias::None;
-        let step =
-            layer.forward(position, &mut cache, &bias, Some(&padding), Mode::Inference, None);
+        let step = layer.forward(position, &mut cache, &bias, Some(&padding), Mode::Inference);
         let expected = whole.clone().slice([0..2, place..place + 1]);
         assert!(worst(step, expected) < 1e-5, "position {place}");
     }
@@ -183,7 +182,7 @@ fn an_additive_bias_changes_the_scores_of_each_head_and_gets_gradients() {
     let (query, memory) = (make([2, 3, D_MODEL]), make([2, 5, D_MODEL]));
     let run = |bias: &AttentionBias| {
         let source = AttentionSource::KeyValues(attention.key_values(memory.clone()));
-        attention.attend(query.clone(), source, bias, Mode::Inference, None)
+        attention.attend(query.clone(), source, bias, Mode::Inference)
     };
     let plain = run(&AttentionBias::None);
     let additive = |scores| AttentionBias::Additive { scores, mask: None };
@@ -216,7 +215,7 @@ fn an_encoder_layer_takes_an_additive_bias() {
     let run = |by: f64| {
         let scores = random([1, 4, 3, 3]) * by;
         let mask = Some(look_ahead_mask(0, 3, &Device::default()));
-        layer.forward(x.clone(), &AttentionBias::Additive { scores, mask }, Mode::Inference, None)
+        layer.forward(x.clone(), &AttentionBias::Additive { scores, mask }, Mode::Inference)
     };
     assert!(worst(run(0.0), run(3.0)) > 1e-3);
     // The first position sees itself alone.
@@ -327,7 +326,7 @@ fn a_decoder_attends_to_a_memory_of_another_width() {
     let run = |memory| {
         let bias = AttentionBias::Mask(look_ahead_mask(0, 3, &device));
         let mut cache = layer.start(memory);
-        layer.forward(x.clone(), &mut cache, &bias, None, Mode::Inference, None)
+        layer.forward(x.clone(), &mut cache, &bias, None, Mode::Inference)
     };
     let memory = random([2, 4, 6]);
     let states = run(memory.clone());
@@ -360,9 +359,8 @@ fn an_epsilon_reaches_every_norm_of_a_layer() {
     let config = TransformerConfig { layer_norm_eps: 0.3, dropout: 0.0, ..config() };
     let expected = config.encoder().layer.init_with_key(key, &device);
     let x = random([2, 3, D_MODEL]);
-    let run = |layer: &EncoderLayer| {
-        layer.forward(x.clone(), &AttentionBias::None, Mode::Inference, None)
-    };
+    let run =
+        |layer: &EncoderLayer| layer.forward(x.clone(), &AttentionBias::None, Mode::Inference);
     run(&layer(0.3)).into_data().assert_eq(&run(&expected).into_data(), true);
     assert!(worst(run(&layer(0.3)), run(&layer(1e-5))) > 1e-3);
 }

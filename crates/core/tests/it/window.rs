@@ -134,7 +134,7 @@ fn a_long_source_is_encoded_in_blocks_as_under_the_whole_mask() {
     let window = Window { radius: 3, causal: false };
     let whole = AttentionBias::Mask(window.dense_mask(len, Some(&padding), &device));
     let layers = model.encoder.layers.iter();
-    let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference, None));
+    let whole = layers.fold(x, |x, layer| layer.forward(x, &whole, Mode::Inference));
     let worst = distance(own, whole);
     assert!(worst < 1e-5, "{worst}");
 }
