@@ -62,7 +62,8 @@ TCP = "--mca btl tcp,self --mca btl_tcp_if_include lo --mca oob_tcp_if_include l
 class Check:
     def __init__(self, programs, text, rate):
         self.programs, self.text, self.rate = programs, text, rate
-        self.folder = tempfile.mkdtemp()
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = self.kept.name
 
     def mpirun(self, processes):
         command = [*MPIRUN, *(TCP if self.rate else []), "-n", str(processes)]

@@ -1,4 +1,4 @@
-//! Which devices to build in: those that the command line names, else those that this machine seems to have.
+//! Which devices to build in: those that the command line names.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -32,26 +32,14 @@ pub fn has_gpu() -> bool {
     !cfg!(target_os = "linux") || files.into_iter().any(|file| Path::new(file).exists())
 }
 
-/// Whether a graphics driver is installed, be it one that computes on the CPU.
-fn has_graphics_driver() -> bool {
-    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
-    let has_one =
-        |folder| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    !cfg!(target_os = "linux") || folders.into_iter().any(has_one)
-}
-
-/// Whether the program `name` is on the path.
-fn has_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).exists())
-}
-
 /// What `test` and `check` build in and run.
 pub struct Plan {
     /// Devices beside the CPU.
     pub devices: Vec<String>,
-    /// Whether the command line names them; then one that is not there is a failure.
-    pub named: bool,
+    /// Whether the command line names devices; then no other is tested.
+    named: bool,
+    /// Whether training over MPI is built in.
+    mpi: bool,
     /// The other arguments.
     pub rest: Vec<OsString>,
 }
@@ -59,21 +47,21 @@ pub struct Plan {
 impl Plan {
     pub fn of(args: &[OsString]) -> Self {
         let is_option = |arg: &OsString| arg == "--device";
-        let named = devices_of(args);
+        let is_mpi = |arg: &OsString| arg == "--mpi";
         let mut rest = args.to_vec();
+        rest.retain(|arg| !is_mpi(arg));
+        let others = rest.len();
         rest.retain(|arg| !arg.to_string_lossy().starts_with("--device="));
         if let Some(place) = rest.iter().position(is_option) {
             rest.drain(place..(place + 2).min(rest.len()));
         }
-        let is_named = rest.len() < args.len();
-        let found = if has_graphics_driver() { vec![String::from("wgpu")] } else { Vec::new() };
-        Self { devices: if is_named { named } else { found }, named: is_named, rest }
+        let named = rest.len() < others;
+        Self { devices: devices_of(args), named, mpi: args.iter().any(is_mpi), rest }
     }
 
-    /// `--features …` for the whole workspace; nothing if the default build has all. Training over MPI is built where its
-    /// compiler is installed.
+    /// `--features …` for the whole workspace; nothing if the default build has all.
     pub fn features(&self) -> Vec<String> {
-        let mpi = has_program("mpicc").then(|| "mpi".to_owned());
+        let mpi = self.mpi.then(|| "mpi".to_owned());
         let features = self.devices.iter().chain(&mpi).map(|device| format!("burnformer/{device}"));
         let features = features.collect::<Vec<_>>().join(",");
         if features.is_empty() { Vec::new() } else { vec!["--features".into(), features] }
@@ -137,13 +125,14 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_test_takes_its_devices_and_leaves_the_rest() {
-        let plan = Plan::of(&words("--device wgpu,ndarray reference -- --nocapture"));
+        let plan = Plan::of(&words("--device wgpu,ndarray --mpi reference -- --nocapture"));
         assert!(plan.named);
-        // Where there is a compiler for MPI, its feature follows.
-        assert!(plan.features()[1].starts_with("burnformer/wgpu,burnformer/ndarray"));
+        assert_eq!(plan.features()[1], "burnformer/wgpu,burnformer/ndarray,burnformer/mpi");
         assert_eq!(plan.rest, words("reference -- --nocapture"));
         let plan = Plan::of(&words("--device=cpu reference"));
         assert!(plan.named && plan.devices.is_empty());
-        assert!(!Plan::of(&words("reference")).named);
+        // Without either option, what is tested is what `cargo xtask train` has built.
+        let plan = Plan::of(&words("reference"));
+        assert!(!plan.named && plan.features().is_empty());
     }
 }

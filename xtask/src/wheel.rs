@@ -83,8 +83,7 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
     }
     let _ = fs::remove_dir_all(&wheels);
     let mut command = tool(workspace, "maturin", what)?;
-    command.args(["build", "--release", "--locked"]).args(&what.features);
-    command.arg("--out").arg(&wheels);
+    command.args(["build", "--release", "--locked"]).args(&what.features).arg("--out").arg(&wheels);
     command.arg("--manifest-path").arg(workspace.join("crates/python/Cargo.toml"));
     if let Some(target) = &what.target {
         let tag = format!("manylinux_{}", GLIBC.replace('.', "_"));
@@ -97,9 +96,9 @@ pub fn build(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
 
 /// The program `name` of the environment of tools. For a target, it finds the compiler there, and strips what it links.
 fn tool(workspace: &Path, name: &str, what: &Build) -> Result<Command, String> {
-    let needed = if what.target.is_some() { &TOOLS[..] } else { &TOOLS[..1] };
-    let needed: Vec<OsString> = needed.iter().map(OsString::from).collect();
-    let python = environment(&workspace.join("target/wheel/tools"), &needed, false)?;
+    let needed = if what.target.is_some() { TOOLS.len() } else { 1 };
+    let needed = &TOOLS.map(OsString::from)[..needed];
+    let python = environment(&workspace.join("target/wheel/tools"), needed, false)?;
     let mut command = Command::new(python.with_file_name(name));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs = python.parent().map(Path::to_owned).into_iter();
@@ -127,9 +126,8 @@ pub fn program(workspace: &Path, what: &Build) -> Result<PathBuf, String> {
             command
         }
     };
-    succeeds(
-        command.args(["--release", "--locked", "--package", "burnformer"]).args(&what.features),
-    )?;
+    command.args(["--release", "--locked", "--package", "burnformer"]);
+    succeeds(command.args(&what.features))?;
     Ok(folder.join("release").join(format!("burnformer{}", std::env::consts::EXE_SUFFIX)))
 }
 

@@ -59,30 +59,25 @@ pub fn run(args: Args) -> Result<()> {
             output::print(format_args!("{}: {source} → {text}", case.category))?;
         }
     }
-    let counts =
-        accepted.into_iter().map(|(name, [of, all])| (name, json!(format!("{of} of {all}"))));
-    let mut record: serde_json::Map<_, _> =
-        counts.map(|(name, value)| (name.into(), value)).collect();
-    record.insert("full stops added".into(), json!(stops));
-    Record::new(record.into()).print(args.format.json)
+    let shown = |(name, [of, all]): (_, [usize; 2])| (name, json!(format!("{of} of {all}")));
+    let mut record: BTreeMap<&str, _> = accepted.into_iter().map(shown).collect();
+    record.insert("full stops added", json!(stops));
+    Record::new(json!(record)).print(args.format.json)
 }
 
 /// The list with inputs in one language, and answers in the other.
 fn cases(from_english: bool) -> Vec<Case> {
-    let lines = LIST.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| case(line, from_english)).collect()
-}
-
-/// The case of a line of the list; none if it lacks a column.
-fn case(line: &'static str, from_english: bool) -> Option<Case> {
-    let [category, german, english, into_german, into_english] =
-        line.split('\t').collect::<Vec<_>>().try_into().ok()?;
-    let (source, answer, accepted) = match from_english {
-        true => (english, german, into_german),
-        false => (german, english, into_english),
+    let case = |line: &'static str| {
+        let [category, german, english, into_german, into_english] =
+            line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+        let (source, answer, accepted) = match from_english {
+            true => (english, german, into_german),
+            false => (german, english, into_english),
+        };
+        let accepted = if accepted.is_empty() { answer } else { accepted };
+        Some(Case { category, source, accepted: accepted.split('|').collect() })
     };
-    let accepted = if accepted.is_empty() { vec![answer] } else { accepted.split('|').collect() };
-    Some(Case { category, source, accepted })
+    LIST.lines().filter(|line| !line.starts_with('#')).filter_map(case).collect()
 }
 
 /// `text` in small letters, with single spaces, straight apostrophes and short forms written out.

@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use burnformer::mpi;
-use burnformer_train::ExchangePrecision;
+use burnformer_train::ExchangePrecision::{BFloat16, Float32};
 use serde_json::json;
 
 use crate::options::Format;
@@ -28,10 +28,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let ranks =
         mpi::ranks()?.context("one process exchanges nothing; start several by `mpirun`")?;
-    let precision = match args.bfloat16 {
-        true => ExchangePrecision::BFloat16,
-        false => ExchangePrecision::Float32,
-    };
+    let precision = if args.bfloat16 { BFloat16 } else { Float32 };
     for &parameters in &args.parameters {
         let mut values = vec![0.0; parameters];
         let mut time = |_| {
@@ -41,9 +38,9 @@ pub fn run(args: Args) -> Result<()> {
         };
         let seconds = (0..=args.rounds).map(&mut time).fold(f64::INFINITY, f64::min);
         if ranks.rank().number == 0 {
-            let processes = ranks.rank().count;
+            let count = ranks.rank().count;
             let fields =
-                json!({ "processes": processes, "parameters": parameters, "seconds": seconds });
+                json!({ "processes": count, "parameters": parameters, "seconds": seconds });
             Record::new(fields).print(args.format.json)?;
         }
     }

@@ -28,7 +28,7 @@ mod run;
 mod update;
 mod validation;
 
-pub use advice::fit::{Fitted, fit, is_to_be_fitted};
+pub use advice::fit::{fit, is_to_be_fitted};
 pub use config::{ConfigFileError, EarlyStoppingMetric, RecoverySettings, TrainConfig};
 pub use error::TrainError;
 pub use learner::{Learner, Outcome, Rehearsal, StopReason, follow};

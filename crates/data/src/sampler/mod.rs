@@ -18,23 +18,24 @@
 
 mod plan;
 mod settings;
+mod stream;
 mod update;
+mod windows;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
-use crate::cache::{MixedPart, TokenizedCorpus};
+use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
-use crate::random::generator;
 use crate::tokenizer::BpeDropout;
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows};
 pub use settings::SamplerSettings;
+pub use stream::{BatchStream, PlannedBatch};
 pub use update::{PlannedUpdate, Rank, UpdateStream};
 
 /// The ids of source and target, without special tokens.
@@ -152,92 +153,6 @@ impl BatchSampler {
         SamplerState { seed: self.settings.seed, epoch: 0, next_batch: 0 }
     }
 
-    /// The number of windows of an epoch.
-    pub fn windows(&self) -> usize {
-        match self.corpus.parts() {
-            [] => self.corpus.len().div_ceil(self.settings.window),
-            _ => 1,
-        }
-    }
-
-    /// The plan of a window of an epoch: a pure function of the corpus, the settings, `seed`, `epoch` and `number`.
-    ///
-    /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`].
-    pub fn window(&self, seed: u64, epoch: u64, number: usize) -> Result<Arc<EpochPlan>> {
-        // The lock is not held during the work, in which other threads take part.
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = [seed, epoch, number as u64];
-        if let Some((_, plan)) = known().window.as_ref().filter(|(found, _)| *found == key) {
-            return Ok(Arc::clone(plan));
-        }
-        let random = |what: &str| match number {
-            0 => generator(what, seed, epoch),
-            _ => generator(&format!("{what} of window {number}"), seed, epoch),
-        };
-        let mut entries = match self.corpus.parts() {
-            [] => self.entries(self.blocks_of(seed, epoch, number))?,
-            parts => self.drawn(parts, seed, epoch),
-        };
-        entries.shuffle(&mut random("pairs"));
-        self.vary(&mut entries, seed, epoch);
-        let mut plan = cut(&entries, &self.settings);
-        plan.batches.shuffle(&mut random("batches"));
-        let plan = Arc::new(plan);
-        known().window = Some((key, Arc::clone(&plan)));
-        Ok(plan)
-    }
-
-    /// The number of batches of an epoch up to the end of each window.
-    fn ends(&self, seed: u64, epoch: u64) -> Result<Arc<Vec<u64>>> {
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = [seed, epoch];
-        if let Some((_, ends)) = known().ends.as_ref().filter(|(found, _)| *found == key) {
-            return Ok(Arc::clone(ends));
-        }
-        let mut end = 0;
-        let mut ends = Vec::with_capacity(self.windows());
-        for number in 0..self.windows() {
-            end += self.window(seed, epoch, number)?.len() as u64;
-            ends.push(end);
-        }
-        let ends = Arc::new(ends);
-        known().ends = Some((key, Arc::clone(&ends)));
-        Ok(ends)
-    }
-
-    /// The number of batches of an epoch.
-    ///
-    /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`].
-    pub fn batches_in(&self, seed: u64, epoch: u64) -> Result<u64> {
-        Ok(self.ends(seed, epoch)?.last().copied().unwrap_or(0))
-    }
-
-    /// The plan of a whole epoch: its windows one after the other.
-    ///
-    /// # Errors
-    /// Those of [`TokenizedCorpus::lengths`].
-    pub fn plan(&self, seed: u64, epoch: u64) -> Result<EpochPlan> {
-        let mut plan = EpochPlan::default();
-        for number in 0..self.windows() {
-            plan.append(&*self.window(seed, epoch, number)?);
-        }
-        Ok(plan)
-    }
-
-    /// The blocks of pairs of a window.
-    fn blocks_of(&self, seed: u64, epoch: u64, number: usize) -> Vec<Range<usize>> {
-        let windows = self.windows();
-        let mut blocks: Vec<u32> = (0..self.corpus.blocks().count() as u32).collect();
-        if windows > 1 {
-            blocks.shuffle(&mut generator("blocks", seed, epoch));
-        }
-        let place = |window: usize| blocks.len() * window / windows;
-        let own = &blocks[place(number)..place(number + 1)];
-        own.iter().map(|&block| self.corpus.block(block as usize)).collect()
-    }
-
     /// The pairs of `blocks` that fit the budget.
     fn entries(&self, blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Vec<Entry>> {
         let SamplerSettings { budget, multiple, .. } = self.settings;
@@ -249,32 +164,6 @@ impl BatchSampler {
             entries.extend(all.filter(|entry| cost(entry.lengths, multiple) <= budget));
         }
         Ok(entries)
-    }
-
-    /// The pairs of an epoch of a mixture, which the weights of its `parts` draw.
-    fn drawn(&self, parts: &[MixedPart], seed: u64, epoch: u64) -> Vec<Entry> {
-        let all: f64 = parts.iter().map(|part| part.weight).sum();
-        let share = |weight: f64| (self.fitting as f64 * weight / all).round().max(1.0);
-        let draw = |(number, part): (usize, &MixedPart)| {
-            let place = |pair| self.mixture.partition_point(|entry| entry.pair < pair);
-            let pairs = &self.mixture[place(part.pairs.start)..place(part.pairs.end)];
-            draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
-        };
-        parts.iter().enumerate().flat_map(draw).collect()
-    }
-
-    /// Gives `entries` the lengths that they have in an epoch, which differ where there is a dropout of merges.
-    ///
-    /// A pair that cannot be read keeps the lengths of its ordinary segmentation; the batch that has it will report the
-    /// error.
-    fn vary(&self, entries: &mut [Entry], seed: u64, epoch: u64) {
-        let Some(dropout) = &self.dropout else { return };
-        entries.par_iter_mut().for_each(|Entry { pair, lengths }| {
-            if let Ok(ids) = self.corpus.pair(*pair as usize) {
-                let (source, target) = dropout.pair(ids, seed, epoch, *pair);
-                *lengths = [source.len() as u32, target.len() as u32];
-            }
-        });
     }
 
     /// A plan with every pair once, in order of length, without random choices. It is for validation and scoring.
@@ -337,126 +226,9 @@ impl BatchSampler {
         let SamplerSettings { multiple, special, .. } = self.settings;
         Ok(Batch::with_special_ids(pairs.to_vec(), &rows, multiple, special))
     }
-
-    /// Gives the batches from `state` on, without end: one epoch follows another.
-    ///
-    /// # Errors
-    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of [`TokenizedCorpus::lengths`].
-    pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
-        let SamplerState { seed, epoch, next_batch } = state;
-        let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
-        if next_batch > batches {
-            return Err(DataError::StalePosition { next_batch, epoch, batches });
-        }
-        Ok(BatchStream { sampler: self.clone(), ends, window: None, state })
-    }
 }
 
 /// The larger number on each side.
 fn larger([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 2] {
     [a.max(c), b.max(d)]
-}
-
-/// The pairs of an epoch. `pairs` are shuffled again and again into an endless row, of which each epoch takes the next `count`.
-/// `place` names the row.
-fn draw(pairs: &[Entry], count: u64, place: &str, seed: u64, epoch: u64) -> Vec<Entry> {
-    let all = pairs.len() as u64;
-    if all == 0 {
-        return Vec::new();
-    }
-    let (mut drawn, mut next) = (Vec::with_capacity(count as usize), epoch * count);
-    while (drawn.len() as u64) < count {
-        let mut order = pairs.to_vec();
-        order.shuffle(&mut generator(place, seed, next / all));
-        let left = count as usize - drawn.len();
-        drawn.extend(order.into_iter().skip((next % all) as usize).take(left));
-        next = epoch * count + drawn.len() as u64;
-    }
-    drawn
-}
-
-/// A batch and its position in the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedBatch {
-    /// The arrays.
-    pub batch: Batch,
-    /// The epoch this batch belongs to, from 0.
-    pub epoch: u64,
-    /// Index of the batch within the epoch, from 0.
-    pub index: u64,
-    /// Number of batches in this epoch.
-    pub batches: u64,
-    /// The position after this batch. A run that saves it resumes with the next batch.
-    pub next: SamplerState,
-}
-
-impl PlannedBatch {
-    /// Whether this is the last batch of its epoch.
-    pub fn ends_epoch(&self) -> bool {
-        self.index + 1 == self.batches
-    }
-}
-
-/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item is an error if
-/// the corpus can no longer be read.
-pub struct BatchStream {
-    sampler: BatchSampler,
-    /// The number of batches of the epoch up to the end of each window.
-    ends: Arc<Vec<u64>>,
-    /// The last window that was needed: its epoch and number, and its batches.
-    window: Option<([u64; 2], Arc<EpochPlan>)>,
-    state: SamplerState,
-}
-
-impl BatchStream {
-    /// The position of the next batch.
-    pub fn state(&self) -> SamplerState {
-        self.state
-    }
-
-    /// The number of batches in the epoch of [`state`](Self::state).
-    pub fn batches(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// Whether no batch of the epoch is left.
-    fn is_at_end(&self) -> bool {
-        self.state.next_batch >= self.batches()
-    }
-
-    /// Passes the next batch.
-    fn pass(&mut self) -> Result<()> {
-        if self.is_at_end() {
-            let SamplerState { seed, epoch, .. } = self.state;
-            self.ends = self.sampler.ends(seed, epoch + 1)?;
-            self.state = SamplerState { seed, epoch: epoch + 1, next_batch: 0 };
-        }
-        self.state.next_batch += 1;
-        Ok(())
-    }
-
-    /// Reads the batch that was passed last.
-    fn read(&mut self) -> Result<PlannedBatch> {
-        let SamplerState { seed, epoch, next_batch } = self.state;
-        let index = next_batch - 1;
-        let number = self.ends.partition_point(|&end| end <= index);
-        let key = [epoch, number as u64];
-        let plan = match self.window.take().filter(|(found, _)| *found == key) {
-            Some((_, plan)) => plan,
-            None => self.sampler.window(seed, epoch, number)?,
-        };
-        let before = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let pairs = &plan.batches()[(index - before) as usize].pairs;
-        let batch = self.sampler.batch_in(pairs, seed, epoch)?;
-        self.window = Some((key, plan));
-        Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
-    }
-}
-
-impl Iterator for BatchStream {
-    type Item = Result<PlannedBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.pass().and_then(|()| self.read()))
-    }
 }

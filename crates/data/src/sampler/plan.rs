@@ -49,13 +49,6 @@ impl EpochPlan {
         self.padded as f64 / (self.real + self.padded).max(1) as f64
     }
 
-    /// The batches of this plan and then those of `other`.
-    pub(super) fn append(&mut self, other: &Self) {
-        self.batches.extend_from_slice(&other.batches);
-        self.real += other.real;
-        self.padded += other.padded;
-    }
-
     /// Adds a batch and counts its positions.
     fn close(&mut self, rows: &mut Vec<Entry>, multiple: usize) {
         let longest = |side: usize| rows.iter().map(|row| row.lengths[side]).max().unwrap_or(0);

@@ -28,7 +28,9 @@ fn rows(plan: &EpochPlan) -> Vec<Vec<u32>> {
 
 /// The pairs of each batch of an epoch with the sampler's own seed.
 fn rows_of(sampler: &BatchSampler, epoch: u64) -> Vec<Vec<u32>> {
-    rows(&sampler.plan(sampler.settings().seed, epoch).unwrap())
+    let seed = sampler.settings().seed;
+    let window = |number| rows(&sampler.window(seed, epoch, number).unwrap());
+    (0..sampler.windows()).flat_map(window).collect()
 }
 
 /// The number of source tokens of a pair in its ordinary segmentation.
@@ -160,13 +162,13 @@ fn pairs_beyond_the_budget_are_left_out_and_counted() {
 fn epochs_differ_in_order_and_in_company_and_seeds_differ_too() {
     let sampler = sampler(&varied(400), 100);
     let company = |seed, epoch| {
-        let mut batches = rows(&sampler.plan(seed, epoch).unwrap());
+        let mut batches = rows(&sampler.window(seed, epoch, 0).unwrap());
         batches.iter_mut().for_each(|batch| batch.sort_unstable());
         batches.sort_unstable();
         batches
     };
-    assert_eq!(sampler.plan(1, 0).unwrap(), sampler.plan(1, 0).unwrap());
-    assert_ne!(sampler.plan(1, 0).unwrap(), sampler.plan(1, 1).unwrap());
+    assert_eq!(sampler.window(1, 0, 0).unwrap(), sampler.window(1, 0, 0).unwrap());
+    assert_ne!(sampler.window(1, 0, 0).unwrap(), sampler.window(1, 1, 0).unwrap());
     assert_ne!(company(1, 0), company(1, 1), "the same sentences must not always meet");
     assert_ne!(company(1, 0), company(2, 0));
 }
@@ -190,7 +192,7 @@ fn the_order_for_validation_is_by_length_and_fixed() {
 #[test]
 fn epochs_follow_one_another_and_say_where_they_end() {
     let sampler = sampler(&varied(50), 100);
-    let per_epoch = sampler.plan(1, 0).unwrap().len();
+    let per_epoch = sampler.window(1, 0, 0).unwrap().len();
     let stream = sampler.stream(sampler.start()).unwrap();
     let items: Vec<_> = stream.take(per_epoch + 1).map(Result::unwrap).collect();
     assert!(items[per_epoch - 1].ends_epoch() && !items[per_epoch - 2].ends_epoch());
@@ -220,9 +222,8 @@ fn a_large_corpus_is_planned_in_windows_that_together_have_every_pair_once() {
         pairs.sort_unstable();
         assert_eq!(pairs, (0..3000).collect::<Vec<_>>());
     }
-    let whole = |epoch| sampler.plan(1, epoch).unwrap();
-    assert_eq!(whole(0), windowed().plan(1, 0).unwrap());
-    assert_ne!(rows(&whole(0)), rows(&whole(1)));
+    assert_eq!(rows_of(&sampler, 0), rows_of(&windowed(), 0));
+    assert_ne!(rows_of(&sampler, 0), rows_of(&sampler, 1));
     // A window has blocks of the whole corpus, and other ones in each epoch.
     let blocks = |epoch| {
         let pairs = rows(&sampler.window(1, epoch, 0).unwrap()).concat();
@@ -376,7 +377,7 @@ fn batches_of_bpe_dropout_keep_the_budget_and_the_lengths() {
     for multiple in [1, 8] {
         let sampler = resampler(0.3, multiple);
         let [most_source, most_target] = sampler.most_columns().unwrap();
-        let of_epoch = |epoch| sampler.plan(1, epoch).unwrap().len();
+        let of_epoch = |epoch| sampler.window(1, epoch, 0).unwrap().len();
         let batches = taken(&sampler, sampler.start(), of_epoch(0) + of_epoch(1));
         assert_eq!(batches.last().map(|last| (last.epoch, last.ends_epoch())), Some((1, true)));
         for PlannedBatch { batch, .. } in &batches {
@@ -392,7 +393,7 @@ fn batches_of_bpe_dropout_keep_the_budget_and_the_lengths() {
                 (new + length as usize, old + source_len(&sampler, pair) + 1)
             });
         assert!(10 * sources > 11 * ordinary, "{sources} {ordinary}");
-        assert!(sampler.plan(1, 1).unwrap().padding_share() < 0.4);
+        assert!(sampler.window(1, 1, 0).unwrap().padding_share() < 0.4);
     }
 }
 

@@ -44,7 +44,7 @@ fn padding_share(name: &str, languages: [&str; 2], vocab_size: usize) -> Option<
     assert!(second.tokenizer_reused && second.corpus_reused);
     assert_eq!(first.report, second.report);
     let sampler = BatchSampler::new(Arc::new(second.corpus), SamplerSettings::default()).unwrap();
-    Some(sampler.plan(1, 0).unwrap().padding_share())
+    Some(sampler.window(1, 0, 0).unwrap().padding_share())
 }
 
 #[test]

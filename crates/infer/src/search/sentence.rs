@@ -273,7 +273,7 @@ impl<'a> SentenceSearch<'a> {
         let Some(worst) = self.finished.get(needed - 1) else { return false };
         let length = match rule {
             BeamRule::Gnmt => self.task.limit,
-            BeamRule::Near => near(worst.tokens.len()).clamp(self.step, self.task.limit),
+            BeamRule::Near => (3 * worst.tokens.len() / 2 + 2).clamp(self.step, self.task.limit),
             BeamRule::Transformers => self.step,
         };
         let best = self.live[0].total / self.task.settings.length_penalty.divisor(length);
@@ -298,11 +298,6 @@ impl<'a> SentenceSearch<'a> {
         all.truncate(self.task.settings.n_best);
         all
     }
-}
-
-/// The length up to which [`BeamRule::Near`] waits for a hypothesis that is better than a finished one of `tokens` tokens.
-fn near(tokens: usize) -> usize {
-    tokens + tokens / 2 + 2
 }
 
 /// Inserts `new` into `ranked`, after those with an equal score, and keeps the best `most`.

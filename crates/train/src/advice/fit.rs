@@ -27,15 +27,6 @@ const WARMUP: f64 = 0.06;
 /// How much longer than planned the run may take where the machine becomes slower.
 const PATIENCE: f64 = 1.25;
 
-/// The size and length that were chosen for a run.
-pub struct Fitted {
-    /// The configuration with the size, the number of updates and the warm-up that were chosen, and without
-    /// `training.fit`, so that it repeats the run on any machine.
-    pub config: TrainConfig,
-    /// What was measured and chosen, in a sentence.
-    pub note: String,
-}
-
 /// Whether the size of the run is to be chosen: `training.fit` is set, the run is limited by minutes alone, starts from
 /// random weights, and has the largest of the sizes. Whoever names another size or a number of updates gets it.
 pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
@@ -43,21 +34,21 @@ pub fn is_to_be_fitted(config: &TrainConfig) -> bool {
     let Size { d_model, heads, d_ff, .. } = SIZES[0];
     training.fit
         && training.max_minutes > 0.0
-        && training.max_updates == 0
-        && training.max_epochs == 0
+        && [training.max_updates, training.max_epochs] == [0, 0]
         && training.from.as_os_str().is_empty()
         && [model.d_model, model.heads, model.d_ff] == [d_model, heads, d_ff]
 }
 
-/// Chooses the largest size of which the minutes of `config` hold enough updates. `seconds` measures the mean seconds of
-/// an update of a configuration.
+/// Chooses the largest size of which the minutes of `config` hold enough updates. Returns the configuration with the size, the
+/// number of updates and the warm-up that were chosen, and without `training.fit`, so that it repeats the run on any machine;
+/// and in a sentence what was measured and chosen. `seconds` measures the mean seconds of an update of a configuration.
 ///
 /// # Errors
 /// Those of `seconds`.
 pub fn fit<E>(
     config: &TrainConfig,
     mut seconds: impl FnMut(&TrainConfig) -> Result<f64, E>,
-) -> Result<Fitted, E> {
+) -> Result<(TrainConfig, String), E> {
     let minutes = config.training.max_minutes;
     let mut tried = Vec::new();
     for &Size { d_model, heads, d_ff, least } in &SIZES {
@@ -81,7 +72,7 @@ pub fn fit<E>(
             tried.join(", "),
             config.training.max_minutes,
         );
-        return Ok(Fitted { config, note });
+        return Ok((config, note));
     }
     unreachable!("the smallest size needs no updates")
 }
@@ -98,7 +89,7 @@ mod tests {
     }
 
     /// What is chosen where an update of the largest size takes `seconds`, and the others in proportion to their width.
-    fn fitted(seconds: f64) -> Fitted {
+    fn fitted(seconds: f64) -> (TrainConfig, String) {
         let time = |config: &TrainConfig| seconds * config.model.transformer.d_model as f64 / 192.0;
         fit(&speedrun(&[]), |config| Ok::<_, Infallible>(time(config))).unwrap()
     }
@@ -106,9 +97,9 @@ mod tests {
     #[test]
     fn a_slower_machine_gets_a_smaller_model_and_fewer_updates() {
         let widths =
-            [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).config.model.transformer.d_model);
+            [0.05, 0.2, 0.4, 1.0].map(|seconds| fitted(seconds).0.model.transformer.d_model);
         assert_eq!(widths, [192, 192, 128, 96]);
-        let Fitted { config, note } = fitted(0.1);
+        let (config, note) = fitted(0.1);
         assert_eq!(config.training.max_updates, 4946);
         assert_eq!(config.schedule.warmup, 297);
         assert!(note.contains("4946 updates") && note.contains("d_model 192"), "{note}");
@@ -116,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_was_chosen_repeats_the_run_without_measuring_again() {
-        let config = fitted(0.4).config;
+        let (config, _) = fitted(0.4);
         assert!(!is_to_be_fitted(&config));
         let again = TrainConfig::resolve(None, None, &[]).unwrap();
         assert!(is_to_be_fitted(&again), "the default measures");

@@ -5,9 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result};
 use burn::tensor::Device;
 use burnformer_train::report::Verbosity;
-use burnformer_train::{
-    Corpora, Fitted, Learner, Rehearsal, RunMode, TrainConfig, fit, is_to_be_fitted,
-};
+use burnformer_train::{Corpora, Learner, Rehearsal, RunMode, TrainConfig, fit, is_to_be_fitted};
 
 use crate::device::guarded;
 use crate::output;
@@ -29,7 +27,7 @@ pub(super) fn fitted(
     }
     let seconds =
         |config: &TrainConfig| Ok::<_, Error>(rehearse(config, corpora, devices)?.seconds);
-    let Fitted { config, note } = fit(config, seconds)?;
+    let (config, note) = fit(config, seconds)?;
     output::note(note);
     Ok(config)
 }

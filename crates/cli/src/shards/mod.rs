@@ -1,0 +1,218 @@
+//! A text in several parts of consecutive lines, each of which is the work of a process of its own, on any machine.
+//!
+//! Every process finds its lines by counting those of the text, so that the processes need nothing of each other. The
+//! outputs of all shards, one behind the other, are the output of one process. For that, shards consist of the same chunks
+//! from which one process makes its batches: sums are rounded differently in batches of other sizes, and products of 8-bit
+//! integers make a difference in the last digit one in the second, which gave one of 20,000 lines another translation.
+//! Text of megabytes per chunk, which is read in smaller ones, has no such promise; its lines are no sentences.
+
+mod shard;
+mod stamp;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use burnformer_data::corpus::{Side, is_pipe, is_standard_input};
+use burnformer_data::{DataError, LineReader, Utf8Policy};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::output::{Output, check_name, note, wrong_usage};
+use shard::Shard;
+pub use shard::ShardArgs;
+pub use stamp::digest_of_file;
+use stamp::{trusted, what_differs, write_stamp};
+
+/// What a process does: the whole text, or a shard.
+pub struct Part {
+    /// The lines, counted from 0. Those of a whole text have no known end.
+    pub lines: Range<u64>,
+    /// The output; `None` is standard output.
+    pub output: Option<PathBuf>,
+    /// What the output of a shard is made from.
+    made_from: Option<Value>,
+}
+
+impl Part {
+    /// The part that the options ask for; `None` if its output is there already and is made from the same. `texts` are
+    /// read line by line together, in chunks of `chunk` lines. The `identity` is what decides the output beside the texts.
+    ///
+    /// # Errors
+    /// If a text of a shard can be read only once, or not at all.
+    pub fn open(
+        args: &ShardArgs,
+        output: Option<&Path>,
+        texts: &[(&Path, Side)],
+        chunk: usize,
+        identity: impl FnOnce() -> Result<Value>,
+    ) -> Result<Option<Self>> {
+        let (Some(shard), Some(out)) = (args.shard, output) else {
+            let output = output.map(Path::to_owned);
+            return Ok(Some(Self { lines: 0..u64::MAX, output, made_from: None }));
+        };
+        check_name(out, &[])?;
+        let path = shard.path(out);
+        if let Some(folder) = [out, &path].into_iter().find(|path| path.is_dir()) {
+            bail!("{}: is a folder; name a file", folder.display());
+        }
+        let lines = shard.lines_of(count_lines(texts)?, chunk as u64);
+        let mut made_from =
+            json!({ "lines": [lines.start, lines.end], "program": env!("CARGO_PKG_VERSION") });
+        made_from["text"] = digest_of_lines(texts, &lines)?.into();
+        made_from["model or option"] = identity()?;
+        let Range { start, end } = lines;
+        let name = path.display();
+        match what_differs(&path, &made_from)? {
+            Some(differs) if differs.is_empty() => {
+                note(format_args!("{name}: is done already; remove it to do it again"));
+                return Ok(None);
+            }
+            Some(differs) => note(format_args!("{name}: is done again: {differs}")),
+            None => note(format_args!("{name}: {} lines from line {} on", end - start, start + 1)),
+        }
+        Ok(Some(Self { lines, output: Some(path), made_from: Some(made_from) }))
+    }
+
+    /// The number of lines, if it is known.
+    pub fn count(&self) -> Option<usize> {
+        self.made_from.as_ref().map(|_| length(&self.lines))
+    }
+
+    /// Opens the output: that of a shard appears when it is [finished](Self::finish).
+    ///
+    /// # Errors
+    /// Those of [`Output::create`].
+    pub fn create_output(&self, inputs: &[&Path]) -> Result<Output> {
+        match (&self.output, &self.made_from) {
+            (Some(path), Some(_)) => Output::create_whole(path, inputs),
+            (path, _) => Output::create(path.as_deref(), inputs),
+        }
+    }
+
+    /// Completes the `output` that has a result for every line before line `end`. That of a shard gets its name, and then
+    /// a stamp with what it was made from.
+    ///
+    /// # Errors
+    /// Those of [`complete`](Self::complete); if the output cannot be written.
+    pub fn finish(&self, output: &mut Output, end: u64) -> Result<()> {
+        output.flush()?;
+        self.made_from.as_ref().map_or(Ok(()), |_| {
+            self.complete(end, |path| {
+                let Some(file) = output.take_unfinished()? else { return Ok(None) };
+                let digest = digest_of_file(file.path())?;
+                file.publish(path).with_context(|| unwritable(path))?;
+                Ok(Some(digest))
+            })
+        })
+    }
+
+    /// Lets `publish` write the output, to its path, that has a result for every line before line `end`, and return its hash, which a
+    /// shard needs for its stamp.
+    ///
+    /// # Errors
+    /// Those of `publish`; if the text has become shorter since its lines were counted, or the stamp cannot be written.
+    pub fn complete(
+        &self,
+        end: u64,
+        publish: impl FnOnce(&Path) -> Result<Option<String>>,
+    ) -> Result<()> {
+        let Some(path) = &self.output else { return Ok(()) };
+        if self.made_from.is_some() && end != self.lines.end {
+            bail!(
+                "the text ended at line {end}, and had line {} when the lines were counted; \
+                 start this shard again when nobody writes the text any more",
+                self.lines.end
+            );
+        }
+        let (Some(digest), Some(made_from)) = (publish(path)?, &self.made_from) else {
+            return Ok(());
+        };
+        // A process that is killed here leaves an output without its stamp, which is not trusted.
+        write_stamp(path, &digest, made_from).with_context(|| unwritable(path))
+    }
+}
+
+/// The number of `lines`.
+pub fn length(lines: &Range<u64>) -> usize {
+    usize::try_from(lines.end - lines.start).unwrap_or(usize::MAX)
+}
+
+/// The outputs of the `count` shards of `out`, in order.
+///
+/// # Errors
+/// If one is missing or not as its stamp says, or if they are not the parts of one text, made in one way.
+pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
+    let paths: Vec<PathBuf> = (1..=count).map(|number| Shard { number, count }.path(out)).collect();
+    let missing: Vec<_> =
+        paths.iter().filter(|path| !path.is_file()).map(|it| it.display()).collect();
+    if let [first, ..] = &missing[..] {
+        bail!("{first}: is missing, as {} of {count} shards are; start them again", missing.len());
+    }
+    let mut before: Option<Value> = None;
+    for path in &paths {
+        let made_from = trusted(path)?;
+        let (end, made_alike) = before.as_ref().map_or((json!(0), true), |before| {
+            let same = |key: &str| before[key] == made_from[key];
+            (before["lines"][1].clone(), same("program") && same("model or option"))
+        });
+        if !made_alike || made_from["lines"][0] != end {
+            let what = if made_alike { "of other lines" } else { "by another model or option" };
+            bail!(
+                "{}: was made {what} than the shards before it; start the command of all shards again, \
+                 which does those again that no longer fit",
+                path.display()
+            );
+        }
+        before = Some(made_from);
+    }
+    Ok(paths)
+}
+
+fn unwritable(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}
+
+/// The number of lines that each of `texts` has.
+fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
+    let mut counts: Vec<(u64, &Path)> = Vec::new();
+    for &(path, _) in texts {
+        if is_pipe(path) {
+            return Err(wrong_usage(format_args!(
+                "{}: --shard reads a text more than once, which a pipe does not allow; name a file",
+                if is_standard_input(path) {
+                    "standard input".into()
+                } else {
+                    path.to_string_lossy()
+                }
+            )));
+        }
+        if !counts.iter().any(|(_, counted)| *counted == path) {
+            let reader = LineReader::open(path, Utf8Policy::Replace)?;
+            counts.push((reader.cutting_long_lines().count_rest()?, path));
+        }
+    }
+    let (&(shorter_lines, shorter), &(longer_lines, longer)) =
+        (counts.iter().min().expect("a text"), counts.iter().max().expect("a text"));
+    if shorter_lines < longer_lines {
+        let (shorter, longer) = (shorter.into(), longer.into());
+        let error = DataError::LineCountMismatch { shorter, shorter_lines, longer, longer_lines };
+        return Err(error.into());
+    }
+    Ok(longer_lines)
+}
+
+/// SHA-256 of what is read of `lines` of the `texts`.
+fn digest_of_lines(texts: &[(&Path, Side)], lines: &Range<u64>) -> Result<String> {
+    let mut digest = Sha256::new();
+    for &(path, side) in texts {
+        let reader = LineReader::open_side(path, side, Utf8Policy::Replace)?;
+        let mut reader = reader.cutting_long_lines();
+        reader.skip_lines(lines.start)?;
+        for line in reader.take(length(lines)) {
+            digest.update(line?.text);
+            digest.update("\n");
+        }
+    }
+    Ok(format!("{:x}", digest.finalize()))
+}

@@ -1,0 +1,203 @@
+//! The option of one shard: its number, its lines and the name of its output.
+
+use std::env;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The variables with which schedulers number the processes of one job, and the first number. The number of processes is
+/// not taken from the environment: Kubernetes does not tell it, and Slurm's `SLURM_ARRAY_TASK_COUNT` and `_MIN` are about
+/// what was submitted last, so that a failed task which is submitted again alone (`--array=3`) would be the first of one.
+const SCHEDULERS: [(&str, u64); 2] = [("SLURM_ARRAY_TASK_ID", 1), ("JOB_COMPLETION_INDEX", 0)];
+
+/// The option by which a command does one shard.
+#[derive(clap::Args)]
+pub struct ShardArgs {
+    /// Do only part I of N parts of the text, I from 1 to N, and write OUT.I-of-N for the output OUT (with zeros before I, so
+    /// that the names sort: OUT.03-of-12). `gather OUT --shards N` then makes the output for the whole text of them. The file appears
+    /// when the part is done; if it is there and fits the text, the models and the options, nothing is done. A part consists
+    /// of whole chunks of lines (2048 if no option says otherwise). With auto/N, I comes from a Slurm array
+    /// (SLURM_ARRAY_TASK_ID, numbered from 1) or a Kubernetes Indexed Job (JOB_COMPLETION_INDEX, numbered from 0)
+    // The environment alone never makes shards: who translates a text of his own within a task of an array would get a part
+    // of it and would not be told.
+    #[arg(long, value_name = "I/N", requires = "output")]
+    pub(super) shard: Option<Shard>,
+}
+
+impl ShardArgs {
+    /// Whether the command does the whole text.
+    pub fn is_whole(&self) -> bool {
+        self.shard.is_none()
+    }
+}
+
+/// One of several parts of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// From 1 to `count`.
+    pub(super) number: u64,
+    pub(super) count: u64,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text, |name| env::var(name).ok())
+    }
+}
+
+impl Shard {
+    /// Parses `I/N` or `auto/N` with the `variable`s of the environment.
+    fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let form = "write I/N, such as 1/4 for the first of four shards, or auto/4";
+        let (number, count) = text.split_once('/').ok_or(form)?;
+        let count = count.parse().map_err(|_| form)?;
+        let number = match number {
+            "auto" => number_from(variable)?,
+            number => number.parse().map_err(|_| form)?,
+        };
+        match (count, number) {
+            (0, _) => Err("there are no shards; N is at least 1".into()),
+            (_, 0) => Err(format!(
+                "shards are numbered from 1 to {count}, so there is no shard 0; number a Slurm array by --array=1-{count}"
+            )),
+            _ if number > count => {
+                Err(format!("there is no shard {number} of {count}; I goes from 1 to {count}"))
+            }
+            _ => Ok(Self { number, count }),
+        }
+    }
+
+    /// Of `all` lines, counted from 0, those of this shard: whole chunks of `chunk` lines, of which each shard has as many as
+    /// the others, or one more.
+    pub(super) fn lines_of(self, all: u64, chunk: u64) -> Range<u64> {
+        let chunks = u128::from(all.div_ceil(chunk));
+        let end = |number: u64| {
+            let line = chunks * u128::from(number) / u128::from(self.count) * u128::from(chunk);
+            u64::try_from(line).unwrap_or(all).min(all)
+        };
+        end(self.number - 1)..end(self.number)
+    }
+
+    /// The output of this shard of the output `out`.
+    pub(super) fn path(self, out: &Path) -> PathBuf {
+        let Self { number, count } = self;
+        let width = count.to_string().len();
+        with_ending(out, &format!(".{number:0width$}-of-{count}"))
+    }
+}
+
+/// The number of this process, from 1, by the one scheduler that has started it.
+fn number_from(variable: impl Fn(&str) -> Option<String>) -> Result<u64, String> {
+    let found: Vec<(&str, u64, String)> = SCHEDULERS
+        .into_iter()
+        .filter_map(|(name, first)| Some((name, first, variable(name)?)))
+        .collect();
+    match &found[..] {
+        [(name, first, value)] => {
+            // Slurm's numbers are used as they are, so that 0 is refused: it is of an array that ends too early.
+            let number = value.parse::<u64>().ok().and_then(|it| it.checked_add(1 - first));
+            number.ok_or_else(|| format!("{name} is {value:?}, which is not a number of a shard"))
+        }
+        found => {
+            let set = if found.is_empty() { "neither is" } else { "both are" };
+            Err(format!(
+                "auto takes I from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, and {set} set; \
+                 write I itself, as in 1/4"
+            ))
+        }
+    }
+}
+
+/// `path` with `ending` after its name.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, environment: &[(&str, &str)]) -> Result<(u64, u64), String> {
+        let found = |name: &str| environment.iter().find(|(it, _)| *it == name);
+        let variable = |name: &str| found(name).map(|(_, value)| value.to_string());
+        Shard::parse(text, variable).map(|shard| (shard.number, shard.count))
+    }
+
+    #[test]
+    fn what_names_no_shard_is_refused_with_a_remedy() {
+        assert_eq!(parse("1/1", &[]), Ok((1, 1)));
+        assert_eq!(parse("12/12", &[]), Ok((12, 12)));
+        for (text, remedy) in [
+            ("0/4", "from 1 to 4"),
+            ("5/4", "from 1 to 4"),
+            ("1/0", "at least 1"),
+            ("a/b", "write I/N"),
+            ("/4", "write I/N"),
+            ("1", "write I/N"),
+            ("", "write I/N"),
+            ("1/4/4", "write I/N"),
+            ("-1/4", "write I/N"),
+            ("99999999999999999999/4", "write I/N"),
+            ("auto", "write I/N"),
+            ("auto/4", "write I itself"),
+        ] {
+            let message = parse(text, &[]).unwrap_err();
+            assert!(message.contains(remedy), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_number_comes_from_the_scheduler_where_the_user_asks_for_it() {
+        let (slurm, kubernetes) = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX");
+        assert_eq!(parse("auto/4", &[(slurm, "4")]), Ok((4, 4)));
+        assert_eq!(parse("auto/4", &[(kubernetes, "0")]), Ok((1, 4)));
+        assert_eq!(parse("auto/4", &[(kubernetes, "3")]), Ok((4, 4)));
+        assert_eq!(parse("2/4", &[(slurm, "4")]), Ok((2, 4)), "what is written counts");
+        // A failed task that is submitted again alone is still the same shard.
+        let alone = [(slurm, "3"), ("SLURM_ARRAY_TASK_COUNT", "1"), ("SLURM_ARRAY_TASK_MIN", "3")];
+        assert_eq!(parse("auto/4", &alone), Ok((3, 4)));
+        for (environment, remedy) in [
+            (&[(slurm, "0")][..], "--array=1-4"),
+            (&[(slurm, "5")], "from 1 to 4"),
+            (&[(kubernetes, "4")], "from 1 to 4"),
+            (&[(slurm, "1"), (kubernetes, "0")], "both"),
+            (&[(slurm, "one")], "which is not a number"),
+            (&[(kubernetes, "18446744073709551615")], "which is not a number"),
+        ] {
+            let message = parse("auto/4", environment).unwrap_err();
+            assert!(message.contains(remedy), "{environment:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_shards_are_the_chunks_in_order_and_differ_by_one_chunk_at_most() {
+        for (all, chunk) in
+            [0, 1, 2, 5, 7, 100, u64::MAX].into_iter().flat_map(|all| [(all, 1), (all, 3)])
+        {
+            for count in [1, 2, 3, 7, 64] {
+                let parts = (1..=count).map(|number| Shard { number, count }.lines_of(all, chunk));
+                let (mut end, mut lengths) = (0, Vec::new());
+                for part in parts {
+                    assert_eq!(part.start, end);
+                    assert!(part.start % chunk == 0 || part.start == all);
+                    end = part.end;
+                    lengths.push((part.end - part.start).div_ceil(chunk));
+                }
+                assert_eq!(end, all);
+                assert!(lengths.iter().max().unwrap() - lengths.iter().min().unwrap() <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_names_of_the_outputs_sort_as_their_shards_do() {
+        let path = |number, count| Shard { number, count }.path(Path::new("a/out.en"));
+        assert_eq!(path(2, 4), Path::new("a/out.en.2-of-4"));
+        assert_eq!(path(3, 12), Path::new("a/out.en.03-of-12"));
+        assert_eq!(path(100, 100), Path::new("a/out.en.100-of-100"));
+    }
+}

@@ -1,0 +1,76 @@
+//! The stamp of a shard: what its output was made from, in a hidden file beside it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use burnformer_files::Temporary;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// The file that says what the output at `path` was made from. It is hidden, so that `OUT.*` names outputs only.
+fn stamp_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".stamp");
+    path.with_file_name(name)
+}
+
+/// What differs between the output that is at `path` and one that is `made_from` this: nothing if the output can be
+/// used. `None` if there is none.
+pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
+    let Ok(stamp) = serde_json::from_str::<Value>(&stamp) else {
+        return Ok(Some("the file that says what it was made from is missing or damaged".into()));
+    };
+    // A number may differ in its last digit from the text that it is written as.
+    let made_from: Value = serde_json::from_str(&made_from.to_string())?;
+    let parts = made_from.as_object().into_iter().flatten();
+    let differs: Vec<String> = parts
+        .filter(|(key, value)| stamp["made from"][key.as_str()] != **value)
+        .map(|(key, _)| key.clone())
+        .collect();
+    let digest = digest_of_file(path)?;
+    Ok(Some(match &differs[..] {
+        [] if stamp["output"] != digest => "the file itself has changed".into(),
+        [] => String::new(),
+        differs => format!("made from another {}", differs.join(", another ")),
+    }))
+}
+
+/// What the shard at `path` was made from.
+pub(super) fn trusted(path: &Path) -> Result<Value> {
+    let stamp = fs::read_to_string(stamp_of(path)).unwrap_or_default();
+    let stamp: Value = serde_json::from_str(&stamp).unwrap_or_default();
+    if stamp["output"] != digest_of_file(path)? {
+        bail!(
+            "{}: is not as its process left it, or the hidden file beside it is missing; start this shard again",
+            path.display()
+        );
+    }
+    Ok(stamp["made from"].clone())
+}
+
+/// Writes the stamp of the output at `path`, whose hash is `digest` and which is `made_from` this.
+pub(super) fn write_stamp(path: &Path, digest: &str, made_from: &Value) -> io::Result<()> {
+    let path = stamp_of(path);
+    let mut file = Temporary::beside(&path)?;
+    writeln!(file, "{}", json!({ "output": digest, "made from": made_from }))?;
+    file.publish(&path)
+}
+
+/// SHA-256 of the file at `path`.
+///
+/// # Errors
+/// Errors of the operating system, with the path.
+pub fn digest_of_file(path: &Path) -> Result<String> {
+    let mut digest = Sha256::new();
+    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut digest));
+    copied.with_context(|| path.display().to_string())?;
+    Ok(format!("{:x}", digest.finalize()))
+}

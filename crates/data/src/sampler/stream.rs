@@ -1,0 +1,108 @@
+//! The batches of one epoch after another, each with its position.
+
+use std::sync::Arc;
+
+use super::{BatchSampler, EpochPlan, SamplerState};
+use crate::batch::Batch;
+use crate::error::{DataError, Result};
+
+/// A batch and its position in the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedBatch {
+    /// The arrays.
+    pub batch: Batch,
+    /// The epoch this batch belongs to, from 0.
+    pub epoch: u64,
+    /// Index of the batch within the epoch, from 0.
+    pub index: u64,
+    /// Number of batches in this epoch.
+    pub batches: u64,
+    /// The position after this batch. A run that saves it resumes with the next batch.
+    pub next: SamplerState,
+}
+
+impl PlannedBatch {
+    /// Whether this is the last batch of its epoch.
+    pub fn ends_epoch(&self) -> bool {
+        self.index + 1 == self.batches
+    }
+}
+
+/// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item is an error if
+/// the corpus can no longer be read.
+pub struct BatchStream {
+    sampler: BatchSampler,
+    /// The number of batches of the epoch up to the end of each window.
+    ends: Arc<Vec<u64>>,
+    /// The last window that was needed: its epoch and number, and its batches.
+    window: Option<([u64; 2], Arc<EpochPlan>)>,
+    state: SamplerState,
+}
+
+impl BatchStream {
+    /// The position of the next batch.
+    pub fn state(&self) -> SamplerState {
+        self.state
+    }
+
+    /// The number of batches in the epoch of [`state`](Self::state).
+    pub fn batches(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Whether no batch of the epoch is left.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.state.next_batch >= self.batches()
+    }
+
+    /// Passes the next batch.
+    pub(super) fn pass(&mut self) -> Result<()> {
+        if self.is_at_end() {
+            let SamplerState { seed, epoch, .. } = self.state;
+            self.ends = self.sampler.ends(seed, epoch + 1)?;
+            self.state = SamplerState { seed, epoch: epoch + 1, next_batch: 0 };
+        }
+        self.state.next_batch += 1;
+        Ok(())
+    }
+
+    /// Reads the batch that was passed last.
+    pub(super) fn read(&mut self) -> Result<PlannedBatch> {
+        let SamplerState { seed, epoch, next_batch } = self.state;
+        let index = next_batch - 1;
+        let number = self.ends.partition_point(|&end| end <= index);
+        let key = [epoch, number as u64];
+        let plan = match self.window.take().filter(|(found, _)| *found == key) {
+            Some((_, plan)) => plan,
+            None => self.sampler.window(seed, epoch, number)?,
+        };
+        let before = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let pairs = &plan.batches()[(index - before) as usize].pairs;
+        let batch = self.sampler.batch_in(pairs, seed, epoch)?;
+        self.window = Some((key, plan));
+        Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
+    }
+}
+
+impl Iterator for BatchStream {
+    type Item = Result<PlannedBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.pass().and_then(|()| self.read()))
+    }
+}
+
+impl BatchSampler {
+    /// Gives the batches from `state` on, without end: one epoch follows another.
+    ///
+    /// # Errors
+    /// [`DataError::StalePosition`] if the epoch of `state` has fewer batches; those of [`TokenizedCorpus::lengths`].
+    pub fn stream(&self, state: SamplerState) -> Result<BatchStream> {
+        let SamplerState { seed, epoch, next_batch } = state;
+        let (ends, batches) = (self.ends(seed, epoch)?, self.batches_in(seed, epoch)?);
+        if next_batch > batches {
+            return Err(DataError::StalePosition { next_batch, epoch, batches });
+        }
+        Ok(BatchStream { sampler: self.clone(), ends, window: None, state })
+    }
+}
