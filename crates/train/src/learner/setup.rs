@@ -19,7 +19,7 @@ use crate::run::origin::Origin;
 use crate::run::start_model::{FirstModel, special_ids};
 use crate::run::state::CheckpointKind;
 use crate::update::memory::{MemoryLimit, worst_batch, worst_shape};
-use crate::update::ranks::Workers;
+use crate::update::ranks::{Exchange, Workers};
 use crate::update::replicas::Replicas;
 use crate::update::train_step::Objective;
 use crate::validation::Validator;
@@ -57,7 +57,9 @@ impl Setup {
         let worst = worst_of(&config, &first.shape, &sampler)?;
         let validator = Validator::new(&config, corpora, special)?;
         let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
-        let replicas = replicas.among(workers.ranks, config.training.exchange);
+        let TrainingSettings { exchange, exchange_every, .. } = config.training;
+        let exchange = Exchange { precision: exchange, every: exchange_every };
+        let replicas = replicas.among(workers.ranks, exchange);
         let run = RunDir::open(folder, mode)?;
         let mut memory = MemoryLimit::new(&config);
         // What a GPU has free is not known; there the trial batch decides.

@@ -51,9 +51,22 @@ impl Learner {
         self.updater.synchronous
             || self.unread.is_full()
             || every(self.setup.config.training.log_every)
+            || every(self.setup.config.training.exchange_every)
             || every(self.setup.config.validation.every)
             || self.setup.is_scheduled(ahead.step)
             || limit_reached(&self.setup.config, &ahead).is_some()
+            || self.look_is_due()
+            || interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Whether processes that make updates apart exchange now: when it is time, and before the model is measured or saved.
+    pub(super) fn meets_now(&self, interrupted: &AtomicBool) -> bool {
+        let step = self.state.step;
+        let every = |n: u64| n > 0 && step.is_multiple_of(n);
+        every(self.setup.config.training.exchange_every)
+            || every(self.setup.config.validation.every)
+            || self.setup.is_scheduled(step)
+            || limit_reached(&self.setup.config, &self.state).is_some()
             || self.look_is_due()
             || interrupted.load(Ordering::Relaxed)
     }

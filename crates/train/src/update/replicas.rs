@@ -16,7 +16,7 @@ use burnformer_core::Model;
 use burnformer_data::{Batch, Rank};
 
 use crate::run::log_interval::Extent;
-use crate::update::ranks::{self, ExchangePrecision, Ranks};
+use crate::update::ranks::{self, Exchange, Ranks};
 use crate::update::train_step::{GradientSums, Objective};
 use crate::update::workers::among_workers;
 
@@ -25,8 +25,8 @@ use crate::update::workers::among_workers;
 pub struct Replicas {
     first: Device,
     others: Vec<Replica>,
-    /// The processes that train together, and the number type of what they exchange.
-    ranks: Option<(Rc<dyn Ranks>, ExchangePrecision)>,
+    /// The processes that train together, and how they exchange.
+    ranks: Option<(Rc<dyn Ranks>, Exchange)>,
 }
 
 impl Replicas {
@@ -44,11 +44,24 @@ impl Replicas {
         }
     }
 
-    /// The devices of one of the processes `ranks`, which exchange gradients in `precision`.
+    /// The devices of one of the processes `ranks`.
     #[must_use]
-    pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, precision: ExchangePrecision) -> Self {
-        self.ranks = ranks.map(|ranks| (ranks, precision));
+    pub fn among(mut self, ranks: Option<Rc<dyn Ranks>>, exchange: Exchange) -> Self {
+        self.ranks = ranks.map(|ranks| (ranks, exchange));
         self
+    }
+
+    /// Whether several processes each make updates of their own between two exchanges.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.ranks.as_ref().is_some_and(|(_, exchange)| exchange.every > 1)
+    }
+
+    /// `model` with the mean of the weights of all processes.
+    pub(crate) fn averaged(&self, model: Model) -> Model {
+        match self.ranks() {
+            Some(ranks) => ranks::averaged(ranks, model),
+            None => model,
+        }
     }
 
     /// The processes that train together, if there are several.
@@ -61,9 +74,10 @@ impl Replicas {
         self.ranks().map_or(Rank::ALONE, Ranks::rank)
     }
 
-    /// The extent of an update over all processes, given that of this one.
+    /// The extent of an update over all processes that make it, given that of this one.
     pub(crate) fn total(&self, extent: Extent) -> Extent {
-        self.ranks().map_or(extent, |ranks| ranks::total(ranks, extent))
+        let together = self.ranks().filter(|_| !self.is_apart());
+        together.map_or(extent, |ranks| ranks::total(ranks, extent))
     }
 
     /// The device that holds the weights, with autodiff.
@@ -76,7 +90,7 @@ impl Replicas {
         1 + self.others.len()
     }
 
-    /// The sums over `batches` of this process and those of all others, on the first device.
+    /// The sums over `batches` of this process and, if all make the same update, those of all others, on the first device.
     ///
     /// # Panics
     /// Those of [`own_sums`](Self::own_sums).
@@ -88,8 +102,10 @@ impl Replicas {
     ) -> GradientSums {
         let own = self.own_sums(model, batches, objective);
         match &self.ranks {
-            Some((ranks, precision)) => ranks::sum_over(&**ranks, own, *precision),
-            None => own,
+            Some((ranks, exchange)) if exchange.every == 1 => {
+                ranks::sum_over(&**ranks, own, exchange.precision)
+            }
+            _ => own,
         }
     }
 
