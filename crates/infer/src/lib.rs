@@ -64,6 +64,7 @@
 
 mod attention;
 mod batching;
+mod calibration;
 mod doubt;
 mod error;
 mod hypothesis;
@@ -82,6 +83,7 @@ pub use attention::{
 pub use batching::Batching;
 pub use burnformer_glossary::{Glossary, GlossaryError, MOST_TERMS, Wanted};
 pub use burnformer_shortlist::{Shortlist, ShortlistError};
+pub use calibration::Calibration;
 pub use doubt::{Doubt, doubts};
 pub use error::InferError;
 pub use hypothesis::{FinishReason, Hypothesis};

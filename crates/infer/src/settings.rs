@@ -3,6 +3,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::error::InferError;
 use crate::penalty::LengthPenalty;
 
@@ -53,6 +54,8 @@ pub struct SearchSettings {
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
     pub sampling: Option<Sampling>,
+    /// How the confidence in a translation follows from its probability; without it, translations have none.
+    pub calibration: Option<Calibration>,
 }
 
 /// Which hypotheses a beam search closes, and when it stops, where systems differ.
@@ -116,6 +119,7 @@ impl Default for SearchSettings {
             beam_rule: BeamRule::default(),
             at_limit: AtLimit::default(),
             sampling: None,
+            calibration: None,
         }
     }
 }

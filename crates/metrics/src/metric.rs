@@ -67,6 +67,19 @@ pub trait Metric: Send + Sync {
         Ok(statistics)
     }
 
+    /// The score of each segment alone, on a scale of 100.
+    ///
+    /// # Errors
+    /// Those of [`Metric::statistics`].
+    fn by_segment(
+        &self,
+        hypotheses: &[&str],
+        references: &References<'_>,
+    ) -> Result<Vec<f64>, MetricError> {
+        let statistics = self.statistics(hypotheses, references)?;
+        Ok((0..statistics.len()).map(|segment| self.value(statistics.row(segment))).collect())
+    }
+
     /// Scores a corpus.
     ///
     /// # Errors

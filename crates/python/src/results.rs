@@ -32,6 +32,7 @@ impl Texts {
 pub struct Found {
     alternatives: Vec<(String, Hypothesis)>,
     doubts: Vec<&'static str>,
+    confidence: Option<f64>,
     alignment: Option<Vec<CharLink>>,
 }
 
@@ -53,13 +54,14 @@ impl Found {
             .into_iter()
             .map(|hypothesis| (translator.text_of(&hypothesis), hypothesis))
             .collect();
-        let best = &alternatives[0].0;
+        let (best, hypothesis) = &alternatives[0];
+        let confidence = translator.confidence(source, best, hypothesis);
         let doubts = doubts(source, best).into_iter().map(Doubt::name).collect();
         let alignment = match aligned {
             true => Some(in_characters(source, best, translator.links(source, best)?)),
             false => None,
         };
-        Ok(Self { alternatives, doubts, alignment })
+        Ok(Self { alternatives, doubts, confidence, alignment })
     }
 }
 
@@ -100,7 +102,8 @@ pub fn translation<'py>(py: Python<'py>, found: Found) -> PyResult<Bound<'py, Py
     };
     let alternatives =
         found.alternatives.into_iter().map(alternative).collect::<PyResult<Vec<_>>>()?;
-    class(py, "Translation")?.call1((alternatives, found.doubts, found.alignment))
+    let Found { doubts, confidence, alignment, .. } = found;
+    class(py, "Translation")?.call1((alternatives, doubts, confidence, alignment))
 }
 
 /// `score` as a `Score`.

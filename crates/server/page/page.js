@@ -75,7 +75,7 @@ async function translate(event) {
       const some = parts.slice(begin, begin + most);
       const { sentences } = await ask("v1/sentences", { sentences: some.map((part) => part.source), source, target });
       if (number !== asked) return;
-      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, doubts: all[0].doubts ?? [], language: source, target }));
+      sentences.forEach((all, place) => Object.assign(some[place], { text: all[0].text, doubts: all[0].doubts ?? [], confidence: all[0].confidence, language: source, target }));
       shown = parts.slice(0, begin + some.length);
       show(begin + some.length === parts.length ? after : "");
     }
@@ -89,6 +89,9 @@ async function translate(event) {
 // What a translation does that is probably wrong.
 const signs = { loop: "repeats itself", copy: "is its source", length: "is far longer or shorter than its source" };
 
+// The confidence below which a translation is marked: fewer than half of its characters are expected to be right.
+const unsure = 0.5;
+
 function show(after) {
   const result = $("result");
   result.replaceChildren();
@@ -101,6 +104,9 @@ function show(after) {
     if (part.doubts.length) {
       button.classList.add("doubted");
       button.title = `Probably wrong: the translation ${part.doubts.map((doubt) => signs[doubt]).join(" and ")}.`;
+    } else if (part.confidence !== undefined) {
+      button.classList.toggle("unsure", part.confidence < unsure);
+      button.title = `Confidence ${Math.round(100 * part.confidence)} %`;
     }
     button.setAttribute("aria-pressed", "false");
     button.addEventListener("click", () => open(place));

@@ -4,8 +4,10 @@ use burn::module::Module;
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
-use burnformer_infer::{LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator};
-use burnformer_metrics::{Bleu, Metric as _, References, Score, as_strs};
+use burnformer_infer::{
+    Calibration, LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator,
+};
+use burnformer_metrics::{Bleu, Chrf, Metric as _, References, Score, as_strs};
 
 use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationSettings};
 use crate::error::TrainError;
@@ -169,12 +171,36 @@ impl Validator {
         alphas.iter().map(score).collect()
     }
 
+    /// The calibration of `translator` by the chrF of its translations of the validation text; `None` if that does not
+    /// follow their probabilities.
+    ///
+    /// # Errors
+    /// [`TrainError::Infer`] if decoding fails.
+    pub fn calibration(
+        &self,
+        translator: &Translator,
+        search: &SearchSettings,
+    ) -> Result<Option<Calibration>, TrainError> {
+        let options = self.options(translator, search.clone());
+        let translations = translator.translate(&self.source, &options)?;
+        let texts: Vec<&str> = translations.iter().map(|found| found.text.as_str()).collect();
+        let references = [as_strs(&self.references)];
+        let quality = Chrf::default().by_segment(&texts, &References::new(&references))?;
+        let hypotheses = translations.iter().map(|found| &found.n_best[0].hypothesis);
+        let quality = quality.into_iter().map(|chrf| chrf / 100.0);
+        Ok(Calibration::fit(hypotheses.zip(quality)))
+    }
+
+    fn options(&self, translator: &Translator, search: SearchSettings) -> TranslateOptions {
+        TranslateOptions { longest: self.longest, search, ..translator.options() }
+    }
+
     fn score(
         &self,
         translator: &Translator,
         search: SearchSettings,
     ) -> Result<(Score, Vec<String>), TrainError> {
-        let options = TranslateOptions { longest: self.longest, search, ..translator.options() };
+        let options = self.options(translator, search);
         let translations = translator.translate(&self.source, &options)?;
         let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
         let streams = [as_strs(&self.references)];

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::{fs, io};
 
 pub use corpus::{entries, fill, find, text_file};
-pub use models::{DEFAULT_MODEL, PAIRS, default_model, model_dir};
+pub use models::{DEFAULT_MODEL, PAIRS, default_model, is_unpacked, model_dir};
 
 /// Writes `bytes` to `path` unless they are there already.
 fn unpack(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -38,6 +38,11 @@ pub fn model_dir(name: &Path) -> Result<PathBuf> {
     unpacked(pair, &MODELS[place], &user_cache())
 }
 
+/// Whether `folder` is one into which a model inside the binary is unpacked, and in which no change lasts.
+pub fn is_unpacked(folder: &Path) -> bool {
+    folder.starts_with(user_cache().join("models"))
+}
+
 /// The folder of the model of a command that names none, and says which it is.
 ///
 /// # Errors

@@ -87,3 +87,40 @@ fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
     assert_eq!(lines[2]["doubts"], serde_json::json!(["length"]));
     assert!(stderr(&output).contains("text.de:3: the translation is far"), "{}", stderr(&output));
 }
+
+#[test]
+fn confidence_is_the_quality_that_translations_turn_out_to_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        burnformer(arguments).env("XDG_CACHE_HOME", folder.path()).output().unwrap()
+    };
+    stdout(&run(&["inspect", "embedded:de-en"]));
+    let models = folder.path().join("burnformer/models");
+    let unpacked = std::fs::read_dir(&models).unwrap().next().unwrap().unwrap().path();
+    let model = folder.path().join("model");
+    std::fs::create_dir(&model).unwrap();
+    for file in std::fs::read_dir(&unpacked).unwrap().flatten() {
+        std::fs::copy(file.path(), model.join(file.file_name())).unwrap();
+    }
+    let model = model.to_str().unwrap();
+    let evaluate = |model: &str, part: &str, option: &str| {
+        let [source, target] = ["de", "en"].map(|side| corpus(&format!("{part}.{side}.zst")));
+        let [source, target] = [source.to_str().unwrap(), target.to_str().unwrap()];
+        let texts = ["--source", source, "--reference", target, option];
+        run(&[&["eval-bleu", "--beam", "1", "--model", model][..], &texts].concat())
+    };
+    let inside = evaluate("embedded:de-en", "valid", "--calibrate");
+    assert_refused(&inside, 1, &["inside the program", "name a folder"]);
+    stdout(&evaluate(model, "valid", "--calibrate"));
+    let table = stdout(&evaluate(model, "test", "--reliability"));
+    let error: f64 = table.trim().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(error < 0.06, "{table}");
+    // The least and the most confident tenths differ as their quality does.
+    let tenths: Vec<Vec<f64>> = table
+        .lines()
+        .filter(|line| line.contains('–'))
+        .map(|line| line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect())
+        .collect();
+    let quality = |numbers: &[f64]| numbers[2];
+    assert!(quality(&tenths[0]) + 0.3 < quality(tenths.last().unwrap()), "{table}");
+}

@@ -11,7 +11,9 @@ use burnformer_shortlist::{Shortlist, Vocabularies};
 
 use super::files::{load_settings, load_tokenizers};
 use super::options::TranslateOptions;
+use crate::doubt::doubts;
 use crate::error::InferError;
+use crate::hypothesis::Hypothesis;
 use crate::ids::closed_len;
 use crate::model::{Ensemble, NeuralModel, SpecialIds, StepModel};
 use crate::search::WordEdges;
@@ -102,6 +104,13 @@ impl Translator {
     /// The tokenisers.
     pub fn tokenizers(&self) -> &Tokenizers {
         &self.tokenizers
+    }
+
+    /// The confidence in a translation of `source` into `text`, between 0 and 1: 0 if it has a [doubt](crate::Doubt), otherwise
+    /// by the model's [`Calibration`](crate::Calibration). `None` for a model without one.
+    pub fn confidence(&self, source: &str, text: &str, hypothesis: &Hypothesis) -> Option<f64> {
+        let calibration = self.settings.calibration?;
+        Some(if doubts(source, text).is_empty() { calibration.confidence(hypothesis) } else { 0.0 })
     }
 
     /// Checks that `shortlist` was made for the vocabularies of the model.

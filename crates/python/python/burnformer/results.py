@@ -36,6 +36,9 @@ class Translation:
     alternatives: list[Alternative]
     #: The signs that the best one is wrong: it repeats itself, is its source, or is far longer or shorter.
     doubts: list[Literal["loop", "copy", "length"]]
+    #: How good the best one probably is, from 0 to 1: the chrF, over 100, of translations that are as probable. `None` for a
+    #: model that is not calibrated.
+    confidence: float | None
     #: Which characters of the source those of the best translation come from; `None` if nobody asked.
     alignment: list[Link] | None = None
 

@@ -147,6 +147,10 @@ pub(crate) struct ScoredTranslation {
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<&'static str>,
+    /// The confidence in it, from 0 to 1: the chrF, over 100, that translations of this probability had on a text that the
+    /// model did not learn from, and 0 where there is a doubt. Missing for models without calibration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
     /// Whether it was found by a second search, because the first had found a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
@@ -204,7 +208,8 @@ pub(crate) async fn sentences(
 /// The translations of a sentence, their places counted in characters.
 fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation> {
     let sources = characters(&work.text);
-    let scored = |Candidate { text, score, links, doubts, is_second }: Candidate| {
+    let scored = |candidate: Candidate| {
+        let Candidate { text, score, links, doubts, confidence, is_second } = candidate;
         let targets = characters(&text);
         let place = |places: &[usize], range: std::ops::Range<usize>| {
             [places[range.start], places[range.end]]
@@ -213,7 +218,8 @@ fn scored((work, candidates): (&Work, Vec<Candidate>)) -> Vec<ScoredTranslation>
             source: place(&sources, link.source),
             target: place(&targets, link.target),
         });
-        ScoredTranslation { links: links.collect(), score, text, doubts, second_search: is_second }
+        let (links, second_search) = (links.collect(), is_second);
+        ScoredTranslation { links, score, text, doubts, confidence, second_search }
     };
     candidates.into_iter().map(scored).collect()
 }

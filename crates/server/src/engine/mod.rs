@@ -55,6 +55,8 @@ pub struct Candidate {
     pub links: Vec<Link>,
     /// The signs that it is wrong: `loop`, `copy`, `length`.
     pub doubts: Vec<&'static str>,
+    /// The confidence in it, from 0 to 1, where the model is calibrated.
+    pub confidence: Option<f64>,
     /// Whether it was found by a second search, because the first had found a loop.
     pub is_second: bool,
 }

@@ -90,8 +90,9 @@ impl TranslatorEngine {
         let link = |TextLink { source, target }| Link { source, target };
         let links = links.into_iter().map(link).collect();
         let doubts = doubts(&work.text, &found.text).into_iter().map(Doubt::name).collect();
+        let confidence = self.translator.confidence(&work.text, &found.text, &found.hypothesis);
         let Hypothesis { score, is_second, .. } = found.hypothesis;
-        Ok(Candidate { text: found.text, score, links, doubts, is_second })
+        Ok(Candidate { text: found.text, score, links, doubts, confidence, is_second })
     }
 }
 

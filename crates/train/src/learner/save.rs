@@ -95,11 +95,12 @@ impl Learner {
         let alpha = highest(&scores);
         let list: Vec<_> =
             scores.iter().map(|(alpha, bleu)| format!("{alpha}: {bleu:.2}")).collect();
-        let search = SearchSettings {
+        let mut search = SearchSettings {
             beam_size: beam,
             length_penalty: LengthPenalty::Gnmt(alpha),
             ..self.setup.first.search.clone()
         };
+        search.calibration = validator.calibration(&translator, &search)?;
         checkpoint::set_search(&best, &search)?;
         self.reporter.note(&format!(
             "length penalty of best/: {alpha}, by BLEU on the validation text with a beam of {beam}: {}",

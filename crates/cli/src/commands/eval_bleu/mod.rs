@@ -1,11 +1,12 @@
 mod paired;
+mod reliability;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use burnformer_data::corpus::{Side, is_tsv, repeated_pipe};
 use burnformer_data::{DataError, LineReader, Utf8Policy};
-use burnformer_infer::{LONGEST_SENTENCE, LongSources, Request};
+use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources, Request};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
     Smoothing, Ter, as_strs,
@@ -13,6 +14,7 @@ use burnformer_metrics::{
 use serde_json::Value;
 
 use self::paired::{Paired, Test, print_json, print_text};
+use self::reliability::{Rated, calibrated};
 use super::{Computing, Searching, at_least, between, model, shortlist};
 use crate::line_warnings::LineWarnings;
 use crate::output::{Output, note, note_terminal, print as put, wrong_usage};
@@ -60,6 +62,13 @@ pub struct Args {
     /// Number of bootstrap samples
     #[arg(long, default_value_t = 1000, value_parser = between(1, 1_000_000))]
     confidence_n: usize,
+    /// Fit the model's confidence in a translation to these translations, and write it into its `generation.json`; take a
+    /// text that the model did not learn from
+    #[arg(long, requires = "model")]
+    calibrate: bool,
+    /// Print how the model's confidence compares with the chrF of these translations
+    #[arg(long, requires = "model")]
+    reliability: bool,
     /// Compare with the translations in this file, and say how probable the difference is if it is due to chance
     #[arg(long, value_name = "FILE", conflicts_with = "confidence")]
     baseline: Option<PathBuf>,
@@ -111,6 +120,7 @@ enum MetricName {
 
 /// Translates if a model is given, then scores.
 pub fn run(args: Args) -> Result<()> {
+    let to_calibrate = args.calibrate.then(|| calibrated(&args.model)).transpose()?;
     let text = args.hypothesis.as_ref().or(args.source.as_ref()).context("no text to score")?;
     let paths = references(&args)?;
     let all = || [text].into_iter().chain(&paths).chain(&args.baseline).map(PathBuf::as_path);
@@ -127,19 +137,28 @@ pub fn run(args: Args) -> Result<()> {
     for (path, lines) in others {
         check_lengths((text, text_lines.len()), (path, lines.len()))?;
     }
-    let hypotheses = match &args.hypothesis {
-        Some(_) => text_lines,
-        None => translate(&args, text, &text_lines)?,
+    let (hypotheses, found) = match &args.hypothesis {
+        Some(_) => (text_lines, None),
+        None => {
+            let (texts, found) = translate(&args, text, &text_lines)?;
+            (texts, Some((text_lines, found)))
+        }
     };
     let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
     let (references, hypotheses) = (References::new(&streams), as_strs(&hypotheses));
     match args.baseline.as_deref().zip(baseline) {
         Some((path, lines)) => {
             let names = [path, args.model.first().unwrap_or(text)];
-            compare(&args, names, [&as_strs(&lines), &hypotheses], &references)
+            compare(&args, names, [&as_strs(&lines), &hypotheses], &references)?;
         }
-        None => score(&args, &hypotheses, &references),
+        None => score(&args, &hypotheses, &references)?,
     }
+    let Some((sources, found)) = found.filter(|_| args.calibrate || args.reliability) else {
+        return Ok(());
+    };
+    let rated = Rated::new(&sources, &hypotheses, found, &references)?;
+    to_calibrate.map_or(Ok(()), |model| rated.calibrate(model))?;
+    if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
 }
 
 /// Prints the scores of two systems, the baseline first, and how probable their difference is.
@@ -255,7 +274,8 @@ fn check_lengths(text: (&Path, usize), reference: (&Path, usize)) -> Result<()> 
     );
 }
 
-fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> {
+/// The translations of `lines`, and the hypotheses whose texts they are.
+fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<(Vec<String>, Vec<Hypothesis>)> {
     let translator = args.computing.load(&args.model)?;
     let shortlist = shortlist(&translator, args.shortlist.as_deref())?;
     let options = args.searching.options(&translator, 1, |options| {
@@ -276,12 +296,13 @@ fn translate(args: &Args, path: &Path, lines: &[String]) -> Result<Vec<String>> 
     warnings.finish();
     let _progress = Progress::of(&options.tally, 0, Some(lines.len()));
     let requests = sources.into_iter().map(Request::new).collect();
-    let best =
+    let found =
         translator.translate_ids(requests, &options).with_context(|| path.display().to_string())?;
-    let texts: Vec<String> = best.iter().map(|all| translator.text_of(&all[0])).collect();
+    let best: Vec<Hypothesis> = found.into_iter().map(|mut all| all.swap_remove(0)).collect();
+    let texts: Vec<String> = best.iter().map(|own| translator.text_of(own)).collect();
     if let Some(mut output) = output {
         texts.iter().try_for_each(|text| output.line(text))?;
         output.flush()?;
     }
-    Ok(texts)
+    Ok((texts, best))
 }

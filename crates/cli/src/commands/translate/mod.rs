@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::args::PenaltyName;
 use self::input::Input;
 use self::requests::requests;
-use self::results::{alternatives, doubts_of, write};
+use self::results::{Signs, alternatives, write};
 use super::shortlist;
 use crate::output::{note_terminal, say, wrong_usage};
 use crate::progress::Progress;
@@ -89,9 +89,9 @@ fn write_lines(
         let mut output = shared.lock().unwrap_or_else(PoisonError::into_inner);
         for ((number, hypotheses), source) in (done..).zip(all).zip(&lines) {
             let found = alternatives(args, translator, hypotheses);
-            let doubts = doubts_of(args, source, &found[0]);
-            input.warnings.doubts(number as u64 + 1, &doubts);
-            write(args, &mut output, number, &found, &doubts)?;
+            let signs = Signs::of(args, translator, source, &found[0]);
+            input.warnings.doubts(number as u64 + 1, &signs.doubts);
+            write(args, &mut output, number, &found, &signs)?;
         }
         output.flush()?;
         let broken = broken.map(|error| {

@@ -28,25 +28,43 @@ pub(super) fn alternatives(
     all
 }
 
-/// The signs that a translation of `source` is wrong; none are known of token ids.
-pub(super) fn doubts_of(args: &Args, source: &str, found: &Alternative) -> Vec<Doubt> {
-    match args.token_ids {
-        true => Vec::new(),
-        false => doubts(source, &found.text),
+/// What is known of how good a translation is.
+#[derive(Default)]
+pub(super) struct Signs {
+    /// The signs that it is wrong.
+    pub doubts: Vec<Doubt>,
+    /// The confidence in it, between 0 and 1.
+    confidence: Option<f64>,
+}
+
+impl Signs {
+    /// Those of `found`, a translation of `source`; none are known of token ids.
+    pub fn of(args: &Args, translator: &Translator, source: &str, found: &Alternative) -> Self {
+        let Alternative { text, hypothesis } = found;
+        match args.token_ids {
+            true => Self::default(),
+            false => Self {
+                doubts: doubts(source, text),
+                confidence: translator.confidence(source, text, hypothesis),
+            },
+        }
     }
 }
 
-/// Writes the translations of line `number`, counted from 0, and the `doubts` of the first.
+/// Writes the translations of line `number`, counted from 0, and what is known of the first.
 pub(super) fn write(
     args: &Args,
     output: &mut Output,
     number: usize,
     alternatives: &[Alternative],
-    doubts: &[Doubt],
+    signs: &Signs,
 ) -> Result<()> {
     if args.json {
         let mut value = to_json(&alternatives[0]);
-        value["doubts"] = doubts.iter().map(|doubt| doubt.name()).collect();
+        value["doubts"] = signs.doubts.iter().map(|doubt| doubt.name()).collect();
+        if let Some(confidence) = signs.confidence {
+            value["confidence"] = confidence.into();
+        }
         value["second_search"] = alternatives[0].hypothesis.is_second.into();
         if args.nbest.is_some() {
             value["n_best"] = alternatives.iter().map(to_json).collect();

@@ -1,0 +1,104 @@
+//! How far a model's confidence in its translations can be relied on.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use burnformer_core::model_dir;
+use burnformer_infer::{Calibration, GENERATION_FILE, Hypothesis, SearchSettings, doubts};
+use burnformer_metrics::{Chrf, Metric as _, References};
+
+use crate::embedded;
+use crate::output::{note, print};
+
+/// The number of equal parts into which confidence is divided.
+const PARTS: usize = 10;
+
+/// The model to calibrate, if it can be.
+pub fn calibrated(models: &[PathBuf]) -> Result<&Path> {
+    match models {
+        [model] if embedded::is_unpacked(model) => {
+            bail!("--calibrate cannot change a model inside the program: name a folder")
+        }
+        [model] => Ok(model),
+        _ => bail!("--calibrate takes one model, not {}", models.len()),
+    }
+}
+
+/// Translations with their quality, which is their chrF over 100.
+pub struct Rated {
+    good: Vec<(Hypothesis, f64)>,
+    /// The quality of those with a sign that they are wrong: the confidence in them is 0.
+    doubted: Vec<f64>,
+}
+
+impl Rated {
+    /// The translations `texts` of `sources`, rated by `references`.
+    pub fn new(
+        sources: &[String],
+        texts: &[&str],
+        found: Vec<Hypothesis>,
+        references: &References,
+    ) -> Result<Self> {
+        let quality = Chrf::default().by_segment(texts, references)?;
+        let mut rated = Self { good: Vec::new(), doubted: Vec::new() };
+        let pairs = sources.iter().zip(texts);
+        for ((hypothesis, chrf), (source, text)) in found.into_iter().zip(quality).zip(pairs) {
+            match doubts(source, text)[..] {
+                [] => rated.good.push((hypothesis, chrf / 100.0)),
+                _ => rated.doubted.push(chrf / 100.0),
+            }
+        }
+        Ok(rated)
+    }
+
+    /// Fits the confidence of `model`, and writes it there.
+    pub fn calibrate(&self, model: &Path) -> Result<()> {
+        let good = self.good.iter().map(|(hypothesis, quality)| (hypothesis, *quality));
+        let Some(calibration) = Calibration::fit(good) else {
+            bail!(
+                "the chrF of these translations does not rise with their probability, so that no confidence follows from \
+                 it: take more sentences, or another text"
+            )
+        };
+        let path = model.join(GENERATION_FILE);
+        let search = burnformer_infer::load_settings(model)?;
+        SearchSettings { calibration: Some(calibration), ..search }.save(&path)?;
+        model_dir::seal(model)?;
+        let count = self.good.len();
+        note(format_args!("{}: confidence fitted to {count} translations", path.display()));
+        Ok(())
+    }
+
+    /// Prints for each tenth of confidence how many translations have it, its mean and that of their chrF; then the mean
+    /// distance between the two, weighed by the numbers (the expected calibration error). The confidence is that of the
+    /// model in `model`.
+    pub fn print(&self, model: &Path) -> Result<()> {
+        let Some(calibration) = burnformer_infer::load_settings(model)?.calibration else {
+            bail!(
+                "{}: this model has no confidence; fit it first, with --calibrate and a text that it did not learn from",
+                model.display()
+            )
+        };
+        let good = self.good.iter().map(|(own, quality)| (calibration.confidence(own), quality));
+        let all: Vec<_> = good.chain(self.doubted.iter().map(|quality| (0.0, quality))).collect();
+        let mut parts = [(0, 0.0, 0.0); PARTS];
+        for &(confidence, quality) in &all {
+            let part = &mut parts[((confidence * PARTS as f64) as usize).min(PARTS - 1)];
+            *part = (part.0 + 1, part.1 + confidence, part.2 + quality);
+        }
+        print("confidence  translations  mean  chrF/100")?;
+        let mut error = 0.0;
+        for (number, (count, confidence, quality)) in parts.into_iter().enumerate() {
+            if count > 0 {
+                error += (confidence - quality).abs() / all.len() as f64;
+                let low = number as f64 / PARTS as f64;
+                let [confidence, quality] = [confidence, quality].map(|sum| sum / f64::from(count));
+                print(format!(
+                    "{low:.1}–{:.1}     {count:>12}  {confidence:.2}      {quality:.2}",
+                    low + 1.0 / PARTS as f64
+                ))?;
+            }
+        }
+        print(format!("expected calibration error: {error:.3}"))
+    }
+}
