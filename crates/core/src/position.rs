@@ -1,4 +1,5 @@
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -9,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::conventions::Sinusoids;
 use crate::cost::Cost;
 use crate::init;
+
+/// The number of positions whose sinusoids are kept, because each step of a translation needs one of them.
+const KEPT: usize = 64;
 
 /// How positions enter the model (paper §3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +53,7 @@ impl PositionalEncodingConfig {
         let &Self { d_model, learned, sinusoids, offset } = self;
         let std = (d_model as f64).powf(-0.5);
         let weight = learned.map(|count| init::normal([count, d_model], std, key, device));
-        PositionalEncoding { weight, sinusoids, offset }
+        PositionalEncoding::of(weight, sinusoids, offset)
     }
 
     /// The cost of the encoding: its trained vectors.
@@ -65,14 +69,31 @@ pub struct PositionalEncoding {
     pub weight: Option<Param<Tensor<2>>>,
     #[module(skip)]
     sinusoids: Sinusoids,
+    /// The sinusoids of the first [`KEPT`] positions, once they were needed.
+    #[module(skip)]
+    kept: Arc<OnceLock<Vec<f32>>>,
     /// The position of the first token.
     offset: usize,
 }
 
 impl PositionalEncoding {
+    fn of(weight: Option<Param<Tensor<2>>>, sinusoids: Sinusoids, offset: usize) -> Self {
+        Self { weight, sinusoids, kept: Arc::default(), offset }
+    }
+
+    /// The sinusoids of `positions`.
+    fn values(&self, positions: Range<usize>, d_model: usize) -> Vec<f32> {
+        let kept = self.kept.get_or_init(|| self.sinusoids.values(0..KEPT, d_model));
+        match kept.get(positions.start * d_model..positions.end * d_model) {
+            // They were made for the width of the first call.
+            Some(values) if kept.len() == KEPT * d_model => values.to_vec(),
+            _ => self.sinusoids.values(positions, d_model),
+        }
+    }
+
     /// Fixed sines and cosines ([`sinusoid`]), for any length and any even d_model.
     pub fn sinusoidal() -> Self {
-        Self { weight: None, sinusoids: Sinusoids::Interleaved, offset: 0 }
+        Self::of(None, Sinusoids::Interleaved, 0)
     }
 
     /// Adds the vectors of the positions `start..start + len` to `x`.
@@ -87,7 +108,7 @@ impl PositionalEncoding {
         let start = start + self.offset;
         let vectors = match &self.weight {
             None => {
-                let values = self.sinusoids.values(start..start + len, d_model);
+                let values = self.values(start..start + len, d_model);
                 Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
             }
             Some(weight) => {
@@ -191,6 +212,17 @@ mod tests {
     fn a_start_offset_continues_the_sequence() {
         for sinusoids in [Sinusoids::Interleaved, Sinusoids::Halves, Sinusoids::HalvesToEnd] {
             assert_eq!(sinusoids.values(5..9, 16), sinusoids.values(0..9, 16)[5 * 16..]);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_is_computed_for_any_place_and_width() {
+        let positions = PositionalEncoding::sinusoidal();
+        for d_model in [16, 8] {
+            for place in [0..1, 5..9, KEPT - 1..KEPT, KEPT - 1..KEPT + 1, 200..201] {
+                let computed = Sinusoids::Interleaved.values(place.clone(), d_model);
+                assert_eq!(positions.values(place, d_model), computed);
+            }
         }
     }
 

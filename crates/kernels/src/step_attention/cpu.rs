@@ -2,14 +2,16 @@
 
 use rayon::prelude::*;
 
+use crate::simd::{LANES, fold_pairs, softmax_row, vectorised};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{dot_avx2, dot_avx512, has_avx2, has_avx512};
-use crate::simd::{fold_pairs, softmax_row, vectorised};
 
 /// With fewer queries than this, one thread computes all of them.
 const PARALLEL: usize = 16;
-/// The number of sums of a context that stay in registers while all values are added.
-const BLOCK: usize = 32;
+/// The numbers of sums of a context that stay in registers while all values are added. More of them at a time wait less for
+/// one another.
+const WIDE: usize = 64;
+const NARROW: usize = 32;
 
 /// The heads of a query and their widths.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,8 @@ pub(super) fn forward<'a>(
             see(row, seen);
             assert_eq!(seen.keys.len(), seen.values.len(), "a value for each key");
             scores.clear();
-            scores.resize(heads.count * seen.keys.len(), 0.0);
+            let padded = seen.keys.len().next_multiple_of(LANES);
+            scores.resize(heads.count * padded, f32::NEG_INFINITY);
             one(heads, query, seen, scores, context);
         },
     );
@@ -56,7 +59,7 @@ pub(super) fn forward<'a>(
 #[derive(Default)]
 struct Scratch<'a> {
     seen: Seen<'a>,
-    /// `[heads, keys]`.
+    /// `[heads, keys]`, the keys filled up with −∞ to whole vectors, so that no loop has a remainder.
     scores: Vec<f32>,
 }
 
@@ -70,7 +73,7 @@ fn one(heads: Heads, query: &[f32], seen: &Seen, scores: &mut [f32], context: &m
     mix(heads.d_v, seen, scores, context);
 }
 
-/// Writes query·keys/√d_k in each head to `scores`, −∞ for hidden keys.
+/// Writes query·keys/√d_k in each head to `scores`, which holds −∞ for hidden keys.
 fn compare(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx512() {
@@ -106,14 +109,15 @@ fn compare_by(
     scores: &mut [f32],
     dot: impl Fn(&[f32], &[f32]) -> f32,
 ) {
-    let count = seen.keys.len();
+    let padded = seen.keys.len().next_multiple_of(LANES);
     let scale = 1.0 / (d_k as f32).sqrt();
     for (place, key) in seen.keys.iter().enumerate() {
-        let hidden = seen.hidden.get(place).is_some_and(|&hidden| hidden != 0);
+        if seen.hidden.get(place).is_some_and(|&hidden| hidden != 0) {
+            continue;
+        }
         let parts = query.chunks_exact(d_k).zip(key.chunks_exact(d_k));
-        for (head, (query, key)) in parts.enumerate() {
-            scores[head * count + place] =
-                if hidden { f32::NEG_INFINITY } else { scale * dot(query, key) };
+        for ((query, key), scores) in parts.zip(scores.chunks_exact_mut(padded)) {
+            scores[place] = scale * dot(query, key);
         }
     }
 }
@@ -127,24 +131,23 @@ fn compare_portable(d_k: usize, query: &[f32], seen: &Seen, scores: &mut [f32]) 
 vectorised! {
     /// Adds the values, weighted by softmax(scores) in each head, to `context`. `scores` is used up.
     fn mix(d_v: usize, seen: &Seen, scores: &mut [f32], context: &mut [f32]) {
-        let count = seen.values.len();
+        let padded = seen.values.len().next_multiple_of(LANES);
         // A loop, since a function that is passed on is compiled without the instructions of this one.
-        for scores in scores.chunks_exact_mut(count) {
+        for scores in scores.chunks_exact_mut(padded) {
             softmax_row(scores);
         }
-        let heads = context.chunks_exact_mut(d_v).zip(scores.chunks_exact(count)).enumerate();
+        let heads = context.chunks_exact_mut(d_v).zip(scores.chunks_exact(padded)).enumerate();
         for (head, (context, weights)) in heads {
-            let (blocks, rest) = context.as_chunks_mut::<BLOCK>();
             let mut first = head * d_v;
-            for block in blocks {
-                let mut sums = *block;
-                for (weight, value) in weights.iter().zip(&seen.values) {
-                    for (sum, v) in sums.iter_mut().zip(&value[first..first + BLOCK]) {
-                        *sum += weight * v;
-                    }
-                }
-                *block = sums;
-                first += BLOCK;
+            let (wide, rest) = context.as_chunks_mut::<WIDE>();
+            for block in wide {
+                *block = weighted::<WIDE>(*block, weights, &seen.values, first);
+                first += WIDE;
+            }
+            let (narrow, rest) = rest.as_chunks_mut::<NARROW>();
+            for block in narrow {
+                *block = weighted::<NARROW>(*block, weights, &seen.values, first);
+                first += NARROW;
             }
             for (weight, value) in weights.iter().zip(&seen.values) {
                 for (c, v) in rest.iter_mut().zip(&value[first..]) {
@@ -153,4 +156,20 @@ vectorised! {
             }
         }
     }
+}
+
+/// `sums` plus the weighted `values` from number `first` on.
+#[inline(always)]
+fn weighted<const BLOCK: usize>(
+    mut sums: [f32; BLOCK],
+    weights: &[f32],
+    values: &[&[f32]],
+    first: usize,
+) -> [f32; BLOCK] {
+    for (weight, value) in weights.iter().zip(values) {
+        for (sum, v) in sums.iter_mut().zip(&value[first..first + BLOCK]) {
+            *sum += weight * v;
+        }
+    }
+    sums
 }
