@@ -70,11 +70,10 @@ fn a_name_that_the_program_does_not_contain_is_refused_with_those_that_it_does()
 fn a_loop_is_searched_for_again_and_a_doubtful_translation_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.de");
-    let long = "Die Regierung hat beschlossen, die Verordnung über die Zulassung von Personen zum Verkehr zu ändern, wobei die \
-                Bestimmungen über die Erlaubnis, die Stellen, die Register und die Übergangsvorschriften neu gefasst werden, \
-                was nach Ansicht der Opposition zu erheblichen Mehrkosten führen wird.";
-    let fruits = "Äpfel, Birnen, Bananen, Kirschen, Pflaumen, Trauben, Orangen, Zitronen, Melonen, Kiwis, Mangos, Ananas";
-    std::fs::write(&text, format!("Ich habe Hunger.\n{fruits}\n{long}\n")).unwrap();
+    let long = "Zitronen Zitronen Zitronen Dübel Kiwis Scheiben Lager Muttern Erlaubnis Zulassung Verordnung Mangos Mangos Mangos \
+                Kiwis";
+    let things = "Äpfel, Mehrkosten, Melonen, Pflaumen, Kolben, Bolzen, Schrauben, Lager, Kolben.";
+    std::fs::write(&text, format!("Ich habe Hunger.\n{things}\n{long}\n")).unwrap();
     let arguments = ["translate", "--json", "--input", text.to_str().unwrap()];
     let output = run(&arguments);
     let lines: Vec<serde_json::Value> =
