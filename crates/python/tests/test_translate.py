@@ -15,6 +15,7 @@ def test_one_text_gives_one_translation_and_several_a_list(translator):
     one = translator.translate("Wo ist der Bahnhof?")
     assert one.text == str(one) == "Where is the station?"
     assert one.score == one.alternatives[0].score < 0
+    assert one.doubts == [] and 0.5 < one.confidence < 1
     assert len(one.alternatives) == 1 and one.alternatives[0].finish == "end-of-sentence"
     assert len(one.alternatives[0].tokens) == len(one.alternatives[0].log_probs)
     both = translator.translate(text for text in ["Wo ist der Bahnhof?", ""])

@@ -181,7 +181,7 @@ fn a_full_memory_ends_the_program_with_a_sentence() {
     use std::process::{Command, Stdio};
     // Enough to begin and too little for the model.
     let script =
-        "ulimit -v 400000; exec \"$0\" translate --model embedded:de-en --batch 2000 --chunk 2000";
+        "ulimit -v 500000; exec \"$0\" translate --model embedded:de-en --batch 8000 --chunk 20000";
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_burnformer")]).stdin(Stdio::piped());
     let output = common::feed(&mut command, "eins zwei drei vier fünf\n".repeat(20_000).as_bytes());
