@@ -132,13 +132,13 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
     save_folder(to, |folder| copy_model(from, folder))
 }
 
-/// Sets the search settings of the model directory `dir` to `search`.
+/// Sets the search settings of the model directory `dir` to `search`, and keeps its other files; folders in it are lost.
 ///
 /// # Errors
 /// [`TrainError::NotSaved`] if a file cannot be copied or written.
-pub(crate) fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
+pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
     let fill = |folder: &Path| {
-        copy_model(dir, folder)?;
+        copy_files(dir, folder, &[])?;
         Ok(search.save(&folder.join(GENERATION_FILE))?)
     };
     save_folder(dir, fill)

@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(long, requires = "model")]
     calibrate: bool,
     /// Print how the model's confidence compares with the chrF of these translations
-    #[arg(long, requires = "model")]
+    #[arg(long, requires = "model", conflicts_with = "json")]
     reliability: bool,
     /// Compare with the translations in this file, and say how probable the difference is if it is due to chance
     #[arg(long, value_name = "FILE", conflicts_with = "confidence")]

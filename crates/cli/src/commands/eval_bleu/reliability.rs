@@ -1,11 +1,12 @@
 //! How far a model's confidence in its translations can be relied on.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use burnformer_core::model_dir;
-use burnformer_infer::{Calibration, GENERATION_FILE, Hypothesis, SearchSettings, doubts};
+use anyhow::{Context, Result, bail};
+use burnformer_infer::{Calibration, Hypothesis, SearchSettings, doubts, load_settings};
 use burnformer_metrics::{Chrf, Metric as _, References};
+use burnformer_train::checkpoint::set_search;
 
 use crate::embedded;
 use crate::output::{note, print};
@@ -19,9 +20,19 @@ pub fn calibrated(models: &[PathBuf]) -> Result<&Path> {
         [model] if embedded::is_unpacked(model) => {
             bail!("--calibrate cannot change a model inside the program: name a folder")
         }
+        [model] if holds_folders(model)? => bail!(
+            "{}: --calibrate replaces this folder as a whole, and it holds folders beside the model: name a copy of its files",
+            model.display()
+        ),
         [model] => Ok(model),
         _ => bail!("--calibrate takes one model, not {}", models.len()),
     }
+}
+
+/// Whether there are folders in `folder`.
+fn holds_folders(folder: &Path) -> Result<bool> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    Ok(entries.flatten().any(|entry| entry.path().is_dir()))
 }
 
 /// Translations with their quality, which is their chrF over 100.
@@ -60,12 +71,10 @@ impl Rated {
                  it: take more sentences, or another text"
             )
         };
-        let path = model.join(GENERATION_FILE);
-        let search = burnformer_infer::load_settings(model)?;
-        SearchSettings { calibration: Some(calibration), ..search }.save(&path)?;
-        model_dir::seal(model)?;
+        let search = load_settings(model)?;
+        set_search(model, &SearchSettings { calibration: Some(calibration), ..search })?;
         let count = self.good.len();
-        note(format_args!("{}: confidence fitted to {count} translations", path.display()));
+        note(format_args!("{}: confidence fitted to {count} translations", model.display()));
         Ok(())
     }
 
@@ -73,7 +82,7 @@ impl Rated {
     /// distance between the two, weighed by the numbers (the expected calibration error). The confidence is that of the
     /// model in `model`.
     pub fn print(&self, model: &Path) -> Result<()> {
-        let Some(calibration) = burnformer_infer::load_settings(model)?.calibration else {
+        let Some(calibration) = load_settings(model)?.calibration else {
             bail!(
                 "{}: this model has no confidence; fit it first, with --calibrate and a text that it did not learn from",
                 model.display()
