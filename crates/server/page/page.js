@@ -89,7 +89,7 @@ async function translate(event) {
 // What a translation does that is probably wrong.
 const signs = { loop: "repeats itself", copy: "is its source", length: "is far longer or shorter than its source" };
 
-// The confidence below which a translation is marked: fewer than half of its characters are expected to be right.
+// The confidence below which a translation is marked: such translations had less than 50 chrF on average.
 const unsure = 0.5;
 
 function show(after) {

@@ -50,7 +50,7 @@ pub use run::texts::{TextName, Texts};
 pub use update::Updater;
 pub use update::loss_scale::LossScale;
 pub use update::memory::{r_drop_bytes, update_bytes, worst_batch_bytes};
-pub use update::ranks::{ExchangePrecision, Ranks, Workers};
+pub use update::ranks::{Exchange, ExchangePrecision, Ranks, Workers};
 pub use update::replicas::Replicas;
 pub use update::statistics::{PendingStatistics, UpdateStatistics};
 pub use validation::{Validation, Validator};

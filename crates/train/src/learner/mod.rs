@@ -185,7 +185,7 @@ impl Learner {
             };
             let step = self.state.step;
             let every = |n: u64| n > 0 && step.is_multiple_of(n);
-            if self.meets_now(interrupted) {
+            if self.needs_model(&self.state, interrupted) {
                 self.meet();
             }
             if every(self.setup.config.training.log_every) {

@@ -13,6 +13,7 @@ use super::limits::limit_reached;
 use super::order::Order;
 use super::unread::Made;
 use super::{Learner, Left};
+use crate::config::TrainConfig;
 use crate::error::TrainError;
 use crate::report::Answer;
 use crate::run::state::RunState;
@@ -47,26 +48,22 @@ impl Learner {
     /// Whether the statistics of the updates are needed now.
     pub(super) fn reads_now(&self, interrupted: &AtomicBool) -> bool {
         let ahead = self.ahead();
-        let every = |n: u64| n > 0 && ahead.step.is_multiple_of(n);
         self.updater.synchronous
             || self.unread.is_full()
-            || every(self.setup.config.training.log_every)
-            || every(self.setup.config.training.exchange_every)
-            || every(self.setup.config.validation.every)
-            || self.setup.is_scheduled(ahead.step)
-            || limit_reached(&self.setup.config, &ahead).is_some()
-            || self.look_is_due()
-            || interrupted.load(Ordering::Relaxed)
+            || ahead.step.is_multiple_of(self.setup.config.training.log_every)
+            || self.needs_model(&ahead, interrupted)
     }
 
-    /// Whether processes that make updates apart exchange now: when it is time, and before the model is measured or saved.
-    pub(super) fn meets_now(&self, interrupted: &AtomicBool) -> bool {
-        let step = self.state.step;
-        let every = |n: u64| n > 0 && step.is_multiple_of(n);
-        every(self.setup.config.training.exchange_every)
-            || every(self.setup.config.validation.every)
-            || self.setup.is_scheduled(step)
-            || limit_reached(&self.setup.config, &self.state).is_some()
+    /// Whether the model is exchanged, measured or saved in `state`. Processes that make updates apart exchange before.
+    pub(super) fn needs_model(&self, state: &RunState, interrupted: &AtomicBool) -> bool {
+        let TrainConfig { training, validation, .. } = &self.setup.config;
+        let every = |n: u64| n > 0 && state.step.is_multiple_of(n);
+        // Processes that make the same updates exchange within each.
+        let exchanges = self.setup.replicas.is_apart() && every(training.exchange_every);
+        exchanges
+            || every(validation.every)
+            || self.setup.is_scheduled(state.step)
+            || limit_reached(&self.setup.config, state).is_some()
             || self.look_is_due()
             || interrupted.load(Ordering::Relaxed)
     }

@@ -3,7 +3,8 @@
 //! Process 0, the leader, trains as a process does that is alone: it alone has the run's folder, validates and logs.
 //! The others follow. They hold the same weights and the same optimiser, and make the same updates. A batch keeps its
 //! number in the update on whatever process it is computed, as on [several devices](crate::Replicas). The sums of an
-//! update are added in the order of the processes, so that the same number of processes gives the same bits.
+//! update are added in the order of the processes, so that the same number of processes gives the same bits. With
+//! [`Exchange::every`] above 1, each makes updates of its own, and they take the mean of their weights now and then.
 
 use std::rc::Rc;
 
