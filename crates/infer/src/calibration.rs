@@ -69,7 +69,7 @@ impl Calibration {
 }
 
 /// The geometric mean of the probabilities of the tokens; 1 for none.
-fn probability(hypothesis: &Hypothesis) -> f64 {
+pub(crate) fn probability(hypothesis: &Hypothesis) -> f64 {
     let log_probs = hypothesis.log_probs.iter().map(|&log| f64::from(log));
     (log_probs.sum::<f64>() / hypothesis.log_probs.len().max(1) as f64).exp()
 }

@@ -21,6 +21,9 @@ pub struct Hypothesis {
     /// Whether the first search found a loop, and this was found by another one; see
     /// [`TranslateOptions::leave_loops`](crate::TranslateOptions::leave_loops).
     pub is_second: bool,
+    /// Whether the source was in capitals and this is a translation of its small letters, of which the text is raised again;
+    /// see [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
+    pub is_raised: bool,
 }
 
 impl Hypothesis {
@@ -32,6 +35,7 @@ impl Hypothesis {
             score: 0.0,
             finish: FinishReason::EndOfSentence,
             is_second: false,
+            is_raised: false,
         }
     }
 }

@@ -54,6 +54,9 @@ pub struct SearchSettings {
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
     pub sampling: Option<Sampling>,
+    /// Translates a source all in capitals in small letters, too, and takes the most probable translation, in capitals.
+    /// Models that are trained here do: few texts have enough capitals to learn from.
+    pub small_letters: bool,
     /// How the confidence in a translation follows from its probability; without it, translations have none.
     pub calibration: Option<Calibration>,
 }
@@ -119,6 +122,7 @@ impl Default for SearchSettings {
             beam_rule: BeamRule::default(),
             at_limit: AtLimit::default(),
             sampling: None,
+            small_letters: false,
             calibration: None,
         }
     }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::error::BurnformerError;
 
 /// The names of all keywords: the keys of `generation.json`, and those of a call alone.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 21] = [
     "beam_size",
     "n_best",
     "length_penalty",
@@ -29,6 +29,7 @@ pub const NAMES: [&str; 20] = [
     "beam_rule",
     "at_limit",
     "sampling",
+    "small_letters",
     "batch_size",
     "batch_tokens",
     "longest",

@@ -31,8 +31,11 @@ const TRANSLATE_ITERABLE: Function =
     Function { name: "translate_iterable", own: &["chunk", "alignment"], refused: &[] };
 const TRANSLATE_DOCUMENT: Function =
     Function { name: "translate_document", own: &["language"], refused: &["n_best"] };
-const SCORE: Function =
-    Function { name: "score", own: &[], refused: &["n_best", "sampling", "glossary", "shortlist"] };
+const SCORE: Function = Function {
+    name: "score",
+    own: &[],
+    refused: &["n_best", "sampling", "small_letters", "glossary", "shortlist"],
+};
 
 /// A model that translates. Several threads may use it at the same time, and a process that is forked as well.
 #[pyclass(module = "burnformer", frozen)]

@@ -71,7 +71,7 @@ fn heads(config: &TrainConfig) -> Vec<Row> {
         let heads = (config.model.transformer.heads * times / parts).max(1);
         row(
             name,
-            format!("{heads} heads"),
+            if heads == 1 { "1 head".to_owned() } else { format!("{heads} heads") },
             with(config, |c| c.model.transformer.heads = heads),
             paper,
         )
@@ -269,7 +269,7 @@ mod tests {
             changes,
             [
                 "",
-                "1 heads",
+                "1 head",
                 "4 heads",
                 "16 heads",
                 "32 heads",

@@ -32,6 +32,15 @@ fn the_first_translation_needs_no_model_of_ones_own() {
 }
 
 #[test]
+fn capitals_are_translated_as_their_small_letters_are_unless_the_model_knows_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.de");
+    std::fs::write(&text, "WO IST DER BAHNHOF?\nTOM\nICH HABE HUNGER.\n").unwrap();
+    let output = stdout(&run(&["translate", "--input", text.to_str().unwrap()]));
+    assert_eq!(output, "WHERE IS THE STATION?\nTOM\nI'M HUNGRY.\n");
+}
+
+#[test]
 fn the_models_translate_the_test_text_as_well_as_their_card_says() {
     for (pair, source, target, least) in [
         ("de-en", "test.de.zst", "test.en.zst", 45.0),

@@ -165,8 +165,10 @@ impl Searcher<'_> {
         let eos = model.special().eos;
         let sources: Vec<Vec<u32>> = requests.iter().map(|request| request.closed(eos)).collect();
         let threads = model.parallelism();
-        let parts =
-            parallel::divide(self.batches(requests, places, &sources), threads.unwrap_or(1));
+        let mut parts = self.batches(requests, places, &sources);
+        if let Some(threads) = threads {
+            parts = parallel::divide(parts, threads);
+        }
         let work = |part: &[usize]| {
             let found = search_batch(model, requests, &sources, part, settings);
             found.inspect(|_| done(part.len()))

@@ -8,6 +8,9 @@ use crate::error::InferError;
 
 /// The number of batches that may be decoded at the same time: each takes memory.
 const BATCHES_AT_ONCE: usize = 4;
+/// The most sentences of a part. What a step of more writes leaves the second-level cache: in 8-bit integers translation takes
+/// 5 % more time so, and in float32 1 % less.
+const PART: usize = 32;
 
 /// Divides batches among `threads`, in their order. Of many batches a few threads take whole ones, because a product of
 /// many rows is fastest; more threads take parts that together are [`BATCHES_AT_ONCE`]. The last ones, or few, are
@@ -17,7 +20,7 @@ pub(super) fn divide(batches: Vec<Vec<usize>>, threads: usize) -> Vec<Vec<usize>
     let many = batches.len().saturating_sub(2 * threads);
     let parts = |(place, batch): (usize, Vec<usize>)| {
         let at_once = if place < many { BATCHES_AT_ONCE } else { 1 };
-        let size = (batch.len() * at_once).div_ceil(threads).clamp(1, batch.len().max(1));
+        let size = (batch.len() * at_once).div_ceil(threads).clamp(1, PART);
         batch.chunks(size).map(<[usize]>::to_vec).collect::<Vec<_>>()
     };
     batches.into_iter().enumerate().flat_map(parts).collect()

@@ -116,7 +116,7 @@ impl<'a> Task<'a> {
             log_probs: live.log_probs,
             score,
             finish,
-            is_second: false,
+            ..Hypothesis::empty()
         }
     }
 }

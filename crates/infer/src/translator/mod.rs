@@ -1,6 +1,7 @@
 //! The translator: from text to text.
 
 mod attention;
+mod capitals;
 mod files;
 mod languages;
 mod links;

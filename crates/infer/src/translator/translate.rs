@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::load::Translator;
 use super::options::{LongSources, TranslateOptions};
-use super::translation::{Translation, one_line};
+use super::translation::{Translation, text_of};
 use crate::doubt::repeats;
 use crate::error::{InferError, until_error};
 use crate::hypothesis::Hypothesis;
@@ -109,8 +109,9 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
+        let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
-        self.search(&requests, options)
+        self.search(&requests, &small, options)
     }
 
     /// Translates sentences that are given as ids, up to the first that cannot be translated, and returns the error of
@@ -120,13 +121,14 @@ impl Translator {
         mut requests: Vec<Request>,
         options: &TranslateOptions,
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
+        let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
-        until_error(requests.len(), |count| self.search(&requests[..count], options))
+        until_error(requests.len(), |count| self.search(&requests[..count], &small, options))
     }
 
     /// The text of a hypothesis, on one line.
     pub fn text_of(&self, hypothesis: &Hypothesis) -> String {
-        one_line(&self.tokenizers.target.decode(&hypothesis.tokens))
+        text_of(hypothesis, &self.tokenizers.target)
     }
 
     pub(super) fn texts_of(&self, hypotheses: Vec<Vec<Hypothesis>>) -> Vec<Translation> {
@@ -135,7 +137,7 @@ impl Translator {
     }
 
     /// Gives each request its languages, cuts texts that are too long, and lists the tokens that are likely for it.
-    fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
+    pub(super) fn prepare(&self, requests: &mut [Request], options: &TranslateOptions) {
         let eos = self.model.special().eos;
         requests.iter_mut().for_each(|request| options.languages.add_to(request, eos));
         self.truncate_sources(requests, options);
@@ -163,12 +165,14 @@ impl Translator {
     fn search(
         &self,
         requests: &[Request],
+        small: &[(usize, Request)],
         options: &TranslateOptions,
     ) -> Result<Vec<Vec<Hypothesis>>, InferError> {
         self.check_lengths(requests, options)?;
         let done = |count| options.tally.add(count);
         let mut all =
             search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
+        self.try_small_letters(small, options, &mut all)?;
         if options.leave_loops {
             self.leave_loops(requests, options, &mut all)?;
         }

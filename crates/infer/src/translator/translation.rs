@@ -29,7 +29,7 @@ pub struct Alternative {
 impl Translation {
     pub(super) fn new(hypotheses: Vec<Hypothesis>, tokenizer: &Tokenizer) -> Self {
         let alternative = |hypothesis: Hypothesis| {
-            let text = one_line(&tokenizer.decode(&hypothesis.tokens));
+            let text = text_of(&hypothesis, tokenizer);
             Alternative { text, hypothesis }
         };
         let n_best: Vec<Alternative> = hypotheses.into_iter().map(alternative).collect();
@@ -44,9 +44,15 @@ impl Translation {
     }
 }
 
+/// The text of a hypothesis, on one line.
+pub(super) fn text_of(hypothesis: &Hypothesis, tokenizer: &Tokenizer) -> String {
+    let text = one_line(&tokenizer.decode(&hypothesis.tokens));
+    if hypothesis.is_raised { text.to_uppercase() } else { text }
+}
+
 /// `text` with each line break replaced by a space. A model can spell any byte, and one line of input must give one
 /// line of output.
-pub(super) fn one_line(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let breaks = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     text.replace(breaks, " ")
 }

@@ -1,4 +1,4 @@
-use crate::simd::{exp, fold, max, vectorised};
+use crate::simd::{exp, exp_below_zero, fold, max, vectorised};
 
 /// The number of terms that are summed in 32 bits before their sum is added to a sum in 64 bits.
 const CHUNK: usize = 512;
@@ -38,7 +38,7 @@ vectorised! {
 
     /// Σ e^(x − top).
     pub(super) fn sum_of_exp(xs: &[f32], top: f32) -> f32 {
-        fold(xs, 0.0, |sum, x| sum + exp(x - top), |a, b| a + b)
+        fold(xs, 0.0, |sum, x| sum + exp_below_zero(x - top), |a, b| a + b)
     }
 }
 

@@ -55,6 +55,7 @@ class ScoreOptions(TypedDict, total=False):
 @type_check_only
 class DocumentOptions(ScoreOptions, total=False):
     sampling: bool | Sampling | None
+    small_letters: bool
     glossary: dict[str, str] | str | PathLike[str] | None
     shortlist: str | PathLike[str] | None
 

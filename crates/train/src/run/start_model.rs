@@ -138,8 +138,12 @@ impl FirstModel {
             }
         };
         shape.validate()?;
-        let near = SearchSettings { beam_rule: BeamRule::Near, ..SearchSettings::default() };
-        let search = start.as_ref().map_or(near, |start| start.search.clone());
+        let own = SearchSettings {
+            beam_rule: BeamRule::Near,
+            small_letters: true,
+            ..SearchSettings::default()
+        };
+        let search = start.as_ref().map_or(own, |start| start.search.clone());
         Ok(Self { shape, start, search })
     }
 

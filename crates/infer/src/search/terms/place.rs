@@ -41,7 +41,7 @@ impl AfterTerm {
             let score = total(&log_probs) / settings.length_penalty.divisor(tokens.len());
             found.retain(|own| own.tokens != tokens);
             let finish = FinishReason::EndOfSentence;
-            found.insert(0, Hypothesis { tokens, log_probs, score, finish, is_second: false });
+            found.insert(0, Hypothesis { tokens, log_probs, score, finish, ..Hypothesis::empty() });
             found.truncate(settings.n_best);
         }
         found
