@@ -188,6 +188,14 @@ fn report(rounds: &[Round], compute_type: &str, figure: &str) -> Value {
         "ours_tried": tried(&ours),
         "peer_tried": tried(&peers),
     });
+    // What the speed of a training means depends on how fast the machine is at that time.
+    for name in ["gflops", "matmul_gflops", "matmul_share"] {
+        let figures = own.1.values().filter_map(|run| run.fields[name].as_f64());
+        let figures = sorted(figures.collect());
+        if !figures.is_empty() {
+            value[format!("ours_{name}")] = median(&figures).into();
+        }
+    }
     if let Some(shapes) = pairs.first().and_then(|(own, _)| own.fields["shapes"].as_object()) {
         value["shapes"] =
             shapes.keys().map(|shape| (shape.clone(), by_shape(&pairs, shape))).collect();

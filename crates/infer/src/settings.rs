@@ -201,6 +201,11 @@ impl SearchSettings {
         check(max > 0, "max_length", &max, "at least 1 is needed, for </s>")?;
         let within = self.max_length.is_none_or(|max| self.min_length <= max);
         check(within, "min_length", &self.min_length, "it cannot exceed max_length; lower it")?;
+        if let Some(Calibration { offset, slope }) = self.calibration {
+            let good = offset.is_finite() && slope.is_finite() && slope > 0.0;
+            let remedy = "a positive number is needed; `eval-bleu --calibrate` fits it";
+            check(good, "calibration.slope", &slope, remedy)?;
+        }
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 

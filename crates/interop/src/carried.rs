@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use burnformer_infer::{GENERATION_FILE, SearchSettings};
+use serde_json::Value;
 
 use crate::error::Result;
-use crate::files::{read_if_there, write_file};
+use crate::files::{parse_json, read_if_there, write_file};
 use crate::package::Package;
 use crate::vocabulary;
 
@@ -41,6 +42,7 @@ pub(crate) fn tokenizers(dir: &Path, tokens: [&[String]; 2]) -> Result<BTreeMap<
     for (name, sides) in TOKENIZERS {
         let path = dir.join(name);
         let Some(bytes) = read_if_there(&path)? else { continue };
+        parse_json::<Value>(&path, &bytes)?;
         let has = |&side: &usize| {
             vocabulary::of_file(&path, &bytes, tokens[side].len())
                 .is_ok_and(|own| own == tokens[side])

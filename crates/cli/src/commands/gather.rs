@@ -14,7 +14,7 @@ pub struct Args {
     /// were made from one text by the same models and options
     out: PathBuf,
     /// The number of shards
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     shards: u64,
 }
 

@@ -22,7 +22,7 @@ use crate::output::{Output, check_name, note, wrong_usage};
 use shard::Shard;
 pub use shard::ShardArgs;
 pub use stamp::digest_of_file;
-use stamp::{trusted, what_differs, write_stamp};
+use stamp::{TEXT, trusted, what_differs, write_stamp};
 
 /// What a process does: the whole text, or a shard.
 pub struct Part {
@@ -51,14 +51,19 @@ impl Part {
             let output = output.map(Path::to_owned);
             return Ok(Some(Self { lines: 0..u64::MAX, output, made_from: None }));
         };
-        check_name(out, &[])?;
+        let paths: Vec<&Path> = texts.iter().map(|&(path, _)| path).collect();
+        check_name(out, &paths)?;
         let path = shard.path(out);
         if let Some(folder) = [out, &path].into_iter().find(|path| path.is_dir()) {
             bail!("{}: is a folder; name a file", folder.display());
         }
-        let lines = shard.lines_of(count_lines(texts)?, chunk as u64);
+        let all = count_lines(texts)?;
+        let lines = shard.lines_of(all, chunk as u64);
         let mut made_from =
             json!({ "lines": [lines.start, lines.end], "program": env!("CARGO_PKG_VERSION") });
+        let bytes: Vec<Option<u64>> =
+            paths.iter().map(|path| Some(path.metadata().ok()?.len())).collect();
+        made_from[TEXT] = json!([all, bytes]);
         made_from["text"] = digest_of_lines(texts, &lines)?.into();
         made_from["model or option"] = identity()?;
         let Range { start, end } = lines;
@@ -149,22 +154,26 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
     if let [first, ..] = &missing[..] {
         bail!("{first}: is missing, as {} of {count} shards are; start them again", missing.len());
     }
-    let mut before: Option<Value> = None;
+    let mut before = json!({});
     for path in &paths {
         let made_from = trusted(path)?;
-        let (end, made_alike) = before.as_ref().map_or((json!(0), true), |before| {
-            let same = |key: &str| before[key] == made_from[key];
-            (before["lines"][1].clone(), same("program") && same("model or option"))
-        });
-        if !made_alike || made_from["lines"][0] != end {
-            let what = if made_alike { "of other lines" } else { "by another model or option" };
-            bail!(
-                "{}: was made {what} than the shards before it; start the command of all shards again, \
-                 which does those again that no longer fit",
-                path.display()
-            );
-        }
-        before = Some(made_from);
+        let is_first = before["lines"].is_null();
+        let same = |key: &str| is_first || before[key] == made_from[key];
+        let end = if is_first { json!(0) } else { before["lines"][1].clone() };
+        let what = match made_from["lines"][0] == end {
+            _ if !(same("program") && same("model or option")) => "by another model or option",
+            false => "of other lines",
+            true if !same(TEXT) => "of another text",
+            true => {
+                before = made_from;
+                continue;
+            }
+        };
+        bail!(
+            "{}: was made {what} than the shards before it; start the command of all shards again, \
+             which does those again that no longer fit",
+            path.display()
+        );
     }
     Ok(paths)
 }
@@ -179,7 +188,7 @@ fn count_lines(texts: &[(&Path, Side)]) -> Result<u64> {
     for &(path, _) in texts {
         if is_pipe(path) {
             return Err(wrong_usage(format_args!(
-                "{}: --shard reads a text more than once, which a pipe does not allow; name a file",
+                "{}: --shard reads a text more than once, which only a file allows; name one",
                 if is_standard_input(path) {
                     "standard input".into()
                 } else {

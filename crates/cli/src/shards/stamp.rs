@@ -10,6 +10,9 @@ use burnformer_files::Temporary;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+/// The key of what tells the whole text from others: a shard of the same lines of it need not be done again.
+pub(super) const TEXT: &str = "whole text";
+
 /// The file that says what the output at `path` was made from. It is hidden, so that `OUT.*` names outputs only.
 fn stamp_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
@@ -19,7 +22,7 @@ fn stamp_of(path: &Path) -> PathBuf {
 }
 
 /// What differs between the output that is at `path` and one that is `made_from` this: nothing if the output can be
-/// used. `None` if there is none.
+/// used, whose stamp then says so of the whole text too. `None` if there is none.
 pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<String>> {
     if !path.exists() {
         return Ok(None);
@@ -32,13 +35,16 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     let made_from: Value = serde_json::from_str(&made_from.to_string())?;
     let parts = made_from.as_object().into_iter().flatten();
     let differs: Vec<String> = parts
-        .filter(|(key, value)| stamp["made from"][key.as_str()] != **value)
+        .filter(|(key, value)| *key != TEXT && stamp["made from"][key.as_str()] != **value)
         .map(|(key, _)| key.clone())
         .collect();
     let digest = digest_of_file(path)?;
     Ok(Some(match &differs[..] {
         [] if stamp["output"] != digest => "the file itself has changed".into(),
-        [] => String::new(),
+        [] => {
+            write_stamp(path, &digest, &made_from).with_context(|| path.display().to_string())?;
+            String::new()
+        }
         differs => format!("made from another {}", differs.join(", another ")),
     }))
 }

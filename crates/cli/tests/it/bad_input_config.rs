@@ -22,7 +22,7 @@ fn a_file_is_named_with_the_line_of_its_mistake() {
         (b"[model]\nd_modle = 3\n", &["run.toml:2", "\"model.d_modle\"", "\"model.d_model\""]),
         (b"[modle]\nd_model = 3\n", &["run.toml:1", "\"modle\"", "\"model\""]),
         (b"[training.budget]\nx = 3\n", &["run.toml:2", "training.budget.x"]),
-        (b"[model]\n\nd_model = \"wide\"\n", &["run.toml:3", "\"wide\"", "d_model"]),
+        (b"[model]\n\nd_model = \"wide\"\n", &["run.toml:3", "\"wide\"", "in model.d_model"]),
         (b"[model]\nnorm = \"around\"\n", &["run.toml:2", "around", "post", "pre"]),
         (b"model = 3\n", &["run.toml:1", "model"]),
         (b"preset = 3\n", &["run.toml:1", "preset", "in quotes"]),

@@ -35,9 +35,12 @@ fn the_first_translation_needs_no_model_of_ones_own() {
 fn capitals_are_translated_as_their_small_letters_are_unless_the_model_knows_them() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.de");
-    std::fs::write(&text, "WO IST DER BAHNHOF?\nTOM\nICH HABE HUNGER.\n").unwrap();
+    std::fs::write(&text, "WO IST DER BAHNHOF?\nTOM\nICH HABE HUNGER.\nWEIßT DU DAS?\n").unwrap();
     let output = stdout(&run(&["translate", "--input", text.to_str().unwrap()]));
-    assert_eq!(output, "WHERE'S THE STATION?\nTOM\nI'M HUNGRY.\n");
+    assert_eq!(output, "WHERE'S THE STATION?\nTOM\nI'M HUNGRY.\nDO YOU KNOW THAT?\n");
+    std::fs::write(&text, "<p>DER HUND IST <b>ALT</b>.</p>\n").unwrap();
+    let arguments = ["translate", "--format", "html", "--input", text.to_str().unwrap()];
+    assert_eq!(stdout(&run(&arguments)), "<p>THE DOG IS <b>OLD</b>.</p>\n");
 }
 
 #[test]
@@ -119,7 +122,16 @@ fn confidence_is_the_quality_that_translations_turn_out_to_have() {
     };
     let inside = evaluate("embedded:de-en", "valid", "--calibrate");
     assert_refused(&inside, 1, &["inside the program", "name a folder"]);
-    stdout(&evaluate(model, "valid", "--calibrate"));
+    // By a link, beside a file of the user's, which may change afterwards.
+    let [link, notes] = ["link", "model/notes.txt"].map(|name| folder.path().join(name));
+    std::fs::write(&notes, "keep").unwrap();
+    std::os::unix::fs::symlink(model, &link).unwrap();
+    stdout(&evaluate(link.to_str().unwrap(), "valid", "--calibrate"));
+    assert!(link.is_symlink() && std::fs::read_to_string(&notes).unwrap() == "keep");
+    std::fs::write(&notes, "more").unwrap();
+    std::fs::create_dir(folder.path().join("model.partial")).unwrap();
+    let in_the_way = evaluate(model, "valid", "--calibrate");
+    assert_refused(&in_the_way, 1, &["model.partial: is in the way", "remove it"]);
     let table = stdout(&evaluate(model, "test", "--reliability"));
     let error: f64 = table.trim().rsplit(' ').next().unwrap().parse().unwrap();
     assert!(error < 0.06, "{table}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{run, run_with, stderr, stdout};
+use crate::common::{assert_refused, run, run_with, stderr, stdout};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
@@ -53,6 +53,11 @@ fn the_model_in_the_program_goes_out_and_comes_back_in_and_translates_as_before(
     assert_eq!(translate(&path("again")), before);
     let settings = |name: &str| fs::read(folder.path().join(name).join("generation.json")).unwrap();
     assert_eq!(settings("ct2"), settings("again"));
+    let tokenizer = folder.path().join("ct2/tokenizer.json");
+    let bytes = fs::read(&tokenizer).unwrap();
+    fs::write(&tokenizer, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = run(&["import", &path("ct2"), "--out", &path("cut")]);
+    assert_refused(&cut, 1, &["tokenizer.json"]);
 }
 
 #[test]

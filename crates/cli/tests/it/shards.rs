@@ -242,6 +242,7 @@ fn what_are_not_the_parts_of_one_text_is_not_gathered() {
     let place = Place::of(20);
     assert_refused(&place.gather(4), 1, &["out.1-of-4: is missing, as 4 of 4 shards are"]);
     assert_refused(&place.gather(0), 2, &["--shards"]);
+    assert_refused(&place.gather(usize::MAX), 2, &["--shards"]);
     let shards = ["1/4", "2/4", "3/4", "4/4"];
     let said = shards.map(|shard| place.shard(shard, &[]));
     assert!(!said.concat().contains("again"), "{said:?}");
@@ -263,6 +264,14 @@ fn what_are_not_the_parts_of_one_text_is_not_gathered() {
     refused("out.4-of-4: was made of other lines than the shards before it");
     let said = shards.map(|shard| place.shard(shard, &[])).concat();
     assert!(said.contains("is done again: made from another"), "{said}");
+    stdout(&place.gather(4));
+    let text = fs::read_to_string(&place.text).unwrap();
+    fs::write(&place.text, text.replacen("vier\n", "eins zwei\n", 1)).unwrap();
+    place.shard("1/4", &[]);
+    let refused = place.gather(4);
+    assert_refused(&refused, 1, &["out.2-of-4: was made of another text than", "start"]);
+    let said = shards.map(|shard| place.shard(shard, &[])).concat();
+    assert!(said.contains("is done already"), "what has the same lines is only stamped: {said}");
     stdout(&place.gather(4));
     assert_eq!(fs::read_to_string(place.path("out")).unwrap().lines().count(), 24);
     for number in [1, 3] {
@@ -290,8 +299,11 @@ fn what_is_no_shard_is_refused_with_a_remedy() {
     let without_output = run(&["translate", "--model", &model, "--shard", "1/2"]);
     assert_refused(&without_output, 2, &["--output"]);
     let of_pipe = run(&["translate", "--model", &model, "--shard", "1/2", "--output", "out"]);
-    assert_refused(&of_pipe, 2, &["standard input: --shard reads", "name a file"]);
+    assert_refused(&of_pipe, 2, &["standard input: --shard reads", "only a file"]);
     assert_refused(&place.translate(&["--shard", "1/2", "--format", "text"]), 2, &["--format"]);
+    let text = place.text.to_str().unwrap();
+    let own = ["translate", "--model", &model, "-i", text, "-o", text, "--shard", "1/2"];
+    assert_refused(&run(&own), 2, &["is both input and output"]);
     fs::create_dir(place.path("out.1-of-2")).unwrap();
     assert_refused(&place.translate(&["--shard", "1/2"]), 1, &["out.1-of-2: is a folder"]);
     assert_eq!(place.names(), ["out.1-of-2", "text.de"]);

@@ -33,11 +33,25 @@ struct Entry {
 /// # Errors
 /// [`ModelDirError::Io`] if a file cannot be read or the manifest cannot be written.
 pub fn seal(dir: &Path) -> Result<(), ModelDirError> {
+    seal_those(dir, |_| true)
+}
+
+/// Writes `manifest.json` again, with the size and hash of the files that it lists and of `new`; see [`seal`]. Files that others
+/// put into `dir` stay unlisted, so that they may change.
+///
+/// # Errors
+/// Those of [`seal`], and if the manifest cannot be read.
+pub fn seal_again(dir: &Path, new: &str) -> Result<(), ModelDirError> {
+    let listed = read_manifest(dir)?.files;
+    seal_those(dir, |name| name == new || listed.contains_key(name))
+}
+
+fn seal_those(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<(), ModelDirError> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).map_err(|e| ModelDirError::io(dir, e))? {
         let path = entry.map_err(|e| ModelDirError::io(dir, e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_file() && name != MANIFEST {
+        if path.is_file() && name != MANIFEST && is_listed(&name) {
             let bytes = fs::read(&path).map_err(|e| ModelDirError::io(&path, e))?;
             files.insert(name, Entry { bytes: bytes.len() as u64, sha256: sha256(&bytes) });
         }

@@ -23,7 +23,7 @@ use burnformer_kernels::ComputeType;
 use serde::Serialize;
 
 pub use error::ModelDirError;
-pub use manifest::{read, seal, verify, verify_before_load};
+pub use manifest::{read, seal, seal_again, verify, verify_before_load};
 pub use tensors::read_tensors;
 pub use weights::{write_quantized, write_tensors};
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use burnformer_data::Tokenizer;
 
+use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
 use crate::attention::{Attention, HeadWeights, strongest};
 use crate::error::InferError;
@@ -29,6 +30,14 @@ impl Translator {
     /// # Errors
     /// Those of [`attention`](Self::attention), except in these cases.
     pub fn links(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
+        if self.settings.small_letters && [source, target].into_iter().all(is_in_capitals) {
+            // The model knows small letters better.
+            return self.links_of(&small_in_place(source), &small_in_place(target));
+        }
+        self.links_of(source, target)
+    }
+
+    fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
         let attention = match self.attention(source, target) {
             Ok(attention) => attention,
             Err(

@@ -25,7 +25,7 @@ use crate::settings::SearchSettings;
 pub struct Translator {
     pub(super) model: Box<dyn StepModel>,
     pub(super) tokenizers: Tokenizers,
-    settings: SearchSettings,
+    pub(super) settings: SearchSettings,
     /// Which tokens of the target begin and end within words, once terms have been asked for.
     pub(super) edges: OnceLock<Arc<WordEdges>>,
 }

@@ -172,23 +172,23 @@ impl Translator {
         let done = |count| options.tally.add(count);
         let mut all =
             search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
-        self.try_small_letters(small, options, &mut all)?;
+        self.try_small_letters(small, options, &mut all);
         if options.leave_loops {
-            self.leave_loops(requests, options, &mut all)?;
+            self.leave_loops(requests, options, &mut all);
         }
         Ok(all)
     }
 
-    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none.
+    /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If that fails, loops stay.
     fn leave_loops(
         &self,
         requests: &[Request],
         options: &TranslateOptions,
         all: &mut [Vec<Hypothesis>],
-    ) -> Result<(), InferError> {
+    ) {
         let settings = &options.search;
         if settings.no_repeat_ngram > 0 || settings.sampling.is_some() {
-            return Ok(());
+            return;
         }
         // What the source or a forced prefix repeats is no loop of the search.
         let is_loop = |place: &usize| {
@@ -198,14 +198,13 @@ impl Translator {
         let places: Vec<usize> = (0..all.len()).filter(is_loop).collect();
         let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
         let settings = SearchSettings { no_repeat_ngram: WITHOUT_LOOPS, ..settings.clone() };
-        let found = search_counting(&*self.model, &again, &settings, &options.batching, &|_| ())?;
-        for (place, mut found) in places.into_iter().zip(found) {
+        let found = search_counting(&*self.model, &again, &settings, &options.batching, &|_| ());
+        for (place, mut found) in places.into_iter().zip(found.unwrap_or_default()) {
             if !repeats(&found[0].tokens) {
                 found.iter_mut().for_each(|own| own.is_second = true);
                 all[place] = found;
             }
         }
-        Ok(())
     }
 
     fn check_lengths(

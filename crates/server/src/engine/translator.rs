@@ -122,7 +122,8 @@ impl Engine for TranslatorEngine {
         let options = self.options(choice);
         let request = self.request(work).map_err(engine_error)?;
         let tokens = request.source.len().min(self.translator.longest_source(&options));
-        let cost = (tokens + request.prefix.len() + 1) * request.rows(&options.search);
+        let searches = self.translator.searches(&work.text, &options);
+        let cost = (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
         self.translator.check_requests(vec![request], &options).map_err(engine_error)?;
         Ok(cost)
     }

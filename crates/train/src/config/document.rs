@@ -158,9 +158,15 @@ fn line_at(text: &[u8], at: usize) -> usize {
     1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// A parser's message without its line breaks and Rust's names of types.
+/// A parser's message without its line breaks and Rust's names of types, and with the key as users write it.
 pub(super) fn one_line(error: &Error) -> String {
-    let message = error.to_string().trim_end().replace('\n', " ");
+    let whole = error.to_string();
+    let inner = |line: &&str| line.trim_start().starts_with("in `");
+    let (keys, lines): (Vec<&str>, Vec<&str>) = whole.lines().partition(inner);
+    let part = |line: &&str| line.trim().trim_start_matches("in ").replace('`', "");
+    let key = keys.iter().rev().map(part).collect::<Vec<_>>().join(".");
+    let place = if key.is_empty() { key } else { format!(" in {key}") };
+    let message = lines.join(" ").trim_end().to_owned() + &place;
     let names = [
         ("expected usize", WHOLE),
         ("expected u64", WHOLE),

@@ -22,7 +22,7 @@ use crate::error::{At, TrainError};
 use crate::optimizer::Optimizer;
 use crate::run::best_model::BestModel;
 use crate::run::dir::RunDir;
-use crate::run::folder::{copy_files, save_folder};
+use crate::run::folder::{copy_files, replace_file, save_folder};
 use crate::run::freeze::freeze;
 use crate::run::origin::{Origin, compare};
 pub use crate::run::state::{CheckpointKind, RunState, ValidationState};
@@ -135,13 +135,9 @@ pub fn publish(from: &Path, to: &Path) -> Result<(), TrainError> {
 /// Sets the search settings of the model directory `dir` to `search`, and keeps its other files; folders in it are lost.
 ///
 /// # Errors
-/// [`TrainError::NotSaved`] if a file cannot be copied or written.
+/// If `dir` cannot be replaced, or a file cannot be copied or written; it is left as it is then.
 pub fn set_search(dir: &Path, search: &SearchSettings) -> Result<(), TrainError> {
-    let fill = |folder: &Path| {
-        copy_files(dir, folder, &[])?;
-        Ok(search.save(&folder.join(GENERATION_FILE))?)
-    };
-    save_folder(dir, fill)
+    replace_file(dir, GENERATION_FILE, |path| Ok(search.save(path)?))
 }
 
 /// Copies the files in `from` into `folder`, without those that only training needs.

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use burnformer_core::model_dir;
+use burnformer_core::model_dir::{self, ModelDirError};
 use burnformer_files::sync_folder_of;
 
 use crate::error::{At, TrainError};
@@ -25,13 +25,21 @@ fn write_folder(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), TrainError>,
 ) -> Result<(), TrainError> {
+    write_sealed(path, fill, model_dir::seal)
+}
+
+fn write_sealed(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), TrainError>,
+    seal: impl FnOnce(&Path) -> Result<(), ModelDirError>,
+) -> Result<(), TrainError> {
     let partial = beside(path, PARTIAL);
     let written = remove(&partial)
         .and_then(|()| fs::create_dir(&partial))
         .at(&partial)
         .and_then(|()| fill(&partial))
         .and_then(|()| sync_files(&partial).at(&partial))
-        .and_then(|()| Ok(model_dir::seal(&partial)?))
+        .and_then(|()| Ok(seal(&partial)?))
         .and_then(|()| put_in_place(&partial, path).at(path));
     if written.is_err() {
         // On a full disk the half-written folder would stand in the way of everything else.
@@ -50,6 +58,23 @@ pub(crate) fn save_folder(
 ) -> Result<(), TrainError> {
     let not_saved = |cause| TrainError::NotSaved { path: path.into(), cause: Box::new(cause) };
     write_folder(path, fill).map_err(not_saved)
+}
+
+/// Replaces the file `name` of the model directory `path` as `write` does, and keeps its other files; folders in it are lost.
+///
+/// # Errors
+/// If `path` is not a folder that can be replaced, or a file cannot be copied or written; what was there is left as it is.
+pub(crate) fn replace_file(
+    path: &Path,
+    name: &str,
+    write: impl FnOnce(&Path) -> Result<(), TrainError>,
+) -> Result<(), TrainError> {
+    let path = fs::canonicalize(path).at(path)?;
+    let fill = |folder: &Path| {
+        copy_files(&path, folder, &[])?;
+        write(&folder.join(name))
+    };
+    write_sealed(&path, fill, |folder| model_dir::seal_again(folder, name))
 }
 
 /// Copies the files in `from` to the folder `to`, without those of the names `but`.

@@ -143,7 +143,11 @@ impl FirstModel {
             small_letters: true,
             ..SearchSettings::default()
         };
-        let search = start.as_ref().map_or(own, |start| start.search.clone());
+        let search = start.as_ref().map_or(own, |start| SearchSettings {
+            // What is learned changes it; a validation fits it anew.
+            calibration: None,
+            ..start.search.clone()
+        });
         Ok(Self { shape, start, search })
     }
 

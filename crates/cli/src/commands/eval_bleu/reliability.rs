@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use burnformer_infer::{Calibration, Hypothesis, SearchSettings, doubts, load_settings};
 use burnformer_metrics::{Chrf, Metric as _, References};
 use burnformer_train::checkpoint::set_search;
@@ -24,7 +24,17 @@ pub fn calibrated(models: &[PathBuf]) -> Result<&Path> {
             "{}: --calibrate replaces this folder as a whole, and it holds folders beside the model: name a copy of its files",
             model.display()
         ),
-        [model] => Ok(model),
+        [model] => {
+            let whole = fs::canonicalize(model).with_context(|| model.display().to_string())?;
+            let partial = whole.with_added_extension("partial");
+            ensure!(
+                !partial.exists(),
+                "{}: is in the way of --calibrate, which makes a folder of that name; move it away, or remove it if an \
+                 interrupted --calibrate left it",
+                partial.display()
+            );
+            Ok(model)
+        }
         _ => bail!("--calibrate takes one model, not {}", models.len()),
     }
 }
