@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -227,6 +227,9 @@ pub(crate) async fn read(State(service): State<Shared>, request: Request, next: 
 /// # Errors
 /// If they are more than `most`, or do not come.
 async fn whole(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+    if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
+        return Err(ApiError::too_large("body", "the body is too large"));
+    }
     let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
     while let Some(chunk) = stream.next().await {
         let broken = |_| ApiError::body("the body cannot be read", "send it whole");

@@ -1,5 +1,6 @@
 //! What is refused, whom, and what the answer says.
 
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,6 +111,16 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
     }
     let large = vec![b'a'; 3 << 20];
     assert_eq!(server.send("/translate", "application/json", &[], &large).0, 413);
+    // A body that is announced far too large is not waited for.
+    let mut stream =
+        std::net::TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    let head = "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+                Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
     assert_eq!(server.get("/nothing").0, 404);
     assert_eq!(server.get("/translate").0, 405);
 }
