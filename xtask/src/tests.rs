@@ -54,3 +54,33 @@ fn tests_run_with_the_oldest_compiler_that_the_manifest_allows() {
 fn code_and_documents_are_within_their_limits() {
     assert!(lines::report(&workspace()));
 }
+
+/// Each crate of others with its features, as `arguments` build them; `None` where some of them are not on this machine.
+fn built_by(arguments: &str) -> Option<std::collections::BTreeSet<String>> {
+    let form = ["--prefix", "none", "--format", "{p} {f}", "--offline"];
+    let output = shell::cargo("tree").args(form).args(words(arguments)).output().unwrap();
+    if !output.status.success() {
+        eprintln!("{arguments}: not compared: {}", String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    let own = |line: &&str| !line.is_empty() && !line.starts_with("burnformer");
+    Some(text.lines().filter(own).map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+}
+
+#[test]
+fn whatever_is_built_burn_is_compiled_once() {
+    let tests = "--workspace --edges normal,build,dev --features burnformer/mpi";
+    for [part, whole] in [
+        ["--package burnformer --edges normal,build", tests],
+        ["--package burnformer --edges normal,build", "--workspace --edges normal,build,dev"],
+        [
+            "--package burnformer-python --features wgpu --edges normal,build",
+            "--workspace --edges normal,build,dev --features burnformer/mpi,burnformer/wgpu",
+        ],
+    ] {
+        let (Some(part_of), Some(whole)) = (built_by(part), built_by(whole)) else { continue };
+        let others: Vec<&String> = part_of.difference(&whole).collect();
+        assert!(others.is_empty(), "{part}: {others:#?}");
+    }
+}
