@@ -54,8 +54,9 @@ pub struct SearchSettings {
     /// Draws translations at random by these settings instead of searching for the most probable one; for
     /// back-translation, for example.
     pub sampling: Option<Sampling>,
-    /// Translates a source all in capitals in small letters, too, and takes the most probable translation, in capitals.
-    /// Models that are trained here do: few texts have enough capitals to learn from.
+    /// Translates a source all in capitals in small letters, too, and takes the most probable translation, in capitals;
+    /// not where a prefix or terms are prescribed. Models that are trained here do: few texts have enough capitals to
+    /// learn from.
     pub small_letters: bool,
     /// How the confidence in a translation follows from its probability; without it, translations have none.
     pub calibration: Option<Calibration>,
