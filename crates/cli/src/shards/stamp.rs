@@ -42,7 +42,10 @@ pub(super) fn what_differs(path: &Path, made_from: &Value) -> Result<Option<Stri
     Ok(Some(match &differs[..] {
         [] if stamp["output"] != digest => "the file itself has changed".into(),
         [] => {
-            write_stamp(path, &digest, &made_from).with_context(|| path.display().to_string())?;
+            if stamp["made from"][TEXT] != made_from[TEXT] {
+                let written = write_stamp(path, &digest, &made_from);
+                written.with_context(|| path.display().to_string())?;
+            }
             String::new()
         }
         differs => format!("made from another {}", differs.join(", another ")),
