@@ -15,8 +15,8 @@ const WIDEST: usize = 7;
 
 /// The limits of the counts. Lower them when a count falls.
 const LIMITS: [(&str, usize); 4] = [
-    ("lines of code outside of tests", 53_970),
-    ("lines of documents", 2_515),
+    ("lines of code outside of tests", 53_964),
+    ("lines of documents", 2_500),
     ("functions of more than 60 lines", 0),
     ("signatures of more than 7 arguments", 0),
 ];
