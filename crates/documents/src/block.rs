@@ -19,6 +19,8 @@ pub(crate) struct Block {
     pub(crate) segments: Vec<Segment>,
     pub(crate) escape: Escape,
     pub(crate) lines: Lines,
+    /// The values of attributes, for which marks stand in the nodes.
+    pub(crate) attributes: Vec<Block>,
 }
 
 /// The lines of a block whose text is one line.
@@ -92,6 +94,17 @@ pub(crate) struct Done {
     pub(crate) translated: Translated,
     /// Index of the atom in [`Block::atoms`], bytes of the translation; sorted by these.
     pub(crate) atoms: Vec<(usize, Range<usize>)>,
+}
+
+impl Node {
+    /// Whether it is a link of HTML or Markdown around text.
+    pub(crate) fn is_link(&self) -> bool {
+        let Kind::Element { open, .. } = &self.kind else {
+            return false;
+        };
+        let name = open.get(..3).map(str::to_ascii_lowercase);
+        open == "[" || name.is_some_and(|name| name == "<a>" || name == "<a " || name == "<a\n")
+    }
 }
 
 impl Block {

@@ -1,17 +1,19 @@
 //! A document on its way: parsed, translated in at most two rounds, written.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
 use crate::align::{Alignment, Pair};
-use crate::block::{Block, Done, Segment, State};
+use crate::block::{Block, Done, Kind, Node, Segment, State};
+use crate::escape::{ATTRIBUTE, ATTRIBUTE_END};
 use crate::format::{Format, Piece, finish_block};
 use crate::place::place;
 use crate::protect::{find_atoms, places};
 use crate::render::Layout;
 use crate::restore::Reduced;
-use crate::split::split;
-use crate::words::{Mark, has_letters, is_unspaced, mark, moved};
+use crate::split::{split, translatable};
+use crate::words::{Mark, has_letters, is_unspaced, mark, moved, trim};
 use crate::{Link, PendingSentence, Translated};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -53,22 +55,18 @@ impl Document {
         };
         let mut pieces = format.parse(text);
         for piece in &mut pieces {
-            if let Piece::Block(block) = piece {
+            piece.change_blocks(|block| {
                 let borders = block.borders();
                 find_atoms(&block.text, &borders, &mut block.atoms);
                 split(block, language, fits);
-            }
+            });
         }
         Self { source: text.into(), byte_order_mark, pieces }
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        let blocks = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Block(block) => Some(block),
-            Piece::Verbatim(_) => None,
-        });
-        blocks.flat_map(|block| sentences(block)).collect()
+        self.pieces.iter().flat_map(Piece::blocks).flat_map(sentences).collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -79,30 +77,13 @@ impl Document {
     pub fn accept(&mut self, translations: Vec<Translated>) {
         let (given, mut used) = (translations.len(), 0);
         let mut translations = translations.into_iter();
-        for piece in &mut self.pieces {
-            let Piece::Block(block) = piece else {
-                continue;
-            };
-            for index in 0..block.segments.len() {
-                let Segment { range, state } = &block.segments[index];
-                let whole = matches!(state, State::Whole);
-                if !whole && !matches!(state, State::Reduced) {
-                    continue;
-                }
-                used += 1;
-                let Some(next) = translations.next() else {
-                    continue;
-                };
-                let next = clean(next);
-                block.segments[index].state = if whole {
-                    let next = with_stop_of(&block.text[range.clone()], next);
-                    accept_whole(block, range, next)
-                } else {
-                    let reduced = Reduced::new(block, range);
-                    State::Done(reduced.restore(block, range, &with_stop_of(&reduced.text, next)))
-                };
-            }
-        }
+        let mut next = || {
+            used += 1;
+            translations.next().map(clean)
+        };
+        self.pieces
+            .iter_mut()
+            .for_each(|piece| piece.change_blocks(|block| accept(block, &mut next)));
         assert_eq!(given, used, "translations given for {used} pending sentences");
     }
 
@@ -113,11 +94,30 @@ impl Document {
         for piece in &self.pieces {
             match piece {
                 Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
-                Piece::Block(block) => out.push_str(&finish_block(block, &layout(block))),
+                Piece::Block(block) => out.push_str(&written(block)),
             }
         }
         out
     }
+}
+
+/// The translated block with its attributes.
+fn written(block: &Block) -> String {
+    let text = finish_block(block, &layout(block));
+    let mut values: Vec<Option<String>> =
+        block.attributes.iter().map(|attribute| Some(written(attribute))).collect();
+    let mut parts = text.split(ATTRIBUTE);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let value = part.split_once(ATTRIBUTE_END).and_then(|(number, rest)| {
+            Some((values.get_mut(number.parse::<usize>().ok()?)?.take()?, rest))
+        });
+        match value {
+            Some((value, rest)) => out.extend([value.as_str(), rest]),
+            None => out.extend([ATTRIBUTE.encode_utf8(&mut [0; 4]), part]),
+        }
+    }
+    out
 }
 
 fn sentences(block: &Block) -> Vec<PendingSentence> {
@@ -147,6 +147,31 @@ fn divides_words(block: &Block, range: &Range<usize>, borders: &[usize]) -> bool
     borders.get(next).is_some_and(|&border| border <= last)
 }
 
+/// Takes the translations of the pending sentences of `block` from `next`.
+fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
+    let mut is_first_round = false;
+    for index in 0..block.segments.len() {
+        let Segment { range, state } = &block.segments[index];
+        let state = match state {
+            State::Whole => next().map(|next| {
+                is_first_round = true;
+                accept_whole(block, range, with_stop_of(&block.text[range.clone()], next))
+            }),
+            State::Reduced => next().map(|next| {
+                let reduced = Reduced::new(block, range);
+                State::Done(reduced.restore(block, range, &with_stop_of(&reduced.text, next)))
+            }),
+            State::Kept | State::Done(_) => None,
+        };
+        if let Some(state) = state {
+            block.segments[index].state = state;
+        }
+    }
+    if is_first_round {
+        divide(block);
+    }
+}
+
 fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> State {
     if let Some(atoms) = places(block, range, &translated.text) {
         return State::Done(Done { translated, atoms });
@@ -155,6 +180,67 @@ fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> 
         true => State::Reduced,
         false => State::Kept,
     }
+}
+
+/// Divides sentences in which an element would lose its words: they are translated piece by piece.
+fn divide(block: &mut Block) {
+    if !block.nodes.iter().any(|node| matches!(node.kind, Kind::Element { .. })) {
+        return;
+    }
+    let Layout { alignment, places, .. } = layout(block);
+    let is_element = |node: &Node| matches!(node.kind, Kind::Element { .. });
+    let mut cuts = BTreeSet::new();
+    let mut divided = BTreeSet::new();
+    for (node, place) in block.nodes.iter().zip(&places).filter(|(node, _)| is_element(node)) {
+        let range = trim(&block.text, node.range.clone());
+        let segment = block.segments.partition_point(|segment| segment.range.end < range.end);
+        let Some(Segment { range: sentence, state: State::Done(done) }) =
+            block.segments.get(segment)
+        else {
+            continue;
+        };
+        let inside = sentence.start <= range.start && !done.translated.text.is_empty();
+        let words = [range.start, range.end].iter().all(|&at| is_edge(&block.text, at));
+        let is_empty = alignment.target[place.clone()].trim().is_empty();
+        if !inside || !words || !has_letters(&block.text[range.clone()]) {
+            continue;
+        }
+        if is_empty {
+            divided.insert(segment);
+        }
+        if is_empty || node.is_link() {
+            cuts.extend([range.start, range.end]);
+        }
+    }
+    let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
+    let segments = std::mem::take(&mut block.segments);
+    for (index, segment) in segments.into_iter().enumerate() {
+        if !divided.contains(&index) {
+            block.segments.push(segment);
+            continue;
+        }
+        let Range { start, end } = segment.range;
+        let mut at = start;
+        for cut in cuts.range(start + 1..end).copied().chain([end]) {
+            let range = trim(&block.text, at..cut);
+            at = cut;
+            let state = if translatable(&block.text, &range, &atoms) {
+                State::Reduced
+            } else {
+                State::Kept
+            };
+            if !range.is_empty() {
+                block.segments.push(Segment { range, state });
+            }
+        }
+    }
+}
+
+/// Whether no word is cut at `at`.
+fn is_edge(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    let in_word = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    !(before.ends_with(in_word) && after.starts_with(in_word))
 }
 
 /// A translation without characters that break lines, and without white space at its ends.

@@ -10,7 +10,16 @@ pub(crate) enum Escape {
     Html(Arc<Entities>),
     Markdown(Markdown),
     Srt,
+    /// The value of an attribute between `quote`s, which is `source` if it does not change.
+    Attribute {
+        source: String,
+        quote: Option<char>,
+    },
 }
+
+/// Stands in a tag for the value of an attribute, with its number and [`ATTRIBUTE_END`]. No text has this character.
+pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
+pub(crate) const ATTRIBUTE_END: char = '\u{fdd1}';
 
 /// The way in which a document writes special characters. Its translation writes them in the same way.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +71,13 @@ impl Escape {
             Self::Plain => out.push(c),
             Self::Srt => write_srt(out, c, after),
             Self::Html(entities) => entities.write(out, c, after),
+            Self::Attribute { quote, .. } => match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '"' if *quote != Some('\'') => out.push_str("&quot;"),
+                '\'' if *quote == Some('\'') => out.push_str("&#39;"),
+                _ => out.push(c),
+            },
             Self::Markdown(level) => {
                 if level.escapes(before, c, after) {
                     out.push('\\');

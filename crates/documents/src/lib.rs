@@ -11,8 +11,8 @@
 //! because the sentence is then complete. If the translation changes one of them, the sentence is translated a second time without
 //! them, and they are put back by alignment.
 //!
-//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows with the length of the text, nothing
-//! recurses by the depth of the markup, and attributes (`alt`, `title`) are not translated.
+//! The crate knows no model and no tokeniser. It trades completeness for a bounded cost: work grows with the length of the text, and nothing
+//! recurses by the depth of the markup.
 //!
 //! ```
 //! use burnformer_documents::{Document, Format, Link, PendingSentence, Translated};
@@ -41,6 +41,7 @@ mod align;
 mod block;
 mod builder;
 mod document;
+mod ends;
 mod escape;
 mod format;
 mod place;

@@ -30,7 +30,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         // Degrees, µm, and words with numerals that are no digits: m², H₂O, ½.
         r"°[CF](?-u:\b)|\u{b5}\w*|\w*\p{No}[\w\p{No}]*",
         // Symbols, currencies and emoji, which many models drop.
-        r"[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]][\p{So}\p{Sk}\p{M}\u{200d}]*",
+        r"(?:[0-9#*]\u{fe0f}?\u{20e3}|[‼⁉〰〽]|[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]])[\p{So}\p{Sk}\p{M}\u{200d}\u{e0020}-\u{e007f}]*",
         r"(?P<number>\d{1,3}(?: \d{3})+(?-u:\b)|\d+(?:[.,'’\u{a0}\u{202f}]\d+)*)",
     ];
     let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();

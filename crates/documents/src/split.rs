@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::block::{Block, Segment, State};
-use crate::words::{Mark, floor, has_letters, is_unspaced, mark, trim};
+use crate::ends::Ends;
+use crate::words::{floor, has_letters, trim};
 
 /// Most bytes that the splitter gets at once, which bounds the cost of text without sentences.
 const PART_BYTES: usize = 4 << 10;
@@ -21,7 +22,7 @@ const LONGEST_ATOM: usize = 120;
 pub(crate) fn split(block: &mut Block, language: Option<&str>, fits: &dyn Fn(&str) -> bool) {
     let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
     let mut segments = Vec::new();
-    for sentence in sentences(&block.text, &atoms, language) {
+    for sentence in sentences(&block.text, &atoms, language, items(block, &atoms)) {
         for range in clauses(&block.text, sentence, &atoms, fits) {
             let long = block.atoms_in(&range).any(|atom| atoms[atom].len() > LONGEST_ATOM);
             let state = match translatable(&block.text, &range, &atoms) {
@@ -49,20 +50,46 @@ pub(crate) fn translatable(text: &str, range: &Range<usize>, atoms: &[Range<usiz
 }
 
 /// Sentences of `text` without the white space around them.
-fn sentences(text: &str, atoms: &[Range<usize>], language: Option<&str>) -> Vec<Range<usize>> {
-    let mut starts: Vec<usize> = vec![0];
-    for part in parts(text) {
-        let mut at = part.start;
-        for piece in sentencex::segment(&code(language), &text[part.clone()]) {
-            at += piece.len();
-            if is_border(text, at, starts[starts.len() - 1], atoms, language) {
-                starts.push(at);
-            }
-        }
-    }
-    starts.push(text.len());
+fn sentences(
+    text: &str,
+    atoms: &[Range<usize>],
+    language: Option<&str>,
+    items: Vec<usize>,
+) -> Vec<Range<usize>> {
+    let mut starts = items;
+    starts.extend(Ends::new(language).find(text, &parts(text), atoms));
+    starts.extend([0, text.len()]);
+    starts.sort_unstable();
     let ranges = starts.windows(2).map(|pair| trim(text, pair[0]..pair[1]));
     ranges.filter(|range| !range.is_empty()).collect()
+}
+
+/// Marks between the items of a menu.
+static SEPARATOR: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\s([|·•‧∙⋅›→])\s").expect("a valid pattern"));
+
+/// The borders of the items of a menu: of marks between them, and of links if they are all that there is.
+fn items(block: &Block, atoms: &[Range<usize>]) -> Vec<usize> {
+    let text = &block.text;
+    let marks = SEPARATOR.captures_iter(text).filter_map(|found| found.get(1));
+    let mut all: Vec<usize> = marks.flat_map(|mark| [mark.start(), mark.end()]).collect();
+    let (mut links, mut at) = (Vec::new(), 0);
+    let is_menu =
+        block.nodes.iter().filter(|node| node.is_link() && !node.range.is_empty()).all(|node| {
+            let between = text.get(at..node.range.start);
+            at = at.max(node.range.end);
+            links.extend([node.range.start, node.range.end]);
+            between.is_none_or(|between| !has_letters(between))
+        });
+    if is_menu && links.len() > 2 && !has_letters(&text[at..]) {
+        all.extend(links);
+    }
+    let is_free = |at: &usize| {
+        let next = atoms.partition_point(|atom| atom.end <= *at);
+        atoms.get(next).is_none_or(|atom| *at <= atom.start)
+    };
+    all.retain(is_free);
+    all
 }
 
 /// `text` in parts of about `PART_BYTES`, cut at white space where there is some.
@@ -80,43 +107,6 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     }
     all.push(start..text.len());
     all
-}
-
-/// The language without its region (`pt` of `pt-BR`), as the splitter names it.
-fn code(language: Option<&str>) -> String {
-    let language = language.unwrap_or("en");
-    language.split(['-', '_']).next().unwrap_or("en").to_lowercase()
-}
-
-/// An initial or a title ("M."), whatever the splitter thinks of it.
-static INITIAL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:^|[\s(])\p{Lu}\.\s*$").expect("a valid pattern"));
-/// An ordinal number in languages that write it with a full stop.
-static ORDINAL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:^|\s)\d{1,2}\.\s*$").expect("a valid pattern"));
-const ORDINAL_LANGUAGES: [&str; 13] =
-    ["de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "sr", "hu", "et"];
-
-/// Whether a sentence that began at `start` may end at `at`.
-fn is_border(
-    text: &str,
-    at: usize,
-    start: usize,
-    atoms: &[Range<usize>],
-    language: Option<&str>,
-) -> bool {
-    let next = atoms.partition_point(|atom| atom.end <= at);
-    if atoms.get(next).is_some_and(|atom| atom.start < at) || !(start < at && at < text.len()) {
-        return false;
-    }
-    // Without white space, a sentence ends only in scripts that write none.
-    let ends = |c: char| c.is_whitespace() || is_unspaced(c) || mark(c) == Mark::Quote;
-    if !text[..at].ends_with(ends) {
-        return false;
-    }
-    let tail = &text[floor(text, at.saturating_sub(16)).max(start)..at];
-    let ordinal = ORDINAL_LANGUAGES.contains(&code(language).as_str()) && ORDINAL.is_match(tail);
-    !INITIAL.is_match(tail) && !ordinal
 }
 
 /// Places where a sentence can be cut, the best first. A cut is at the end of the match, or of its group if it has one.
@@ -182,7 +172,10 @@ mod tests {
     use super::*;
 
     fn split_text<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
-        sentences(text, &[], Some(language)).into_iter().map(|range| &text[range]).collect()
+        sentences(text, &[], Some(language), Vec::new())
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
@@ -224,7 +217,8 @@ mod tests {
     #[test]
     fn a_sentence_does_not_end_within_a_protected_part() {
         let text = "See a! B now. Yes.";
-        assert_eq!(sentences(text, std::slice::from_ref(&(4..8)), Some("en")), [0..13, 14..18]);
+        let atoms = std::slice::from_ref(&(4..8));
+        assert_eq!(sentences(text, atoms, Some("en"), Vec::new()), [0..13, 14..18]);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::ops::Range;
 use crate::Link;
 use crate::words::{Mark, Token, mark, tokens, within};
 
+/// The most marks before a word that are compared.
+const LONGEST_RUN: usize = 16;
+
 /// The alignment of a text with its translation, sentence by sentence.
 #[derive(Debug, Default)]
 pub(crate) struct Alignment {
@@ -132,7 +135,7 @@ impl Alignment {
         let before = touches_last || spaces.1 || !(word(next_char) || opens);
         let sentence = &self.sentences[next];
         let last = || self.after_piece(at, pieces.start..behind, sentence);
-        let next = || self.before_piece(behind..pieces.end);
+        let next = || self.before_piece(at, behind..pieces.end, target);
         match before {
             true => last().or_else(next),
             false => next().or_else(last),
@@ -197,9 +200,23 @@ impl Alignment {
         run.ends[..count.min(run.ends.len())].last().copied()
     }
 
-    fn before_piece(&self, pieces: Range<usize>) -> Option<usize> {
-        let units = self.pieces[pieces].iter().find_map(|piece| piece.units);
-        units.map(|(first, _)| self.units[first].range.start)
+    /// The start of the translation of the first aligned piece of `pieces`, with the marks between `at` and it.
+    fn before_piece(
+        &self,
+        at: usize,
+        pieces: Range<usize>,
+        target: &Range<usize>,
+    ) -> Option<usize> {
+        let (piece, unit) =
+            pieces.clone().find_map(|piece| Some((piece, self.pieces[piece].units?.0)))?;
+        let range = |at: usize| self.marks.partition_point(|(mark, _)| mark.start < at);
+        let marks = &self.marks[range(at)..range(self.pieces[piece].range.start)];
+        let marks = match piece == pieces.start {
+            true => &marks[marks.len().saturating_sub(LONGEST_RUN)..],
+            false => &[],
+        };
+        let kinds: Vec<Mark> = marks.iter().map(|(_, kind)| *kind).collect();
+        Some(self.preceding(unit, &kinds, target.start))
     }
 
     /// The end of `unit` and of the marks after it that are of the kinds `marks`, in this order, and end before `limit`.

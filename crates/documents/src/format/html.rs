@@ -6,12 +6,13 @@ mod tags;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::lexer::decode;
 use self::lexer::{Lexed, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::pieces::{Piece, Pieces};
 use crate::builder::Builder;
 use crate::escape::{Entities, Escape};
-use crate::words::has_letters;
+use crate::words::{Mark, has_letters, mark, within};
 
 /// Most bytes of code that a block has as text.
 const LONGEST_CODE: usize = 1000;
@@ -20,7 +21,7 @@ const LONGEST_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
     let lexed = lex(text);
-    let entities = Arc::new(lexer::entities(text, &lexed.tokens));
+    let entities = Arc::new(lexer::entities(&lexed.masked, &lexed.tokens));
     let mut parser =
         Parser { text, lexed: &lexed, entities, pieces: Pieces::default(), regions: Vec::new() };
     let mut index = 0;
@@ -35,11 +36,11 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
 pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     let lexed = lex(raw);
     match lexed.tokens.as_slice() {
-        [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
+        [Token { kind: TokenKind::Start { name, self_closing, texts, .. }, .. }] => {
             match *self_closing || role(name) == Role::Void {
                 true if name == "br" => builder.break_point(raw),
-                true => builder.point(raw),
-                false => builder.open(name, raw),
+                true => builder.tag(raw, 0, texts, Builder::point),
+                false => builder.tag(raw, 0, texts, |builder, raw| builder.open(name, raw)),
             }
         }
         [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw),
@@ -87,6 +88,7 @@ impl Parser<'_> {
             TokenKind::End { name } if role(name) == Role::Block => self.finish_block(range.start),
             TokenKind::End { name } => self.builder(range.start).close(name, &text[range.clone()]),
             TokenKind::Text => self.add_text(range.clone()),
+            TokenKind::Other if self.stands_alone(range) => self.finish_block(range.start),
             TokenKind::Other => self.builder(range.start).point(&text[range.clone()]),
         }
         index + 1
@@ -94,7 +96,7 @@ impl Parser<'_> {
 
     fn start(&mut self, index: usize) -> usize {
         let Token { range, kind } = &self.lexed.tokens[index];
-        let TokenKind::Start { name, translate, self_closing } = kind else {
+        let TokenKind::Start { name, translate, self_closing, texts } = kind else {
             return index + 1;
         };
         let text = self.text;
@@ -113,16 +115,40 @@ impl Parser<'_> {
             self.builder(range.start).point(raw);
             return end + 1;
         }
+        let raw = &text[range.clone()];
         match role {
-            Role::Block | Role::Preformatted => self.finish_block(range.start),
-            _ if name == "br" && self.is_repeated(index) => self.finish_block(range.start),
-            _ if name == "br" => self.builder(range.start).break_point(&text[range.clone()]),
-            _ if role == Role::Void || *self_closing && partner.is_none() => {
-                self.builder(range.start).point(&text[range.clone()]);
+            Role::Block | Role::Preformatted => {
+                self.finish_block(range.start);
+                if !texts.is_empty() {
+                    self.builder(range.start).tag(raw, range.start, texts, Builder::point);
+                    self.finish_block(range.end);
+                }
             }
-            _ => self.builder(range.start).open(name, &text[range.clone()]),
+            _ if name == "br" && self.is_repeated(index) => self.finish_block(range.start),
+            _ if name == "br" => self.builder(range.start).break_point(raw),
+            _ if role == Role::Void || *self_closing && partner.is_none() => {
+                self.builder(range.start).tag(raw, range.start, texts, Builder::point);
+            }
+            _ => {
+                let open = |builder: &mut Builder, raw: &str| builder.open(name, raw);
+                self.builder(range.start).tag(raw, range.start, texts, open);
+            }
         }
         index + 1
+    }
+
+    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on behind it.
+    fn stands_alone(&self, range: &Range<usize>) -> bool {
+        let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
+        let blank = [' ', '\t'];
+        let ends = |c: char| c == '\n' || c == '\r';
+        let alone = self.text[range.clone()].starts_with("<!--")
+            && before.trim_end_matches(blank).ends_with(ends)
+            && after.trim_start_matches(blank).starts_with(ends);
+        let goes_on = |c: char| c.is_alphanumeric() || mark(c) == Mark::Separator;
+        alone
+            && !(before.trim_end().ends_with(goes_on)
+                && after.trim_start().starts_with(char::is_lowercase))
     }
 
     /// Whether there is another line break beside `index`. Two of them divide paragraphs.
@@ -153,6 +179,9 @@ impl Parser<'_> {
 
     /// The element of tokens `index..=end` stays as it is.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
+        let TokenKind::Start { translate, texts, .. } = &self.lexed.tokens[index].kind else {
+            return index + 1;
+        };
         let inline = matches!(role, Role::Code | Role::Inline | Role::Hidden);
         if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
             let start = self.lexed.tokens[index].range.start;
@@ -166,8 +195,8 @@ impl Parser<'_> {
             Role::Hidden => String::new(),
             _ => self.content(index, end),
         };
-        let builder = self.builder(start);
-        builder.atom(&content, raw);
+        let texts = if *translate == Some(false) { &[] } else { texts.as_slice() };
+        self.builder(start).tag(raw, start, texts, |builder, raw| builder.atom(&content, raw));
         end + 1
     }
 
@@ -194,21 +223,24 @@ impl Parser<'_> {
             }
         }
         match all.len() <= LONGEST_CODE {
-            true => all.split_whitespace().collect::<Vec<_>>().join(" "),
+            true => single_spaced(&all),
             false => String::new(),
         }
     }
 
     fn add_text(&mut self, range: Range<usize>) {
-        let text = &self.text[range.clone()];
-        let builder = self.builder(range.start);
-        // A closing tag without a name is no text and no element.
-        for (number, part) in text.split("</>").enumerate() {
-            if number > 0 {
-                builder.point("</>");
-            }
-            builder.text(&lexer::decode(part));
+        let templates = &self.lexed.templates;
+        let inside = &templates[within(templates, |template| template, &range)];
+        let builder = self.pieces.builder(range.start);
+        let mut at = range.start;
+        for template in inside {
+            plain_text(&self.text[at..template.start], builder);
+            let raw = &self.text[template.clone()];
+            let shown = if raw.len() > LONGEST_CODE { "" } else { &single_spaced(raw) };
+            builder.atom(shown, raw);
+            at = template.end;
         }
+        plain_text(&self.text[at..range.end], builder);
     }
 
     fn builder(&mut self, start: usize) -> &mut Builder {
@@ -219,4 +251,18 @@ impl Parser<'_> {
         let escape = Escape::Html(Arc::clone(&self.entities));
         self.pieces.finish_block(end, |builder| builder.finish(escape));
     }
+}
+
+fn plain_text(text: &str, builder: &mut Builder) {
+    // A closing tag without a name is no text and no element.
+    for (number, part) in text.split("</>").enumerate() {
+        if number > 0 {
+            builder.point("</>");
+        }
+        builder.text(&lexer::decode(part));
+    }
+}
+
+fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -9,6 +9,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use self::html::decode;
 pub(crate) use self::pieces::Piece;
 
 use crate::block::Block;
@@ -26,7 +27,7 @@ pub enum Format {
     Html,
     /// Markdown (CommonMark with GitHub's tables, strikethrough, task lists and footnotes; front matter).
     Markdown,
-    /// SubRip subtitles. Every subtitle is translated on its own, because its words must be on the screen while it is spoken.
+    /// SubRip or WebVTT subtitles. Every subtitle is translated on its own, because its words must be on the screen while it is spoken.
     Srt,
 }
 
@@ -35,13 +36,14 @@ impl Format {
     pub const ALL: [Self; 4] = [Self::Text, Self::Html, Self::Markdown, Self::Srt];
 
     /// The extensions of files, and their formats.
-    pub const EXTENSIONS: [(&str, Self); 6] = [
+    pub const EXTENSIONS: [(&str, Self); 7] = [
         ("txt", Self::Text),
         ("html", Self::Html),
         ("htm", Self::Html),
         ("md", Self::Markdown),
         ("markdown", Self::Markdown),
         ("srt", Self::Srt),
+        ("vtt", Self::Srt),
     ];
 
     /// The format of files with this extension, without its dot, in any case.
@@ -104,6 +106,12 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     match block.escape {
         Escape::Markdown(light) => markdown::finish(block, layout, light, &breaks),
+        Escape::Attribute { ref source, .. } if layout.alignment.target == block.text => {
+            source.clone()
+        }
+        Escape::Attribute { quote: None, .. } => {
+            format!("\"{}\"", render(block, layout, &block.escape, &breaks))
+        }
         _ => render(block, layout, &block.escape, &breaks),
     }
 }

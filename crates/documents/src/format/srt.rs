@@ -12,42 +12,45 @@ use crate::escape::Escape;
 use crate::words::has_letters;
 
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*\d+:\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+").expect("a valid pattern")
+    Regex::new(r"^\s*(?:\d+:)?\d+:\d+(?:[.,]\d+)?\s*-->\s*\d+:\d+").expect("a valid pattern")
 });
-/// Tags of HTML and of SSA; the second group is the name of an HTML tag.
+/// Tags of HTML, of WebVTT (`<c.red>`, `<00:01.000>`) and of SSA; the second group is the name of the first two kinds.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"<(/?)([A-Za-z]\w*)(?:\s[^<>]*)?/?>|\{\\[^{}]*\}").expect("a valid pattern")
+    Regex::new(r"<(/?)([A-Za-z]\w*)(?:[\s.][^<>]*)?/?>|<\d[\d:.]*>|\{\\[^{}]*\}")
+        .expect("a valid pattern")
 });
+/// A line with its end, which may be a carriage return alone.
+static LINE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+").expect("a valid pattern"));
 /// The dash before the words of a speaker.
 static SPEAKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(?:<[^<>]*>|\{\\[^{}]*\})*[-–—‐]\s*").expect("a valid pattern"));
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
-    let mut end = 0;
-    let range = |line: &str| {
-        end += line.len();
-        end - line.len()..end
+    let lines: Vec<Range<usize>> = LINE.find_iter(text).map(|line| line.range()).collect();
+    let times: Vec<bool> = lines.iter().map(|line| TIMES.is_match(&text[line.clone()])).collect();
+    let is_time = |line: usize| times.get(line).is_some_and(|&is_time| is_time);
+    let is_blank = |line: usize| text[lines[line].clone()].trim().is_empty();
+    // In WebVTT, an empty line ends a cue, and notes and names of cues follow. In SubRip, an empty line may stand in it.
+    let webvtt = text.starts_with("WEBVTT");
+    let is_text = |line: usize| {
+        let number = text[lines[line].clone()].trim().bytes().all(|c| c.is_ascii_digit());
+        !(is_blank(line) || is_time(line) || number && is_time(line + 1))
     };
-    let lines: Vec<Range<usize>> = text.split_inclusive('\n').map(range).collect();
-    let is_time =
-        |line: usize| lines.get(line).is_some_and(|line| TIMES.is_match(&text[line.clone()]));
     let mut pieces = Vec::new();
-    let mut line = 0;
+    let (mut line, mut in_cue) = (0, false);
     while line < lines.len() {
-        pieces.push(Piece::Verbatim(lines[line].clone()));
-        line += 1;
-        if !is_time(line - 1) {
-            continue;
-        }
+        in_cue = is_time(line) || in_cue && !(webvtt && is_blank(line));
         let first = line;
-        let is_text = |line: usize| {
-            let blank = text[lines[line].clone()].trim().is_empty();
-            !blank && !is_time(line) && !is_time(line + 1)
-        };
-        while line < lines.len() && is_text(line) {
+        while in_cue && line < lines.len() && is_text(line) {
             line += 1;
         }
-        subtitle(text, &lines[first..line], &mut pieces);
+        if first < line {
+            subtitle(text, &lines[first..line], &mut pieces);
+            continue;
+        }
+        pieces.push(Piece::Verbatim(lines[line].clone()));
+        line += 1;
     }
     pieces
 }
@@ -92,8 +95,9 @@ fn block(text: &str, lines: &[Range<usize>]) -> Block {
         tagged(&line[..dash], &mut builder, Builder::point);
         tagged(&line[dash..], &mut builder, Builder::text);
     }
-    let newline = if text[lines[0].clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
-    Block { lines: Lines { breaks, newline: newline.into() }, ..builder.finish(Escape::Srt) }
+    let first = &text[lines[0].clone()];
+    let newline = first[first.trim_end_matches(['\r', '\n']).len()..].into();
+    Block { lines: Lines { breaks, newline }, ..builder.finish(Escape::Srt) }
 }
 
 /// Adds `line`: tags as markup, all else by `other`.

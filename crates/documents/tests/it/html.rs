@@ -84,13 +84,44 @@ fn children_stay_in_their_parents_when_words_are_scattered() {
     );
 }
 
+/// As models do with a menu in one sentence, and with a word that the other language does not write.
 #[test]
-fn an_element_whose_words_are_not_translated_stays_empty_and_stays() {
+fn a_sentence_in_which_an_element_would_lose_its_words_is_translated_piece_by_piece() {
     let links = [("very", "ja"), ("good", "gut")];
+    let pieces = [
+        ("very the good", "ja gut", &links[..]),
+        ("very", "sehr", &[]),
+        ("the", "das", &[]),
+        ("good", "gut", &[]),
+    ];
+    assert_eq!(by_table("<p>very <b>the</b> good</p>", &pieces), "<p>sehr <b>das</b> gut</p>");
+    let page = "<p>See <a href=x>this</a> or <a href=y>that</a>. End.</p>";
+    let table = [
+        ("See this or that.", "Schau jene.", &[("See", "Schau"), ("that", "jene")][..]),
+        ("See", "Schau", &[]),
+        ("this", "diese", &[]),
+        ("or", "oder", &[]),
+        ("that", "jene", &[]),
+        ("End.", "Ende.", &[]),
+    ];
     assert_eq!(
-        by_table("<p>very <b>the</b> good</p>", &[("very the good", "ja gut", &links)]),
-        "<p>ja <b></b>gut</p>"
+        by_table(page, &table),
+        "<p>Schau <a href=x>diese</a> oder <a href=y>jene</a>. Ende.</p>"
     );
+}
+
+#[test]
+fn items_of_a_menu_are_sentences() {
+    let says = |page: &str| {
+        let document = Document::parse(page, Format::Html, Some("de"), &|_| true);
+        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+    };
+    assert_eq!(says("<p><a>Ja</a> <a>Nein</a></p>"), ["Ja", "Nein"]);
+    assert_eq!(says("<nav><A href=x>Start</A><a href=y>Über uns</a></nav>"), ["Start", "Über uns"]);
+    assert_eq!(says("<p><a>Startseite</a> | <b>Kontakt</b></p>"), ["Startseite", "Kontakt"]);
+    assert_eq!(says("Datei · Öffnen • Neu › Leer"), ["Datei", "Öffnen", "Neu", "Leer"]);
+    assert_eq!(says("<a>Hier</a> und <a>dort</a>"), ["Hier und dort"]);
+    assert_eq!(says("<b>Ja</b> <b>Nein</b>"), ["Ja Nein"]);
 }
 
 #[test]
@@ -231,4 +262,113 @@ fn without_links_a_second_round_still_knows_the_order_of_words() {
         html("Dear <b>{name}</b>, see <a href='/x'>this page</a>.", &model),
         "DEAR <b>{name}</b>, SEE <a href='/x'>THIS PAGE</a>."
     );
+}
+
+/// The attributes are those of the HTML standard that browsers translate.
+#[test]
+fn attributes_that_readers_see_are_translated() {
+    for (before, after) in [
+        ("<img src=a.png alt='a red house'>", "<img src=a.png alt='A RED HOUSE'>"),
+        ("<p title=\"a &amp; b\">c</p>", "<p title=\"A &amp; B\">C</p>"),
+        (
+            "x <a title=\"b\">c</a> <img alt=d> <input placeholder=\"e &lt; f\">",
+            "X <a title=\"B\">C</a> <img alt=\"D\"> <input placeholder=\"E &lt; F\">",
+        ),
+        ("<input type=submit value=Go>", "<input type=submit value=\"GO\">"),
+        ("<meta name=description content='x y'>", "<meta name=description content='X Y'>"),
+        (
+            "<meta property=\"og:title\" content=\"x\">",
+            "<meta property=\"og:title\" content=\"X\">",
+        ),
+        ("<option label=\"x\">y</option>", "<option label=\"X\">Y</option>"),
+        ("<textarea placeholder=\"x\">y</textarea>", "<textarea placeholder=\"X\">y</textarea>"),
+        ("<p>a <code title='b'>c</code></p>", "<p>A <code title='B'>c</code></p>"),
+        ("<p aria-label='a'><img alt='b'></p>", "<p aria-label='A'><img alt='B'></p>"),
+    ] {
+        assert_eq!(html(before, &upper), after);
+        assert_eq!(html(before, &identity), before);
+    }
+}
+
+#[test]
+fn other_attributes_stay() {
+    for page in [
+        "<img alt=\"\">",
+        "<img alt=\"IMG_1.jpg\">",
+        "<input value=x>",
+        "<meta name=viewport content=\"width=device-width\">",
+        "<p translate=no title=x>y</p>",
+        "<link title=\"x\">",
+        "<img src=\"x\" class=\"y z\" alt='{{ w }}'>",
+        "<a title=x\u{fdd0}0\u{fdd1}></a>",
+    ] {
+        assert_eq!(html(page, &upper), page);
+    }
+}
+
+/// The translation swaps the images; each keeps its own text.
+#[test]
+fn an_attribute_moves_with_its_tag() {
+    let page = "<p><b title=\"first\">one</b> <b title=\"second\">two</b></p>";
+    assert_eq!(
+        html(page, &reverse),
+        "<p><b title=\"second\">two</b> <b title=\"first\">one</b></p>"
+    );
+}
+
+#[test]
+fn tags_of_templates_are_no_markup() {
+    for page in [
+        "<p>x {% if a < b %} y</p> &lt; z",
+        "<p>x {% if a <b %} y</p> {% endif %}",
+        "<p>x <%= name %> y &lt; z</p>",
+        "<p>x {{ a && b }} y &amp; z</p>",
+        "<p>x <?php if ($a > 3) { ?> y <?= $b ?> z</p>",
+        "<p>x {# <b> #} y</p>",
+        "<div {% if a > b %}class=\"c\"{% endif %}>x</div>",
+        "<% @posts.each do |p| %>\n<p>x</p>\n<% end %>",
+    ] {
+        assert_eq!(html(page, &identity), page);
+        let lower = |part: &str| part.to_lowercase();
+        let upper = html(page, &upper);
+        assert_eq!(lower(&upper), lower(page));
+        for tag in [
+            "{% if a < b %}",
+            "{% if a <b %}",
+            "<%= name %>",
+            "{{ a && b }}",
+            "<?php if ($a > 3) { ?>",
+            "{# <b> #}",
+        ] {
+            assert_eq!(upper.contains(tag), page.contains(tag), "{upper}");
+        }
+        assert!(upper.contains('X') && !upper.contains(" y"), "{upper}");
+    }
+}
+
+#[test]
+fn a_comment_alone_on_its_line_divides_text() {
+    let says = |page: &str| {
+        let document = Document::parse(page, Format::Html, Some("de"), &|_| true);
+        document.pending().into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+    };
+    assert_eq!(says("Ein Titel\n<!--more-->\nEin Text"), ["Ein Titel", "Ein Text"]);
+    assert_eq!(says("一个标题\r\n  <!-- x -->  \r\n一段文字"), ["一个标题", "一段文字"]);
+    assert_eq!(says("Ein langer\n<!-- x -->\nsatz."), ["Ein langer satz."]);
+    assert_eq!(says("Ein <!-- x --> Text"), ["Ein Text"]);
+}
+
+#[test]
+fn points_stay_before_the_bracket_or_quote_that_they_stood_before() {
+    for (before, after) in [
+        ("one <img>(two) three", "three <img>(two) one"),
+        ("one<sup>1</sup> (two) three", "three (two) one<sup>1</sup>"),
+        ("one <!-- c -->\"two\" three", "three <!-- c -->\"two\" one"),
+        ("one <a id=x></a>«two» three", "three <a id=x></a>«two» one"),
+        ("one <img>[(two)] three", "three <img>[(two)] one"),
+        ("one (<img>two) three", "three (<img>two) one"),
+    ] {
+        assert_eq!(html(before, &identity), before);
+        assert_eq!(html(before, &reverse), after);
+    }
 }

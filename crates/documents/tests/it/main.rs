@@ -5,5 +5,6 @@ mod html;
 mod markdown;
 mod pages;
 mod properties;
+mod sentences;
 mod srt;
 mod text;

@@ -39,7 +39,7 @@ const WORDS: [&str; 12] = [
 const INLINE: [&str; 8] = [
     "<b>|</b>",
     "<i class='x > y'>|</i>",
-    "<a href=\"/q?a=1&amp;b=2\" title='it&#39;s'>|</a>",
+    "<a href=\"/q?a=1&amp;b=2\" title='3&#39;4'>|</a>",
     "<em>|</em>",
     "<span data-x=1>|</span>",
     "<U>|</U>",
@@ -57,7 +57,7 @@ const BLOCKS: [&str; 8] = [
     "<details><summary>|</summary></details>",
 ];
 const OTHERS: [&str; 9] = [
-    "<img src=x alt='a > b'>",
+    "<img src=x alt='1 > 2'>",
     "<!-- <p>no</p> -->",
     "<wbr>",
     "<code>keep_me()</code>",

@@ -80,3 +80,40 @@ fn a_translation_cannot_bring_tags_or_lines_in() {
         "1\n00:00:01,000 --> 00:00:02,000\n‹b>  (\\an1} x\n"
     );
 }
+
+/// A cue in the ways in which players read it: `TIME` stands for the line of times, `|` for the end of a line.
+#[test]
+fn every_line_of_a_cue_is_translated() {
+    for cue in [
+        "1|TIME|One two.||three four.||2|TIME|five|",
+        "1|TIME||one two.|three|2|TIME|four||",
+        "1|TIME|one|TIME|two|3|TIME|three",
+        "TIME|one||TIME||||two||||three",
+        "7|TIME|42||one||8|TIME|12||9|TIME|two|",
+        "1|TIME|one||2||TIME|two|",
+        "1|TIME|  | one |\t|two|",
+        "WEBVTT||intro|TIME align:start|<v Ann>one <c.red>two</c> <00:01.500>three||NOTE||2|TIME|four|",
+    ] {
+        for end in ["\n", "\r\n", "\r"] {
+            for time in [
+                "00:00:01,000 --> 00:00:02,000",
+                "00:01.000 --> 00:02.000",
+                "1:2:3.4 --> 1:2:5",
+                "00:00:01.000-->00:00:02.000",
+            ] {
+                let text = cue.replace('|', end).replace("TIME", time);
+                assert_eq!(translate(&text, Format::Srt, &identity), text);
+                let expected = ["one", "two", "three", "four", "five", "One"]
+                    .iter()
+                    .fold(text.clone(), |text, word| text.replace(word, &word.to_uppercase()));
+                assert_eq!(translate(&text, Format::Srt, &upper), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn notes_and_names_of_cues_stay() {
+    let text = "WEBVTT - a title\n\nSTYLE\n::cue { color: red }\n\nNOTE a b\n\nname\n00:01.000 --> 00:02.000\none\n\nNOTE\nc d\n";
+    assert_eq!(translate(text, Format::Srt, &upper), text.replace("one", "ONE"));
+}

@@ -33,7 +33,7 @@ pub(crate) struct FileResponse {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(crate) struct FileRequest {
-    /// A file whose name ends in .txt, .html, .htm, .md, .markdown or .srt.
+    /// A file whose name ends in .txt, .html, .htm, .md, .markdown, .srt or .vtt.
     #[schema(format = Binary)]
     file: String,
     /// The code of its language, or `auto`.

@@ -19,11 +19,13 @@ pub(super) struct Token {
 
 #[derive(Debug)]
 pub(super) enum TokenKind {
-    /// `translate` says whether the element wants its content translated, if it says anything.
+    /// `translate` says whether the element wants its content translated, if it says anything. `texts` are the values of attributes
+    /// that readers see.
     Start {
         name: String,
         translate: Option<bool>,
         self_closing: bool,
+        texts: Vec<Range<usize>>,
     },
     End {
         name: String,
@@ -37,6 +39,10 @@ pub(super) enum TokenKind {
 #[derive(Debug)]
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
+    /// Tags of template languages; sorted, disjoint.
+    pub(super) templates: Vec<Range<usize>>,
+    /// The text, in which `x` stands for the characters of these tags: some of them would be markup.
+    pub(super) masked: String,
     /// For each start tag its end tag, and the other way round.
     pub(super) partner: Vec<Option<usize>>,
     /// How many of the tokens before each divide text into blocks.
@@ -46,13 +52,16 @@ pub(super) struct Lexed {
 }
 
 pub(super) fn lex(text: &str) -> Lexed {
+    let templates = templates(text);
+    let masked = masked(text, &templates);
+    let text = masked.as_str();
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
     let mut tokens = Vec::new();
     let mut end = 0;
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
-        let Some(token) = convert(token) else {
+        let Some(token) = convert(text, token) else {
             continue;
         };
         let Range { start, end: until } = token.range;
@@ -69,13 +78,52 @@ pub(super) fn lex(text: &str) -> Lexed {
     if end < text.len() {
         tokens.push(Token { range: end..text.len(), kind: TokenKind::Other });
     }
-    Lexed::new(without_cdata(text, tokens))
+    let tokens = without_cdata(text, tokens);
+    Lexed::new(tokens, templates, masked)
 }
 
-fn convert(token: html5gum::Token<usize>) -> Option<Token> {
+/// Tags of Jinja, Liquid, Mustache, ERB and PHP in `text`.
+fn templates(text: &str) -> Vec<Range<usize>> {
+    const CLOSING: [(&str, &str); 6] =
+        [("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("<%", "%>"), ("<?php", "?>"), ("<?=", "?>")];
+    static OPENING: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\{\{|\{%|\{#|<%|<\?(?:php|=)").expect("a valid pattern"));
+    let mut all = Vec::new();
+    let (mut at, mut unclosed) = (0, [0; CLOSING.len()]);
+    while let Some(found) = OPENING.find_at(text, at) {
+        at = found.end();
+        let kind = CLOSING.iter().position(|(opening, _)| *opening == found.as_str());
+        let Some(kind) = kind.filter(|&kind| unclosed[kind] <= at) else {
+            continue;
+        };
+        let rest = &text[at..];
+        // Those in braces are in one line.
+        let end = if kind < 3 { rest.find('\n').unwrap_or(rest.len()) } else { rest.len() };
+        match rest[..end].find(CLOSING[kind].1) {
+            Some(length) => {
+                at += length + CLOSING[kind].1.len();
+                all.push(found.start()..at);
+            }
+            None => unclosed[kind] = at + end,
+        }
+    }
+    all
+}
+
+fn masked(text: &str, parts: &[Range<usize>]) -> String {
+    let (mut masked, mut at) = (String::with_capacity(text.len()), 0);
+    for part in parts {
+        masked.push_str(&text[at..part.start]);
+        masked.extend(std::iter::repeat_n('x', part.len()));
+        at = part.end;
+    }
+    masked + &text[at..]
+}
+
+fn convert(text: &str, token: html5gum::Token<usize>) -> Option<Token> {
     use html5gum::Token as Html;
     let (span, kind) = match token {
-        Html::StartTag(tag) => (tag.span, start(&tag)),
+        Html::StartTag(tag) => (tag.span, start(text, &tag)),
         Html::EndTag(tag) => (tag.span, TokenKind::End { name: name(&tag.name) }),
         Html::String(text) => (text.span, TokenKind::Text),
         Html::Comment(Spanned { span, .. }) => (span, TokenKind::Other),
@@ -89,7 +137,7 @@ fn name(name: &HtmlString) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-fn start(tag: &StartTag<usize>) -> TokenKind {
+fn start(text: &str, tag: &StartTag<usize>) -> TokenKind {
     let attribute = |name: &str| {
         let value = tag.attributes.get(name.as_bytes())?;
         Some(String::from_utf8_lossy(&value.value).to_ascii_lowercase())
@@ -102,7 +150,24 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
         _ if attribute("class").is_some_and(untranslated) => Some(false),
         _ => None,
     };
-    TokenKind::Start { name: name(&tag.name), translate, self_closing: tag.self_closing }
+    let element = name(&tag.name);
+    let role = ["type", "name", "property"].into_iter().find_map(attribute);
+    let is_text = |name: &str| tags::is_text(&element, name, role.as_deref().unwrap_or_default());
+    let texts = tag.attributes.iter().filter(|(attribute, _)| is_text(&name(attribute)));
+    let texts = texts.filter_map(|(name, value)| value_of(text, value.span.start + name.len()));
+    let mut texts: Vec<Range<usize>> = texts.collect();
+    texts.sort_by_key(|range| range.start);
+    TokenKind::Start { name: element, translate, self_closing: tag.self_closing, texts }
+}
+
+/// The value of the attribute whose name ends at `at`, without quotes.
+fn value_of(text: &str, at: usize) -> Option<Range<usize>> {
+    let value = text.get(at..)?.trim_start().strip_prefix('=')?.trim_start();
+    let start = text.len() - value.len();
+    match value.chars().next()? {
+        quote @ ('"' | '\'') => Some(start + 1..start + 1 + value[1..].find(quote)?),
+        _ => Some(start..start + value.find(|c: char| c.is_whitespace() || c == '>')?),
+    }
 }
 
 /// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at the next `>`.
@@ -139,7 +204,7 @@ fn is_foreign(name: &str) -> bool {
 }
 
 impl Lexed {
-    fn new(tokens: Vec<Token>) -> Self {
+    fn new(tokens: Vec<Token>, templates: Vec<Range<usize>>, masked: String) -> Self {
         let is_block = |token: &Token| match &token.kind {
             TokenKind::Start { name, .. } | TokenKind::End { name } => {
                 matches!(role(name), Role::Block | Role::Preformatted)
@@ -160,7 +225,7 @@ impl Lexed {
             all
         };
         let (blocks, translated) = (counts(&is_block), counts(&is_translated));
-        Self { partner: partners(&tokens), tokens, blocks, translated }
+        Self { partner: partners(&tokens), tokens, templates, masked, blocks, translated }
     }
 
     /// Whether a tag strictly between tokens `index` and `end` divides text.
@@ -209,7 +274,7 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// `raw` with characters instead of references.
-pub(super) fn decode(raw: &str) -> Cow<'_, str> {
+pub(crate) fn decode(raw: &str) -> Cow<'_, str> {
     REFERENCE.replace_all(raw, |found: &regex::Captures<'_>| decode_reference(&found[0]))
 }
 
