@@ -211,10 +211,11 @@ impl Builder {
 
     /// The block, not yet split into sentences.
     pub(crate) fn finish(mut self, escape: Escape) -> Block {
-        while let Some((_, index)) = self.pop() {
-            self.demote(index);
-        }
         self.text.push_str(&take(&mut self.pending));
+        // Elements that are not closed last to the end of the block at least.
+        while let Some((_, index)) = self.pop() {
+            self.nodes[index].range.end = self.text.len();
+        }
         for index in 0..self.nodes.len() {
             // Parents come before their children; their own parents are known already.
             self.nodes[index].parent = match self.nodes[index].parent {
@@ -274,12 +275,14 @@ mod tests {
     #[test]
     fn the_parent_of_a_demoted_parent_is_the_parent() {
         let mut builder = Builder::new(Space::Collapse);
-        builder.open("i", "<i>");
         builder.open("b", "<b>");
+        builder.open("i", "<i>");
+        builder.open("u", "<u>");
         builder.text("x");
+        builder.close("u", "</u>");
         builder.close("b", "</b>");
         let block = builder.finish(Escape::Plain);
-        assert_eq!(block.nodes[1].parent, None);
+        assert_eq!(block.nodes[2].parent, Some(0));
     }
 
     #[test]

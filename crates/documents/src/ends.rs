@@ -228,6 +228,7 @@ impl Ends {
 impl<'a> Mark<'a> {
     /// The mark `range` of a sentence that begins at `start`; the next begins at `next`.
     fn new(text: &'a str, start: usize, range: Range<usize>, next: usize) -> Self {
+        let start = start.min(range.start);
         let low = floor(text, range.start.saturating_sub(LONGEST_WORD)).max(start);
         let tail = &text[low..range.start];
         let word = tail.rsplit(char::is_whitespace).next().unwrap_or_default();

@@ -137,7 +137,7 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on behind it.
+    /// Whether the comment or instruction `range` is alone on its lines, and no sentence goes on behind it; or has no end.
     fn stands_alone(&self, range: &Range<usize>) -> bool {
         let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         let blank = [' ', '\t'];
@@ -146,9 +146,12 @@ impl Parser<'_> {
             && before.trim_end_matches(blank).ends_with(ends)
             && after.trim_start_matches(blank).starts_with(ends);
         let goes_on = |c: char| c.is_alphanumeric() || mark(c) == Mark::Separator;
-        alone
-            && !(before.trim_end().ends_with(goes_on)
-                && after.trim_start().starts_with(char::is_lowercase))
+        // Behind a comment without an end, everything would be a part of it.
+        let unclosed = after.is_empty() && !self.text.ends_with('>');
+        unclosed
+            || alone
+                && !(before.trim_end().ends_with(goes_on)
+                    && after.trim_start().starts_with(char::is_lowercase))
     }
 
     /// Whether there is another line break beside `index`. Two of them divide paragraphs.
@@ -182,7 +185,8 @@ impl Parser<'_> {
         let TokenKind::Start { translate, texts, .. } = &self.lexed.tokens[index].kind else {
             return index + 1;
         };
-        let inline = matches!(role, Role::Code | Role::Inline | Role::Hidden);
+        let closed = self.lexed.partner[index].is_some();
+        let inline = closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
         if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
             let start = self.lexed.tokens[index].range.start;
             self.finish_block(start);

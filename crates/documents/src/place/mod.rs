@@ -102,6 +102,24 @@ impl Family<'_> {
                 places[child] = at..at;
             }
         }
+        self.keep_unpaired(places);
+    }
+
+    /// End tags without a beginning keep their order, and what follows an element without an end is in it, as in the source.
+    fn keep_unpaired(&self, places: &mut [Range<usize>]) {
+        let nodes = &self.block.nodes;
+        let is_end = |child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"));
+        let ends: Vec<usize> = self.children.iter().copied().filter(is_end).collect();
+        let mut sorted: Vec<usize> = ends.iter().map(|&child| places[child].start).collect();
+        sorted.sort_unstable();
+        ends.iter().zip(sorted).for_each(|(&child, at)| places[child] = at..at);
+        if let Some((&last, others)) = self.children.split_last()
+            && matches!(&nodes[last].kind, Kind::Element { close, .. } if close.is_empty())
+        {
+            let start = others.iter().map(|&child| places[child].end).max();
+            places[last] = start.map_or(places[last].start, |end| end.max(places[last].start))
+                ..self.window.end;
+        }
     }
 
     /// Very deep markup: the first element gets the window.

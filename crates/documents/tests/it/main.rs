@@ -3,6 +3,7 @@
 mod common;
 mod html;
 mod markdown;
+mod others;
 mod pages;
 mod properties;
 mod sentences;

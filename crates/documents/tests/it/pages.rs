@@ -148,6 +148,33 @@ struct Seen {
     kept: bool,
 }
 
+/// Elements whose text stays.
+const KEPT: [&str; 23] = [
+    "script",
+    "style",
+    "code",
+    "svg",
+    "math",
+    "pre",
+    "kbd",
+    "samp",
+    "var",
+    "tt",
+    "textarea",
+    "template",
+    "noscript",
+    "iframe",
+    "xmp",
+    "noembed",
+    "noframes",
+    "plaintext",
+    "object",
+    "canvas",
+    "audio",
+    "video",
+    "listing",
+];
+
 /// Every node of `page`.
 fn nodes(page: &str) -> Vec<Seen> {
     let dom = parse_document(RcDom::default(), html5ever::ParseOpts::default()).one(page);
@@ -157,7 +184,7 @@ fn nodes(page: &str) -> Vec<Seen> {
         if let NodeData::Element { name, attrs, .. } = &node.data {
             let mut attributes: Vec<String> = attrs.borrow().iter().map(attribute).collect();
             attributes.sort_unstable();
-            kept |= matches!(&*name.local, "script" | "style" | "code" | "svg")
+            kept |= KEPT.contains(&&*name.local)
                 || attributes.iter().any(|attribute| attribute == "translate=no");
             path.push(format!("{} {attributes:?}", name.local));
         }
@@ -169,12 +196,16 @@ fn nodes(page: &str) -> Vec<Seen> {
     all
 }
 
+/// An attribute; only its name if it is translated.
 fn attribute(attribute: &Attribute) -> String {
-    format!("{}={}", attribute.name.local, attribute.value)
+    match common::TEXTS.contains(&&*attribute.name.local) {
+        true => attribute.name.local.to_string(),
+        false => format!("{}={}", attribute.name.local, attribute.value),
+    }
 }
 
 /// Each element with its attributes and those of all its ancestors, sorted.
-fn tree(page: &str) -> Vec<String> {
+pub fn tree(page: &str) -> Vec<String> {
     let nodes = nodes(page);
     let elements = nodes.iter().filter(|seen| matches!(seen.node.data, NodeData::Element { .. }));
     let mut all: Vec<String> = elements.map(|seen| seen.path.join(" > ")).collect();
@@ -183,7 +214,7 @@ fn tree(page: &str) -> Vec<String> {
 }
 
 /// Comments, and the text of what must not be translated, sorted.
-fn untranslated(page: &str) -> Vec<String> {
+pub fn untranslated(page: &str) -> Vec<String> {
     let text = |seen: &Seen| match &seen.node.data {
         NodeData::Comment { contents } => Some(contents.to_string()),
         NodeData::Text { contents } if seen.kept => Some(contents.borrow().to_string()),
@@ -194,8 +225,20 @@ fn untranslated(page: &str) -> Vec<String> {
     all
 }
 
+/// The letters, digits and marks of the text of a page, without case, sorted.
+pub fn letters(page: &str) -> Vec<char> {
+    let text = |seen: &Seen| match &seen.node.data {
+        NodeData::Text { contents } => Some(contents.borrow().to_lowercase()),
+        _ => None,
+    };
+    let text: String = nodes(page).iter().filter_map(text).collect();
+    let mut all: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    all.sort_unstable();
+    all
+}
+
 /// Letters of text that should have been translated.
-fn lower_case_text(page: &str) -> Vec<String> {
+pub fn lower_case_text(page: &str) -> Vec<String> {
     let text = |seen: &Seen| match &seen.node.data {
         NodeData::Text { contents } if !seen.kept => Some(contents.borrow().to_string()),
         _ => None,

@@ -75,6 +75,10 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(move |word| (word.as_ptr() as usize - start, word))
 }
 
+/// Attributes that can be translated.
+pub const TEXTS: [&str; 8] =
+    ["alt", "title", "placeholder", "label", "value", "content", "aria-label", "aria-description"];
+
 /// Tags and comments as the tokeniser of the HTML standard sees them, sorted.
 pub fn markup(html: &str) -> Vec<String> {
     let mut emitter = html5gum::DefaultEmitter::<usize>::new_with_span();
@@ -83,7 +87,18 @@ pub fn markup(html: &str) -> Vec<String> {
     for token in html5gum::Tokenizer::new_with_emitter(html, emitter) {
         let Ok(token) = token;
         let span = match token {
-            html5gum::Token::StartTag(tag) => tag.span,
+            html5gum::Token::StartTag(tag) => {
+                let is_text = |name: &str| TEXTS.contains(&name);
+                let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+                if tag.attributes.keys().any(|key| is_text(&name(key))) {
+                    let others = tag.attributes.iter().filter(|(key, _)| !is_text(&name(key)));
+                    let others: Vec<String> =
+                        others.map(|(key, value)| name(key) + "=" + &name(value)).collect();
+                    all.push(format!("{} {others:?}", name(&tag.name)));
+                    continue;
+                }
+                tag.span
+            }
             html5gum::Token::EndTag(tag) => tag.span,
             html5gum::Token::Comment(comment) => comment.span,
             html5gum::Token::Doctype(doctype) => doctype.span,
