@@ -44,7 +44,8 @@ impl LineWarnings {
     /// Counts the repairs that the reader made to `line`.
     pub fn line(&mut self, line: &Line) {
         if line.repair.replaced {
-            let remedy = "bytes that are not UTF-8 are read as U+FFFD; convert the file (`iconv -f latin1 -t utf-8`)";
+            let remedy = "bytes that are not UTF-8 are read as U+FFFD; convert the file from the \
+                          encoding that it has (`iconv -f latin1 -t utf-8`)";
             self.invalid.count(&self.input, line.number, remedy);
         }
         if line.repair.cut {

@@ -49,7 +49,7 @@ pub enum DataError {
     /// A line is not UTF-8 and the policy is [`Utf8Policy::Error`](crate::Utf8Policy::Error).
     #[error(
         "{path}:{line}: byte 0x{byte:02x} at byte {column} is not valid UTF-8; convert the file \
-         (`iconv -f latin1 -t utf-8`), or choose to replace or skip such lines"
+         from the encoding that it has (`iconv -f latin1 -t utf-8`), or choose to replace or skip such lines"
     )]
     InvalidUtf8 {
         /// The file.
@@ -90,9 +90,14 @@ pub enum DataError {
         /// The file given as the target side.
         second: PathBuf,
     },
-    /// The text is UTF-16.
-    #[error("{path}: the text is UTF-16; convert it to UTF-8 (`iconv -f utf-16 -t utf-8`)")]
-    Utf16 {
+    /// The text is UTF-16 or UTF-32.
+    #[error(
+        "{path}: the text is {}; convert it to UTF-8 (`iconv -f {encoding} -t utf-8`)",
+        encoding.to_uppercase()
+    )]
+    Wide {
+        /// The encoding, by iconv's name.
+        encoding: &'static str,
         /// The file.
         path: PathBuf,
     },

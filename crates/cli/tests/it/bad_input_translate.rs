@@ -157,6 +157,9 @@ fn prefixes_that_do_not_match_are_named() {
     let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("prefix.txt: ends before line 2"), "{}", stderr(&output));
+    fs::write(&path, "one\n\n\n").unwrap();
+    let output = translate(&["--prefix", prefix], b"eins\nzwei\n");
+    assert_refused(&output, 1, &["prefix.txt: has more than the 2 lines of standard input"]);
     fs::write(&path, b"\xff\n").unwrap();
     let output = translate(&["--prefix", prefix], b"eins\n");
     assert_refused(&output, 1, &["prefix.txt:1", "0xff", "UTF-8"]);

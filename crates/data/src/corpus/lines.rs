@@ -1,6 +1,6 @@
 //! One side of a corpus, read line by line.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Cursor, Read, empty};
 use std::path::{Path, PathBuf};
 
 use super::open::{Opened, check_encoding, decompress, open};
@@ -41,6 +41,8 @@ pub struct LineReader {
     cut_long_lines: bool,
     /// The column that is read of TSV.
     column: Option<Side>,
+    /// The last byte of a line: `\n`, or `\r` in a text that has no `\n`.
+    line_end: u8,
     number: u64,
     bytes: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl LineReader {
             policy,
             cut_long_lines: false,
             column: None,
+            line_end: b'\n',
             number: 0,
             bytes: Vec::new(),
         }
@@ -160,26 +163,53 @@ impl LineReader {
     /// Fills `bytes` with the next line without its line end. Returns whether the line was cut, or `None` at the
     /// end of the input.
     fn read_bytes(&mut self) -> Result<Option<bool>> {
-        self.bytes.clear();
-        let limit = MAX_LINE_BYTES as u64 + 2;
-        let read = (&mut self.input.reader).take(limit).read_until(b'\n', &mut self.bytes);
-        read.map_err(|cause| self.failed(cause))?;
+        let mut ended = self.read_until_end()?;
+        if self.number == 0 {
+            check_encoding(&self.path, &self.bytes)?;
+            if !ended && self.has_only_carriage_returns() {
+                ended = self.read_until_end()?;
+            }
+        }
         if self.bytes.is_empty() {
             return Ok(None);
         }
-        let ended = self.bytes.last() == Some(&b'\n');
-        trim_end(&mut self.bytes);
+        if ended {
+            self.bytes.pop();
+        }
+        if self.line_end == b'\n' && self.bytes.last() == Some(&b'\r') {
+            self.bytes.pop();
+        }
         let cut = self.bytes.len() > MAX_LINE_BYTES;
         if cut {
             self.cut(ended)?;
         }
-        if self.number == 0 {
-            check_encoding(&self.path, &self.bytes)?;
-            if self.bytes.starts_with("\u{feff}".as_bytes()) {
-                self.bytes.drain(..3);
-            }
+        if self.number == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) {
+            self.bytes.drain(..3);
         }
         Ok(Some(cut))
+    }
+
+    /// Fills `bytes` with the next line and its end, at most a little more than the longest line, and returns whether
+    /// it has its end.
+    fn read_until_end(&mut self) -> Result<bool> {
+        self.bytes.clear();
+        let limit = MAX_LINE_BYTES as u64 + 2;
+        let read = (&mut self.input.reader).take(limit).read_until(self.line_end, &mut self.bytes);
+        read.map_err(|cause| self.failed(cause))?;
+        Ok(self.bytes.last() == Some(&self.line_end))
+    }
+
+    /// Whether `\r` ends the lines of the text, as in old Macintosh files: there is one before its end, and no `\n`.
+    /// If so, the bytes that were read are read again.
+    fn has_only_carriage_returns(&mut self) -> bool {
+        let before_end = self.bytes.len().saturating_sub(1);
+        if !self.bytes[..before_end].contains(&b'\r') {
+            return false;
+        }
+        self.line_end = b'\r';
+        let rest = std::mem::replace(&mut self.input.reader, Box::new(empty()));
+        self.input.reader = Box::new(Cursor::new(std::mem::take(&mut self.bytes)).chain(rest));
+        true
     }
 
     /// Shortens an overlong line at the end of a character and skips the rest of it.
@@ -193,7 +223,7 @@ impl LineReader {
         let end = near.rev().find(|&at| !continues(self.bytes[at])).unwrap_or(MAX_LINE_BYTES);
         self.bytes.truncate(end);
         if !ended {
-            let skipped = self.input.reader.skip_until(b'\n');
+            let skipped = self.input.reader.skip_until(self.line_end);
             skipped.map_err(|cause| self.failed(cause))?;
         }
         Ok(())
@@ -240,18 +270,11 @@ impl Iterator for LineReader {
     }
 }
 
-/// Removes `\n` or `\r\n` from the end.
-fn trim_end(bytes: &mut Vec<u8>) {
-    if bytes.last() == Some(&b'\n') {
-        bytes.pop();
-    }
-    if bytes.last() == Some(&b'\r') {
-        bytes.pop();
-    }
-}
-
-/// The two columns of line `number` of the TSV file `path`.
+/// The two columns of line `number` of the TSV file `path`, both empty in an empty line.
 pub(super) fn columns<'a>(path: &Path, number: u64, line: &'a str) -> Result<(&'a str, &'a str)> {
+    if line.trim().is_empty() && !line.contains('\t') {
+        return Ok(("", ""));
+    }
     let columns = line.split('\t').count();
     line.split_once('\t').filter(|_| columns == 2).ok_or_else(|| DataError::NotTwoColumns {
         path: path.into(),

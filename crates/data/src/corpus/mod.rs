@@ -4,6 +4,7 @@
 //! carriage return at the end of a line are removed. Other control characters (such as NUL) stay in the line, because
 //! line numbers and text must agree with the file; the normaliser of the tokeniser removes them.
 
+mod gzip;
 mod lines;
 mod open;
 mod parallel;

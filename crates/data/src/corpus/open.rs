@@ -1,11 +1,11 @@
 //! Opens a file with or without compression. Compression is recognised by the first bytes, not by the name.
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-
+use super::gzip::GzipReader;
 use super::is_standard_input;
 use super::zstd::ZstdReader;
 use crate::error::{DataError, Result};
@@ -57,7 +57,7 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     check_name(path, &head, gzip, zstd)?;
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let reader: Box<dyn BufRead + Send> = if gzip {
-        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
+        Box::new(BufReader::with_capacity(BUFFER, GzipReader::new(whole)))
     } else if zstd {
         Box::new(BufReader::with_capacity(BUFFER, ZstdReader::new(whole)))
     } else {
@@ -99,10 +99,42 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
     Err(DataError::NotCompressed { path: path.into(), expected })
 }
 
-/// Refuses text that begins as UTF-16 does, with a byte-order mark that is never UTF-8.
+/// Refuses text whose first bytes are those of UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
-    let is_utf16 = [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark));
-    if is_utf16 { Err(DataError::Utf16 { path: path.into() }) } else { Ok(()) }
+    match wide_encoding(&first[..first.len().min(BUFFER)]) {
+        Some(encoding) => Err(DataError::Wide { path: path.into(), encoding }),
+        None => Ok(()),
+    }
+}
+
+/// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are wider than a byte. It
+/// shows by a byte-order mark, or by zero bytes, of which text in UTF-8 or an 8-bit encoding has none.
+fn wide_encoding(first: &[u8]) -> Option<&'static str> {
+    if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark)) {
+        return Some("utf-16");
+    }
+    let zeros =
+        [0, 1].map(|start| first.iter().skip(start).step_by(2).filter(|&&byte| byte == 0).count());
+    let is_utf8 = str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true);
+    // The upper bytes of most scripts are small, and Han, kana and Hangul are not UTF-8 for long.
+    let is_small = |byte: &&u8| **byte < b' ' && !b"\r\n".contains(byte);
+    let is_wide = !is_utf8 || 8 * first.iter().filter(is_small).count() >= first.len();
+    if zeros == [0, 0] || !is_wide {
+        return None;
+    }
+    let units = first.as_chunks::<4>().0;
+    let all = |is_wide: fn(&[u8; 4]) -> bool| !units.is_empty() && units.iter().all(is_wide);
+    if all(|unit| unit[3] == 0 && unit[2] <= 0x10) {
+        return Some("utf-32le");
+    }
+    if all(|unit| unit[0] == 0 && unit[1] <= 0x10) {
+        return Some("utf-32be");
+    }
+    match zeros[0].cmp(&zeros[1]) {
+        Ordering::Less => Some("utf-16le"),
+        Ordering::Greater => Some("utf-16be"),
+        Ordering::Equal => None,
+    }
 }
 
 /// The error for a failed `open`.

@@ -41,14 +41,26 @@ fn a_blank_line_is_a_line_and_a_final_line_end_adds_none() {
 }
 
 #[test]
-fn only_line_feeds_end_lines() {
+fn only_line_feeds_end_lines_where_there_are_any() {
     // U+2028, form feeds and lone carriage returns occur inside sentences of real corpora; wc -l does not count them.
     assert_eq!(texts("a\u{2028}b\u{c}c\rd\ne".as_bytes()), ["a\u{2028}b\u{c}c\rd", "e"]);
+    // Without any, carriage returns do, as in old Macintosh files and in spreadsheets' exports.
+    for (text, expected) in [
+        ("eins\rzwei\rdrei", vec!["eins", "zwei", "drei"]),
+        ("\u{feff}eins\r\rdrei\r", vec!["eins", "", "drei"]),
+        ("eins\r", vec!["eins"]),
+        ("\r\r", vec!["", ""]),
+        ("\r", vec![""]),
+    ] {
+        assert_eq!(texts(text.as_bytes()), expected, "{text:?}");
+    }
+    let many: Vec<String> = (0..300_000).map(|index| format!("Zeile {index}")).collect();
+    assert_eq!(texts(many.join("\r").as_bytes()), many);
 }
 
 #[test]
 fn control_characters_are_read_as_they_are() {
-    assert_eq!(texts(b"a\0b\x07c\n"), ["a\0b\u{7}c"]);
+    assert_eq!(texts(b"Ein Tag\0 und ein\x07 Jahr\n"), ["Ein Tag\0 und ein\u{7} Jahr"]);
 }
 
 #[test]
@@ -67,6 +79,15 @@ fn compression_is_told_by_content_and_may_come_in_parts() {
         |pack: fn(&[u8]) -> Vec<u8>| [pack(b"one\ntwo\n"), pack(b""), pack(b"three\n")].concat();
     for bytes in [joined(gzip), joined(zstd), joined(<[u8]>::to_vec)] {
         assert_eq!(texts(&bytes), ["one", "two", "three"]);
+    }
+}
+
+#[test]
+fn zeros_behind_members_of_gzip_are_padding() {
+    let zeros = |count| vec![0; count];
+    for [between, behind] in [[0, 1], [0, 70_000], [512, 512], [65_536, 0]] {
+        let parts = [gzip(b"one\ntwo\n"), zeros(between), gzip(b"three\n"), zeros(behind)];
+        assert_eq!(texts(&parts.concat()), ["one", "two", "three"], "{between} {behind}");
     }
 }
 

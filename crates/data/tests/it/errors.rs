@@ -129,6 +129,12 @@ fn a_tsv_line_needs_exactly_two_columns() {
         );
         says(&error, &["c.tsv:2", "source<TAB>target", remedy]);
     }
+    // An empty line is a pair of empty sentences.
+    let path = file(&folder, "blank.tsv", "a\tb\n\n  \r\nc\td\n");
+    let pairs = ParallelReader::open(&CorpusPaths::tsv(path), Utf8Policy::Error).unwrap();
+    let pairs: Vec<_> = pairs.map(|pair| pair.unwrap()).collect();
+    let sides: Vec<_> = pairs.iter().map(|pair| [&*pair.source, &*pair.target]).collect();
+    assert_eq!(sides, [["a", "b"], ["", ""], ["", ""], ["c", "d"]]);
 }
 
 #[test]
@@ -363,13 +369,46 @@ fn two_tables_are_no_two_sides() {
     assert_eq!((pair.source.as_str(), pair.target.as_str()), ("x", "y"));
 }
 
+/// `text` in each wide encoding, without a byte-order mark.
+fn wide(text: &str) -> [(&'static str, Vec<u8>); 4] {
+    let [units, points] =
+        [text.encode_utf16().map(u32::from).collect(), text.chars().map(u32::from).collect()];
+    let bytes = |units: &Vec<u32>, width: usize, little: bool| -> Vec<u8> {
+        let unit = |unit: &u32| match little {
+            true => unit.to_le_bytes()[..width].to_vec(),
+            false => unit.to_be_bytes()[4 - width..].to_vec(),
+        };
+        units.iter().flat_map(unit).collect()
+    };
+    [
+        ("utf-16le", bytes(&units, 2, true)),
+        ("utf-16be", bytes(&units, 2, false)),
+        ("utf-32le", bytes(&points, 4, true)),
+        ("utf-32be", bytes(&points, 4, false)),
+    ]
+}
+
 #[test]
-fn utf16_is_named_as_such() {
+fn wide_encodings_are_named_with_and_without_a_mark() {
     let folder = folder();
     for text in [&b"\xff\xfeh\0i\0\n\0"[..], b"\xfe\xff\0h\0i\0\n"] {
-        let error = lines_error(&file(&folder, "wide.txt", text));
-        assert!(matches!(error, DataError::Utf16 { .. }), "{error}");
-        says(&error, &["wide.txt", "iconv -f utf-16 -t utf-8"]);
+        says(&lines_error(&file(&folder, "wide.txt", text)), &["wide.txt", "iconv -f utf-16 -t"]);
+    }
+    for text in [
+        "Hallo, Welt!\nGuten Tag.\n",
+        "Привет, мир.\nДа.\n",
+        "你好,世界。 是的。\n好\n",
+        "안녕하세요, 세계.\n",
+        "नमस्ते दुनिया।\n",
+        "สวัสดี ชาวโลก\n",
+        "مرحبا بالعالم.\n",
+        "😀 ja\n",
+    ] {
+        for (encoding, bytes) in wide(text) {
+            let error = lines_error(&file(&folder, "wide.txt", &bytes));
+            let DataError::Wide { encoding: found, .. } = error else { panic!("{text}: {error}") };
+            assert_eq!(found, encoding, "{text}");
+        }
     }
 }
 

@@ -100,6 +100,9 @@ impl Input {
 
     fn next_line(&mut self, is_further: bool) -> Result<Option<(String, Option<String>)>> {
         let Some(line) = self.lines.next(is_further)? else {
+            if !is_further {
+                self.check_prefixes_end()?;
+            }
             return Ok(None);
         };
         self.warnings.line(&line);
@@ -113,6 +116,22 @@ impl Input {
         let (path, number) = (prefixes.path().display(), line.number);
         bail!("--prefix {path}: ends before line {number}; it needs one line per sentence")
     }
+
+    /// Refuses prefixes that are more than the lines of the whole text.
+    fn check_prefixes_end(&mut self) -> Result<()> {
+        let Some(prefixes) = self.prefixes.as_mut().filter(|_| self.lines.is_whole) else {
+            return Ok(());
+        };
+        if prefixes.next_line()?.is_none() {
+            return Ok(());
+        }
+        let (path, count) = (prefixes.path().display(), self.lines.taken);
+        let text = self.lines.path.display();
+        bail!(
+            "--prefix {path}: has more than the {count} lines of {text}; it needs one line per \
+             sentence (an empty one for a sentence without a prefix)"
+        )
+    }
 }
 
 /// The lines of the text, which a thread reads, so that those that are there can be told from those that are still to come.
@@ -122,6 +141,8 @@ struct Lines {
     lines: Receiver<Result<Line, DataError>>,
     /// The number of lines that were taken or skipped.
     taken: u64,
+    /// Whether these are all lines up to the end of the text, and not those of a shard.
+    is_whole: bool,
 }
 
 impl Lines {
@@ -131,7 +152,7 @@ impl Lines {
         reader.skip_lines(range.start)?;
         let name = reader.path().to_owned();
         let (sender, lines) = sync_channel(AHEAD);
-        let count = length(range);
+        let (count, is_whole) = (length(range), range.end == u64::MAX);
         let read = move || {
             for line in reader.take(count) {
                 let is_last = line.is_err();
@@ -142,7 +163,7 @@ impl Lines {
         };
         let thread = thread::Builder::new().name("input".into()).spawn(read);
         thread.context("no thread can be started that reads the text")?;
-        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: range.start })
+        Ok(Self { path: name, is_dialogue: is_dialogue(path), lines, taken: range.start, is_whole })
     }
 
     /// The next line; none at the end, and in a dialogue none if it `may_be_late` and is.
