@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, ensure};
 use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
-use burnformer_view::Picture;
+use burnformer_view::{Picture, PictureFormat};
 use clap::error::ErrorKind;
 
 /// The exit code for a command line that was not understood.
@@ -139,13 +139,27 @@ pub fn check_new(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes `picture` to each of `paths`, and says so.
+/// The most letters that the warning of [`draw`] names.
+const SHOWN_LETTERS: usize = 8;
+
+/// Writes `picture` to each of `paths`, and says so. Warns of letters that the font of PNG pictures does not draw.
 ///
 /// # Errors
 /// Those of [`Picture::save`].
 pub fn draw(picture: &impl Picture, paths: &[PathBuf]) -> Result<()> {
     paths.iter().try_for_each(|path| {
         picture.save(path)?;
+        let boxes: String = match PictureFormat::of(path)? {
+            PictureFormat::Png => picture.unreadable()?.into_iter().take(SHOWN_LETTERS).collect(),
+            PictureFormat::Svg => String::new(),
+        };
+        if !boxes.is_empty() {
+            let (png, svg) = (path.display(), path.with_extension("svg"));
+            let svg = svg.display();
+            say(format_args!(
+                "warning: {png}: the font of PNG pictures cannot show {boxes}; {svg} can (--picture)"
+            ));
+        }
         note(format_args!("wrote {}", path.display()));
         Ok(())
     })

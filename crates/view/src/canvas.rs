@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{LazyLock, Once};
 
+use ab_glyph::{Font as _, FontRef};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
@@ -86,6 +88,16 @@ pub trait Picture {
     /// [`ViewError::Empty`]; [`ViewError::Drawing`].
     fn to_png(&self) -> Result<Vec<u8>, ViewError>;
 
+    /// Returns the characters that a PNG file does not show as they should be: those that the embedded font lacks, and
+    /// those of scripts whose letters join, which need more than a font.
+    ///
+    /// # Errors
+    /// [`ViewError::Empty`]; [`ViewError::Drawing`].
+    fn unreadable(&self) -> Result<BTreeSet<char>, ViewError> {
+        let svg = self.to_svg()?;
+        Ok(svg.chars().filter(|&c| !c.is_ascii() && !is_drawn(c)).collect())
+    }
+
     /// Writes the picture to `path`, in the format of its extension.
     ///
     /// # Errors
@@ -148,11 +160,22 @@ fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, ViewError> 
 /// The name of the font in SVG documents, which every viewer knows.
 const FONT: &str = "sans-serif";
 
+/// The font of PNG pictures.
+const FONT_FILE: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
+
+/// Whether the font of PNG pictures shows `c` as it is written.
+fn is_drawn(c: char) -> bool {
+    static FONT: LazyLock<Option<FontRef<'_>>> =
+        LazyLock::new(|| FontRef::try_from_slice(FONT_FILE).ok());
+    // Arabic, Syriac, Thaana and N'Ko: the font has their letters, each in the form in which it stands alone.
+    let is_joined = matches!(c, '\u{600}'..='\u{8ff}');
+    !is_joined && FONT.as_ref().is_some_and(|font| font.glyph_id(c).0 != 0)
+}
+
 fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let bytes = include_bytes!("../fonts/DejaVuSans.ttf");
-        let registered = register_font(FONT, FontStyle::Normal, bytes);
+        let registered = register_font(FONT, FontStyle::Normal, FONT_FILE);
         assert!(registered.is_ok(), "the embedded font is an OpenType font");
     });
 }
@@ -194,6 +217,21 @@ mod tests {
         assert_eq!(of("a.svg").unwrap(), PictureFormat::Svg);
         let error = of("a.jpg").unwrap_err().to_string();
         assert_eq!(error, "a.jpg: a picture's name ends in .png or .svg");
+    }
+
+    #[test]
+    fn letters_that_the_font_lacks_or_joins_are_named() {
+        let named = |title: &str| {
+            let map = crate::HeatMap { title: title.into(), ..crate::HeatMap::example() };
+            map.unreadable().unwrap().into_iter().collect::<String>()
+        };
+        for drawn in ["Straße → street, ça", "Привет, мир", "Ελληνικά", "x ≤ √d·½"]
+        {
+            assert_eq!(named(drawn), "", "{drawn}");
+        }
+        for boxes in ["한글", "中文", "ひら", "नम", "สว", "مر"] {
+            assert_eq!(named(boxes).chars().count(), 2, "{boxes}");
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use burnformer_infer::Translator;
-use burnformer_view::{AttentionMatrix, HeadGrid, Panel, Picture};
+use burnformer_view::{AttentionMatrix, HeadGrid, Panel};
 
 use super::args::Args;
-use crate::output::note;
+use crate::output::draw;
 
 /// Number of maps per row of the picture.
 const COLUMNS: usize = 6;
@@ -33,11 +33,7 @@ pub fn draw(args: &Args, run: &Path) -> Result<()> {
     let caption = format!("{}, layer {layer}, {head}: {source} → {target}", run.display());
     let rows = maps.chunks(COLUMNS).map(<[_]>::to_vec).collect();
     let grid = HeadGrid::of(&panel, rows).with_caption(caption);
-    for path in &args.picture {
-        grid.save(path)?;
-        note(format_args!("wrote {}", path.display()));
-    }
-    Ok(())
+    draw(&grid, &args.picture)
 }
 
 /// The checkpoints of `run`, in order.

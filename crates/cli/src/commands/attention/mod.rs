@@ -9,9 +9,7 @@ use anyhow::{Context, Result, bail};
 use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::{Link, Translator, pharaoh};
 use burnformer_train::config::corpus_paths;
-use burnformer_view::{
-    HeadGrid, HeadHabits, HeadRole, Picture, Sentence, blocks, heads_table, page,
-};
+use burnformer_view::{HeadGrid, HeadHabits, HeadRole, Sentence, blocks, heads_table, page};
 
 use crate::embedded::DEFAULT_MODEL;
 use crate::output::{Output, note};
@@ -116,11 +114,7 @@ fn draw(args: &Args, sentences: &[Sentence]) -> Result<()> {
     };
     let Sentence { source, target, .. } = sentence;
     let grid = grid.with_caption(format!("{}: {source} → {target}", name_of(args).display()));
-    for path in &args.picture {
-        grid.save(path)?;
-        note(format_args!("wrote {}", path.display()));
-    }
-    Ok(())
+    crate::output::draw(&grid, &args.picture)
 }
 
 /// The sentence, its translation, and one attention map drawn with shades of characters.
