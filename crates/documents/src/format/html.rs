@@ -48,6 +48,26 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     }
 }
 
+/// The name of the tag `raw`, whether it begins an element, and whether this element stays as it is.
+pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
+    match lex(raw).tokens.pop()?.kind {
+        TokenKind::Start { name, translate, self_closing: false, .. } => {
+            let kept = role(&name).keeps(translate);
+            Some((name, true, kept))
+        }
+        TokenKind::End { name } => Some((name, false, false)),
+        _ => None,
+    }
+}
+
+/// The element `raw`, which stays as it is.
+pub(super) fn inline_element(raw: &str, builder: &mut Builder) {
+    let lexed = lex(raw);
+    let hidden = matches!(&lexed.tokens[0].kind, TokenKind::Start { name, .. } if role(name) == Role::Hidden);
+    let content = if hidden { String::new() } else { content(raw, &lexed.tokens) };
+    builder.atom(&content, raw);
+}
+
 /// Whether the tag `raw` divides text into blocks.
 pub(super) fn divides(raw: &str) -> bool {
     match lex(raw).tokens.as_slice() {
@@ -101,12 +121,7 @@ impl Parser<'_> {
         };
         let text = self.text;
         let (role, partner) = (role(name), self.lexed.partner[index]);
-        let verbatim = match role {
-            Role::Hidden => true,
-            Role::Preformatted | Role::Code => *translate != Some(true),
-            Role::Void => false,
-            Role::Block | Role::Inline => *translate == Some(false),
-        };
+        let verbatim = role.keeps(*translate);
         if verbatim && let Some(end) = self.verbatim_end(index, role) {
             return self.verbatim(index, end, role);
         }
@@ -212,24 +227,9 @@ impl Parser<'_> {
             && !self.lexed.has_blocks(index, end)
     }
 
-    /// The text of tokens `index..=end`, with single spaces; none if it is very long.
+    /// The text of tokens `index..=end`.
     fn content(&self, index: usize, end: usize) -> String {
-        let mut all = String::new();
-        for Token { range, kind } in &self.lexed.tokens[index..=end] {
-            if matches!(kind, TokenKind::Text) {
-                all.push_str(&lexer::decode(&self.text[range.clone()]));
-            }
-            if matches!(kind, TokenKind::Start { name, .. } if name == "br") {
-                all.push(' ');
-            }
-            if all.len() > LONGEST_CODE {
-                break;
-            }
-        }
-        match all.len() <= LONGEST_CODE {
-            true => single_spaced(&all),
-            false => String::new(),
-        }
+        content(self.text, &self.lexed.tokens[index..=end])
     }
 
     fn add_text(&mut self, range: Range<usize>) {
@@ -255,6 +255,23 @@ impl Parser<'_> {
         let escape = Escape::Html(Arc::clone(&self.entities));
         self.pieces.finish_block(end, |builder| builder.finish(escape));
     }
+}
+
+/// The text of `tokens` with single spaces; none if it is very long.
+fn content(text: &str, tokens: &[Token]) -> String {
+    let mut all = String::new();
+    for Token { range, kind } in tokens {
+        if matches!(kind, TokenKind::Text) {
+            all.push_str(&lexer::decode(&text[range.clone()]));
+        }
+        if matches!(kind, TokenKind::Start { name, .. } if name == "br") {
+            all.push(' ');
+        }
+        if all.len() > LONGEST_CODE {
+            return String::new();
+        }
+    }
+    single_spaced(&all)
 }
 
 fn plain_text(text: &str, builder: &mut Builder) {

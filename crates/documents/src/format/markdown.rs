@@ -1,5 +1,6 @@
 //! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
 
+mod kept;
 mod write;
 
 use std::ops::Range;
@@ -22,10 +23,26 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
         end: 0,
         place: Position::Paragraph,
         skipped: 0,
+        kept_until: 0,
         lines: Lines::default(),
     };
-    for (event, range) in Events::new_ext(text, options()).into_offset_iter() {
-        parser.event(&event, range);
+    let events: Vec<_> = Events::new_ext(text, options()).into_offset_iter().collect();
+    let kept = kept::elements(&events);
+    for (event, range) in events {
+        let is_kept = match event {
+            Event::End(_) => range.end <= parser.kept_until,
+            _ => range.start < parser.kept_until,
+        };
+        if is_kept {
+            continue;
+        }
+        match kept.get(&range.start).filter(|_| matches!(event, Event::InlineHtml(_))) {
+            Some(&end) => {
+                parser.kept_until = end;
+                parser.inline(range.start..end, |builder, raw| html::inline_element(raw, builder));
+            }
+            None => parser.event(&event, range),
+        }
     }
     parser.finish_block();
     parser.pieces.finish(text.len())
@@ -39,6 +56,8 @@ struct Parser<'a> {
     place: Position,
     /// How many elements are open whose content is not read.
     skipped: usize,
+    /// The end of the element of HTML that stays as it is.
+    kept_until: usize,
     lines: Lines,
 }
 

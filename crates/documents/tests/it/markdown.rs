@@ -112,3 +112,43 @@ fn lines_of_a_quotation_keep_their_marks() {
 fn a_line_does_not_begin_with_a_space() {
     assert_eq!(markdown("> a\n> a\n", &says("w \0# x")), "> w\n> \\# x\n");
 }
+
+#[test]
+fn elements_of_html_that_are_not_translated_stay() {
+    for element in [
+        "<code>a b</code>",
+        "<kbd>Ctrl</kbd>",
+        "<samp>x *y* z</samp>",
+        "<var>n</var>",
+        "<span translate=\"no\">Big <span>Red</span> Co</span>",
+        "<b class=\"x notranslate\">Name</b>",
+        "<textarea>t</textarea>",
+        "<svg><text>t</text></svg>",
+        "<script>run(x)</script>",
+        "<code>a [b](c) `d`</code>",
+        "<code>a\nb</code>",
+    ] {
+        for text in [
+            "One %% two.",
+            "**One %%** two.",
+            "# One %% two",
+            "- one %% two\n- three",
+            "| one %% two |\n|---|\n",
+            "> one %% two",
+        ] {
+            let [text, expected] =
+                [text.to_string(), text.to_uppercase()].map(|text| text.replace("%%", element));
+            if element.contains('\n') && !text.contains("One")
+                || text.starts_with('#') && element.contains('\n')
+            {
+                continue;
+            }
+            assert_eq!(markdown(&text, &upper), expected);
+            assert_eq!(markdown(&text, &identity), text);
+        }
+    }
+    let open = "One <code>two *three</code> four* five.";
+    assert_eq!(markdown(open, &upper), "ONE <code>TWO *THREE</code> FOUR* FIVE.");
+    assert_eq!(markdown("a <code>b\n\nc</code> d", &upper), "A <code>B\n\nC</code> D");
+    assert_eq!(markdown("a <img alt=\"b\"> `c`", &upper), "A <img alt=\"B\"> `c`");
+}

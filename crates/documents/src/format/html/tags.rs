@@ -17,6 +17,18 @@ pub(super) enum Role {
     Hidden,
 }
 
+impl Role {
+    /// Whether an element that says `translate` about itself stays as it is.
+    pub(super) fn keeps(self, translate: Option<bool>) -> bool {
+        match self {
+            Self::Hidden => true,
+            Self::Preformatted | Self::Code => translate != Some(true),
+            Self::Void => false,
+            Self::Block | Self::Inline => translate == Some(false),
+        }
+    }
+}
+
 /// The role of elements called `name`, in lower case.
 pub(super) fn role(name: &str) -> Role {
     match name {
