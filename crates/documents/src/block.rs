@@ -19,8 +19,6 @@ pub(crate) struct Block {
     pub(crate) segments: Vec<Segment>,
     pub(crate) escape: Escape,
     pub(crate) lines: Lines,
-    /// The values of attributes, for which marks stand in the nodes.
-    pub(crate) attributes: Vec<Block>,
 }
 
 /// The lines of a block whose text is one line.

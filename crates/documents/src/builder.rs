@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 use std::mem::take;
-use std::ops::Range;
 
 use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
-use crate::escape::{ATTRIBUTE, ATTRIBUTE_END, Escape};
-use crate::format::decode;
-use crate::words::{has_letters, moved};
+use crate::escape::{ATTRIBUTE, Escape};
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
@@ -33,7 +30,6 @@ pub(crate) struct Builder {
     atoms: Vec<Atom>,
     open: Vec<(String, usize)>,
     open_by_name: HashMap<String, usize>,
-    attributes: Vec<Block>,
 }
 
 impl Builder {
@@ -43,7 +39,7 @@ impl Builder {
 
     pub(crate) fn text(&mut self, text: &str) {
         // Where words of the source may be divided says nothing about others.
-        let text = text.replace(SOFT_HYPHEN, "");
+        let text = text.replace([SOFT_HYPHEN, ATTRIBUTE], "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
             self.text.push_str(&text);
@@ -90,31 +86,6 @@ impl Builder {
         if let Some(Node { kind: Kind::Point { raw, .. }, .. }) = self.nodes.last_mut() {
             raw.push(c);
         }
-    }
-
-    /// Adds the tag `raw` by `add`. `texts` are the values of its attributes that are translated, counted from `start`.
-    pub(crate) fn tag(
-        &mut self,
-        raw: &str,
-        start: usize,
-        texts: &[Range<usize>],
-        add: impl FnOnce(&mut Self, &str),
-    ) {
-        let (mut marked, mut at) = (String::new(), 0);
-        for text in texts {
-            let range = moved(text, start, 0);
-            let Some(block) = attribute(raw, &range) else {
-                continue;
-            };
-            marked += &format!(
-                "{}{ATTRIBUTE}{}{ATTRIBUTE_END}",
-                &raw[at..range.start],
-                self.attributes.len()
-            );
-            self.attributes.push(block);
-            at = range.end;
-        }
-        add(self, &(marked + &raw[at..]));
     }
 
     /// Text that must stay as it is, and that the document has as `raw`.
@@ -225,23 +196,9 @@ impl Builder {
                 parent => parent,
             };
         }
-        let Self { text, nodes, atoms, attributes, .. } = self;
-        let (segments, lines) = (Vec::new(), Lines::default());
-        Block { text, nodes, atoms, segments, escape, lines, attributes }
+        let Self { text, nodes, atoms, .. } = self;
+        Block { text, nodes, atoms, segments: Vec::new(), escape, lines: Lines::default() }
     }
-}
-
-/// The value `raw[range]` of an attribute, unless it is a name or code.
-fn attribute(raw: &str, range: &Range<usize>) -> Option<Block> {
-    let value = raw[range.clone()].to_string();
-    let text = decode(&value).into_owned();
-    let is_name = !text.trim().contains(char::is_whitespace) && text.contains(['.', '_', '/', ':']);
-    if is_name || !has_letters(&text) || raw.contains(ATTRIBUTE) || value.contains(['<', '{']) {
-        return None;
-    }
-    let quote = raw[..range.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
-    let builder = Builder { text, ..Builder::default() };
-    Some(builder.finish(Escape::Attribute { source: value, quote }))
 }
 
 #[cfg(test)]

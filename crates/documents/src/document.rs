@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::align::{Alignment, Pair};
 use crate::block::{Block, Done, Kind, Node, Segment, State};
-use crate::escape::{ATTRIBUTE, ATTRIBUTE_END};
+use crate::escape::ATTRIBUTE;
 use crate::format::{Format, Piece, finish_block};
 use crate::place::place;
 use crate::protect::{find_atoms, places};
@@ -25,6 +25,8 @@ pub struct Document {
     source: String,
     byte_order_mark: bool,
     pieces: Vec<Piece>,
+    /// The values of attributes, for which [`ATTRIBUTE`] stands in the source.
+    attributes: Vec<Block>,
 }
 
 impl fmt::Debug for Document {
@@ -53,20 +55,31 @@ impl Document {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let mut pieces = format.parse(text);
-        for piece in &mut pieces {
-            piece.change_blocks(|block| {
-                let borders = block.borders();
-                find_atoms(&block.text, &borders, &mut block.atoms);
-                split(block, language, fits);
-            });
+        let (source, attributes, pieces) = format.parse(text);
+        let mut document = Self { source, byte_order_mark, pieces, attributes };
+        for block in document.blocks_mut() {
+            let borders = block.borders();
+            find_atoms(&block.text, &borders, &mut block.atoms);
+            split(block, language, fits);
         }
-        Self { source: text.into(), byte_order_mark, pieces }
+        document
+    }
+
+    fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let blocks = self.pieces.iter_mut().filter_map(|piece| match piece {
+            Piece::Block(block) => Some(&mut **block),
+            Piece::Verbatim(_) => None,
+        });
+        self.attributes.iter_mut().chain(blocks)
     }
 
     /// The sentences to translate now. Empty when the document is done, which is after at most two rounds.
     pub fn pending(&self) -> Vec<PendingSentence> {
-        self.pieces.iter().flat_map(Piece::blocks).flat_map(sentences).collect()
+        let blocks = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Block(block) => Some(&**block),
+            Piece::Verbatim(_) => None,
+        });
+        self.attributes.iter().chain(blocks).flat_map(sentences).collect()
     }
 
     /// Takes the translations of the sentences of [`Document::pending`], in their order.
@@ -81,9 +94,7 @@ impl Document {
             used += 1;
             translations.next().map(clean)
         };
-        self.pieces
-            .iter_mut()
-            .for_each(|piece| piece.change_blocks(|block| accept(block, &mut next)));
+        self.blocks_mut().for_each(|block| accept(block, &mut next));
         assert_eq!(given, used, "translations given for {used} pending sentences");
     }
 
@@ -91,33 +102,22 @@ impl Document {
     pub fn finish(self) -> String {
         let mut out = String::with_capacity(self.source.len());
         out.extend(self.byte_order_mark.then_some(BYTE_ORDER_MARK));
+        let written = |block: &Block| finish_block(block, &layout(block));
         for piece in &self.pieces {
             match piece {
                 Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
                 Piece::Block(block) => out.push_str(&written(block)),
             }
         }
-        out
-    }
-}
-
-/// The translated block with its attributes.
-fn written(block: &Block) -> String {
-    let text = finish_block(block, &layout(block));
-    let mut values: Vec<Option<String>> =
-        block.attributes.iter().map(|attribute| Some(written(attribute))).collect();
-    let mut parts = text.split(ATTRIBUTE);
-    let mut out = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let value = part.split_once(ATTRIBUTE_END).and_then(|(number, rest)| {
-            Some((values.get_mut(number.parse::<usize>().ok()?)?.take()?, rest))
-        });
-        match value {
-            Some((value, rest)) => out.extend([value.as_str(), rest]),
-            None => out.extend([ATTRIBUTE.encode_utf8(&mut [0; 4]), part]),
+        let value = |part: &str| Some(written(self.attributes.get(part.parse::<usize>().ok()?)?));
+        match self.attributes.is_empty() {
+            true => out,
+            false => out
+                .split(ATTRIBUTE)
+                .map(|part| value(part).unwrap_or_else(|| part.into()))
+                .collect(),
         }
     }
-    out
 }
 
 fn sentences(block: &Block) -> Vec<PendingSentence> {
@@ -184,50 +184,41 @@ fn accept_whole(block: &Block, range: &Range<usize>, translated: Translated) -> 
 
 /// Divides sentences in which an element would lose its words: they are translated piece by piece.
 fn divide(block: &mut Block) {
-    if !block.nodes.iter().any(|node| matches!(node.kind, Kind::Element { .. })) {
+    let is_element = |node: &&Node| matches!(node.kind, Kind::Element { .. });
+    if block.nodes.iter().find(is_element).is_none() {
         return;
     }
     let Layout { alignment, places, .. } = layout(block);
-    let is_element = |node: &Node| matches!(node.kind, Kind::Element { .. });
-    let mut cuts = BTreeSet::new();
-    let mut divided = BTreeSet::new();
-    for (node, place) in block.nodes.iter().zip(&places).filter(|(node, _)| is_element(node)) {
+    let is_empty = |place: &Range<usize>| alignment.target[place.clone()].trim().is_empty();
+    let empty = block.nodes.iter().zip(&places).filter(|(_, place)| is_empty(place));
+    let (mut cuts, mut divided) = (BTreeSet::new(), BTreeSet::new());
+    for node in empty.map(|(node, _)| node).filter(is_element) {
         let range = trim(&block.text, node.range.clone());
-        let segment = block.segments.partition_point(|segment| segment.range.end < range.end);
-        let Some(Segment { range: sentence, state: State::Done(done) }) =
-            block.segments.get(segment)
-        else {
-            continue;
-        };
-        let inside = sentence.start <= range.start && !done.translated.text.is_empty();
-        let words = [range.start, range.end].iter().all(|&at| is_edge(&block.text, at));
-        let is_empty = alignment.target[place.clone()].trim().is_empty();
-        if !inside || !words || !has_letters(&block.text[range.clone()]) {
-            continue;
-        }
-        if is_empty {
-            divided.insert(segment);
-        }
-        if is_empty || node.is_link() {
+        let index = block.segments.partition_point(|segment| segment.range.end < range.end);
+        let segment = block.segments.get(index);
+        let is_lost = segment.is_some_and(|Segment { range: sentence, state }| {
+            sentence.start <= range.start
+                && matches!(state, State::Done(done) if !done.translated.text.is_empty())
+        });
+        let is_whole = is_edge(&block.text, range.start) && is_edge(&block.text, range.end);
+        if is_lost && is_whole && has_letters(&block.text[range.clone()]) {
             cuts.extend([range.start, range.end]);
+            divided.insert(index);
         }
     }
     let atoms: Vec<Range<usize>> = block.atoms.iter().map(|atom| atom.range.clone()).collect();
-    let segments = std::mem::take(&mut block.segments);
-    for (index, segment) in segments.into_iter().enumerate() {
+    for (index, segment) in std::mem::take(&mut block.segments).into_iter().enumerate() {
         if !divided.contains(&index) {
             block.segments.push(segment);
             continue;
         }
-        let Range { start, end } = segment.range;
-        let mut at = start;
-        for cut in cuts.range(start + 1..end).copied().chain([end]) {
+        let Range { start: mut at, end } = segment.range;
+        for cut in cuts.range(at + 1..end).copied().chain([end]) {
             let range = trim(&block.text, at..cut);
             at = cut;
-            let state = if translatable(&block.text, &range, &atoms) {
-                State::Reduced
-            } else {
-                State::Kept
+            let state = match translatable(&block.text, &range, &atoms) {
+                true => State::Reduced,
+                false => State::Kept,
             };
             if !range.is_empty() {
                 block.segments.push(Segment { range, state });
@@ -251,6 +242,7 @@ fn clean(translated: Translated) -> Translated {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
         '\t' => '\t',
+        ATTRIBUTE => '\u{fffd}',
         c if c.is_control() && c.len_utf8() == 1 => ' ',
         c if c.is_control() => '\u{a0}',
         c => c,

@@ -17,9 +17,8 @@ pub(crate) enum Escape {
     },
 }
 
-/// Stands in a tag for the value of an attribute, with its number and [`ATTRIBUTE_END`]. No text has this character.
+/// Stands in a tag before and after the number of an attribute. No text has this character.
 pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
-pub(crate) const ATTRIBUTE_END: char = '\u{fdd1}';
 
 /// The way in which a document writes special characters. Its translation writes them in the same way.
 #[derive(Clone, Debug, Default)]
@@ -72,11 +71,9 @@ impl Escape {
             Self::Srt => write_srt(out, c, after),
             Self::Html(entities) => entities.write(out, c, after),
             Self::Attribute { quote, .. } => match c {
-                '&' => out.push_str("&amp;"),
-                '<' => out.push_str("&lt;"),
                 '"' if *quote != Some('\'') => out.push_str("&quot;"),
                 '\'' if *quote == Some('\'') => out.push_str("&#39;"),
-                _ => out.push(c),
+                _ => Entities::default().write(out, c, after),
             },
             Self::Markdown(level) => {
                 if level.escapes(before, c, after) {

@@ -1,17 +1,18 @@
 //! HTML: tags that divide text into blocks, tags within text, and parts that are not translated.
 
+mod attributes;
 mod lexer;
 mod tags;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use self::lexer::decode;
 use self::lexer::{Lexed, Token, TokenKind, lex};
 use self::tags::{Role, role};
 use super::pieces::{Piece, Pieces};
+use crate::block::Block;
 use crate::builder::Builder;
-use crate::escape::{Entities, Escape};
+use crate::escape::{ATTRIBUTE, Entities, Escape};
 use crate::words::{Mark, has_letters, mark, within};
 
 /// Most bytes of code that a block has as text.
@@ -20,27 +21,47 @@ const LONGEST_CODE: usize = 1000;
 const LONGEST_NOTE: usize = 12;
 
 pub(super) fn parse(text: &str) -> Vec<Piece> {
+    read(text).0
+}
+
+/// `page` with marks instead of the attributes that are translated, and these.
+pub(super) fn take_attributes(page: &str) -> (String, Vec<Block>) {
+    let (mut marked, mut at, mut blocks) = (String::new(), 0, Vec::new());
+    let texts = if page.contains(ATTRIBUTE) { Vec::new() } else { read(page).1 };
+    for range in texts {
+        if let Some(block) = attributes::block(page, range.clone()) {
+            let number = blocks.len();
+            marked += &format!("{}{ATTRIBUTE}{number}{ATTRIBUTE}", &page[at..range.start]);
+            at = range.end;
+            blocks.push(block);
+        }
+    }
+    (marked + &page[at..], blocks)
+}
+
+/// The pieces of a text, and the values of its attributes that readers see.
+fn read(text: &str) -> (Vec<Piece>, Vec<Range<usize>>) {
     let lexed = lex(text);
     let entities = Arc::new(lexer::entities(&lexed.masked, &lexed.tokens));
-    let mut parser =
-        Parser { text, lexed: &lexed, entities, pieces: Pieces::default(), regions: Vec::new() };
+    let (pieces, regions, texts) = (Pieces::default(), Vec::new(), Vec::new());
+    let mut parser = Parser { text, lexed: &lexed, entities, pieces, regions, texts };
     let mut index = 0;
     while index < lexed.tokens.len() {
         index = parser.token(index);
     }
     parser.finish_block(text.len());
-    parser.pieces.finish(text.len())
+    (parser.pieces.finish(text.len()), parser.texts)
 }
 
 /// Tags as text, for inline HTML in other formats: its role in a block.
 pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
     let lexed = lex(raw);
     match lexed.tokens.as_slice() {
-        [Token { kind: TokenKind::Start { name, self_closing, texts, .. }, .. }] => {
+        [Token { kind: TokenKind::Start { name, self_closing, .. }, .. }] => {
             match *self_closing || role(name) == Role::Void {
                 true if name == "br" => builder.break_point(raw),
-                true => builder.tag(raw, 0, texts, Builder::point),
-                false => builder.tag(raw, 0, texts, |builder, raw| builder.open(name, raw)),
+                true => builder.point(raw),
+                false => builder.open(name, raw),
             }
         }
         [Token { kind: TokenKind::End { name }, .. }] => builder.close(name, raw),
@@ -51,7 +72,7 @@ pub(super) fn inline_tag(raw: &str, builder: &mut Builder) {
 /// The name of the tag `raw`, whether it begins an element, and whether this element stays as it is.
 pub(super) fn inline_role(raw: &str) -> Option<(String, bool, bool)> {
     match lex(raw).tokens.pop()?.kind {
-        TokenKind::Start { name, translate, self_closing: false, .. } => {
+        TokenKind::Start { name, translate, self_closing: false } => {
             let kept = role(&name).keeps(translate);
             Some((name, true, kept))
         }
@@ -85,6 +106,8 @@ struct Parser<'a> {
     pieces: Pieces,
     /// Parts in which text is (not) translated: the last token of each, and whether it is.
     regions: Vec<(usize, bool)>,
+    /// The values of attributes that readers see.
+    texts: Vec<Range<usize>>,
 }
 
 impl Parser<'_> {
@@ -116,10 +139,14 @@ impl Parser<'_> {
 
     fn start(&mut self, index: usize) -> usize {
         let Token { range, kind } = &self.lexed.tokens[index];
-        let TokenKind::Start { name, translate, self_closing, texts } = kind else {
+        let TokenKind::Start { name, translate, self_closing } = kind else {
             return index + 1;
         };
         let text = self.text;
+        if *translate != Some(false) {
+            let tag = &self.lexed.masked[range.clone()];
+            self.texts.extend(attributes::texts(name, tag, range.start));
+        }
         let (role, partner) = (role(name), self.lexed.partner[index]);
         let verbatim = role.keeps(*translate);
         if verbatim && let Some(end) = self.verbatim_end(index, role) {
@@ -132,22 +159,13 @@ impl Parser<'_> {
         }
         let raw = &text[range.clone()];
         match role {
-            Role::Block | Role::Preformatted => {
-                self.finish_block(range.start);
-                if !texts.is_empty() {
-                    self.builder(range.start).tag(raw, range.start, texts, Builder::point);
-                    self.finish_block(range.end);
-                }
-            }
+            Role::Block | Role::Preformatted => self.finish_block(range.start),
             _ if name == "br" && self.is_repeated(index) => self.finish_block(range.start),
             _ if name == "br" => self.builder(range.start).break_point(raw),
             _ if role == Role::Void || *self_closing && partner.is_none() => {
-                self.builder(range.start).tag(raw, range.start, texts, Builder::point);
+                self.builder(range.start).point(raw);
             }
-            _ => {
-                let open = |builder: &mut Builder, raw: &str| builder.open(name, raw);
-                self.builder(range.start).tag(raw, range.start, texts, open);
-            }
+            _ => self.builder(range.start).open(name, raw),
         }
         index + 1
     }
@@ -197,9 +215,6 @@ impl Parser<'_> {
 
     /// The element of tokens `index..=end` stays as it is.
     fn verbatim(&mut self, index: usize, end: usize, role: Role) -> usize {
-        let TokenKind::Start { translate, texts, .. } = &self.lexed.tokens[index].kind else {
-            return index + 1;
-        };
         let closed = self.lexed.partner[index].is_some();
         let inline = closed && matches!(role, Role::Code | Role::Inline | Role::Hidden);
         if !inline || self.lexed.has_blocks(index, end) || self.lexed.has_translated(index, end) {
@@ -212,24 +227,18 @@ impl Parser<'_> {
         let raw = &self.text[start..self.lexed.tokens[end].range.end];
         let content = match role {
             Role::Hidden => String::new(),
-            _ => self.content(index, end),
+            _ => content(self.text, &self.lexed.tokens[index..=end]),
         };
-        let texts = if *translate == Some(false) { &[] } else { texts.as_slice() };
-        self.builder(start).tag(raw, start, texts, |builder, raw| builder.atom(&content, raw));
+        self.builder(start).atom(&content, raw);
         end + 1
     }
 
     /// Whether tokens `index..=end` are the mark of a note ("[1]", "*"), which would only disturb the model.
     fn is_note(&self, index: usize, end: usize) -> bool {
-        let content = self.content(index, end);
+        let content = content(self.text, &self.lexed.tokens[index..=end]);
         !has_letters(&content)
             && content.len() <= LONGEST_NOTE
             && !self.lexed.has_blocks(index, end)
-    }
-
-    /// The text of tokens `index..=end`.
-    fn content(&self, index: usize, end: usize) -> String {
-        content(self.text, &self.lexed.tokens[index..=end])
     }
 
     fn add_text(&mut self, range: Range<usize>) {

@@ -9,7 +9,6 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use self::html::decode;
 pub(crate) use self::pieces::Piece;
 
 use crate::block::Block;
@@ -63,13 +62,19 @@ impl Format {
         }
     }
 
-    pub(crate) fn parse(self, text: &str) -> Vec<Piece> {
-        match self {
-            Self::Text => text::parse(text),
-            Self::Html => html::parse(text),
-            Self::Markdown => markdown::parse(text),
-            Self::Srt => srt::parse(text),
-        }
+    /// The pieces of `text`; of a page, its attributes too, for which marks stand in the text.
+    pub(crate) fn parse(self, text: &str) -> (String, Vec<Block>, Vec<Piece>) {
+        let (text, attributes) = match self {
+            Self::Html => html::take_attributes(text),
+            _ => (text.into(), Vec::new()),
+        };
+        let pieces = match self {
+            Self::Text => text::parse(&text),
+            Self::Html => html::parse(&text),
+            Self::Markdown => markdown::parse(&text),
+            Self::Srt => srt::parse(&text),
+        };
+        (text, attributes, pieces)
     }
 }
 

@@ -14,22 +14,6 @@ pub(crate) enum Piece {
     Block(Box<Block>),
 }
 
-impl Piece {
-    /// The block with its attributes, these first.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
-        let block = if let Self::Block(block) = self { Some(&**block) } else { None };
-        block.into_iter().flat_map(|block| block.attributes.iter().chain([block]))
-    }
-
-    /// Calls `change` with each of [`Piece::blocks`].
-    pub(crate) fn change_blocks(&mut self, mut change: impl FnMut(&mut Block)) {
-        if let Self::Block(block) = self {
-            block.attributes.iter_mut().for_each(&mut change);
-            change(block);
-        }
-    }
-}
-
 /// The pieces of a document that was read so far.
 #[derive(Default)]
 pub(super) struct Pieces {
@@ -52,7 +36,7 @@ impl Pieces {
             return;
         };
         let block = finish(builder);
-        if has_letters(&block.text) || !block.attributes.is_empty() {
+        if has_letters(&block.text) {
             self.all.push(Piece::Verbatim(self.written..start));
             self.all.push(Piece::Block(Box::new(block)));
             self.written = end;

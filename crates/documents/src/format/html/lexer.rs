@@ -19,13 +19,11 @@ pub(super) struct Token {
 
 #[derive(Debug)]
 pub(super) enum TokenKind {
-    /// `translate` says whether the element wants its content translated, if it says anything. `texts` are the values of attributes
-    /// that readers see.
+    /// `translate` says whether the element wants its content translated, if it says anything.
     Start {
         name: String,
         translate: Option<bool>,
         self_closing: bool,
-        texts: Vec<Range<usize>>,
     },
     End {
         name: String,
@@ -61,7 +59,7 @@ pub(super) fn lex(text: &str) -> Lexed {
     let mut end = 0;
     for token in Tokenizer::new_with_emitter(text, emitter) {
         let Ok(token) = token;
-        let Some(token) = convert(text, token) else {
+        let Some(token) = convert(token) else {
             continue;
         };
         let Range { start, end: until } = token.range;
@@ -120,10 +118,10 @@ fn masked(text: &str, parts: &[Range<usize>]) -> String {
     masked + &text[at..]
 }
 
-fn convert(text: &str, token: html5gum::Token<usize>) -> Option<Token> {
+fn convert(token: html5gum::Token<usize>) -> Option<Token> {
     use html5gum::Token as Html;
     let (span, kind) = match token {
-        Html::StartTag(tag) => (tag.span, start(text, &tag)),
+        Html::StartTag(tag) => (tag.span, start(&tag)),
         Html::EndTag(tag) => (tag.span, TokenKind::End { name: name(&tag.name) }),
         Html::String(text) => (text.span, TokenKind::Text),
         Html::Comment(Spanned { span, .. }) => (span, TokenKind::Other),
@@ -137,7 +135,7 @@ fn name(name: &HtmlString) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-fn start(text: &str, tag: &StartTag<usize>) -> TokenKind {
+fn start(tag: &StartTag<usize>) -> TokenKind {
     let attribute = |name: &str| {
         let value = tag.attributes.get(name.as_bytes())?;
         Some(String::from_utf8_lossy(&value.value).to_ascii_lowercase())
@@ -150,24 +148,7 @@ fn start(text: &str, tag: &StartTag<usize>) -> TokenKind {
         _ if attribute("class").is_some_and(untranslated) => Some(false),
         _ => None,
     };
-    let element = name(&tag.name);
-    let role = ["type", "name", "property"].into_iter().find_map(attribute);
-    let is_text = |name: &str| tags::is_text(&element, name, role.as_deref().unwrap_or_default());
-    let texts = tag.attributes.iter().filter(|(attribute, _)| is_text(&name(attribute)));
-    let texts = texts.filter_map(|(name, value)| value_of(text, value.span.start + name.len()));
-    let mut texts: Vec<Range<usize>> = texts.collect();
-    texts.sort_by_key(|range| range.start);
-    TokenKind::Start { name: element, translate, self_closing: tag.self_closing, texts }
-}
-
-/// The value of the attribute whose name ends at `at`, without quotes.
-fn value_of(text: &str, at: usize) -> Option<Range<usize>> {
-    let value = text.get(at..)?.trim_start().strip_prefix('=')?.trim_start();
-    let start = text.len() - value.len();
-    match value.chars().next()? {
-        quote @ ('"' | '\'') => Some(start + 1..start + 1 + value[1..].find(quote)?),
-        _ => Some(start..start + value.find(|c: char| c.is_whitespace() || c == '>')?),
-    }
+    TokenKind::Start { name: name(&tag.name), translate, self_closing: tag.self_closing }
 }
 
 /// In SVG and MathML, `<![CDATA[` lasts to `]]>`; the tokeniser, which knows no tree, ends it at the next `>`.

@@ -53,24 +53,6 @@ pub(super) fn role(name: &str) -> Role {
     }
 }
 
-/// Whether the attribute `name` of `element` is text that readers see or hear. `role` is its type (`submit`), or its name in the head
-/// of a page (`description`).
-pub(super) fn is_text(element: &str, name: &str, role: &str) -> bool {
-    match (element, name) {
-        ("link" | "style", _) => false,
-        ("img" | "area" | "input", "alt")
-        | ("input" | "textarea", "placeholder")
-        | ("option" | "optgroup" | "track", "label")
-        | (_, "title" | "aria-label" | "aria-description" | "aria-placeholder") => true,
-        ("input", "value") => matches!(role, "button" | "submit" | "reset"),
-        ("meta", "content") => matches!(
-            role.trim_start_matches("og:").trim_start_matches("twitter:"),
-            "description" | "title" | "image:alt"
-        ),
-        _ => false,
-    }
-}
-
 /// Whether the end tag of `name` may be left out, because the next block ends the element.
 pub(super) fn closes_itself(name: &str) -> bool {
     matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "tr" | "option" | "optgroup")

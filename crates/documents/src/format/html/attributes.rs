@@ -1,0 +1,61 @@
+//! Attributes that readers see or hear.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::lexer::decode;
+use crate::block::Block;
+use crate::builder::{Builder, Space};
+use crate::escape::Escape;
+use crate::words::{has_letters, moved};
+
+static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"[\s/]([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*))"#)
+        .expect("a valid pattern")
+});
+
+/// The values of such attributes of `element`, whose start tag `tag` begins at `start`.
+pub(super) fn texts(element: &str, tag: &str, start: usize) -> Vec<Range<usize>> {
+    let all: Vec<(String, Range<usize>)> = ATTRIBUTE
+        .captures_iter(tag)
+        .filter_map(|found| {
+            let value = (2..5).find_map(|group| found.get(group))?;
+            Some((found[1].to_ascii_lowercase(), value.range()))
+        })
+        .collect();
+    let role = all.iter().find(|(name, _)| matches!(name.as_str(), "type" | "name" | "property"));
+    let role = role.map_or(String::new(), |(_, value)| tag[value.clone()].to_ascii_lowercase());
+    let texts = all.iter().filter(|(name, _)| is_text(element, name, &role));
+    texts.map(|(_, value)| moved(value, 0, start)).collect()
+}
+
+/// `role` is the type of an input (`submit`), or the name of metadata (`description`).
+fn is_text(element: &str, name: &str, role: &str) -> bool {
+    match (element, name) {
+        ("link" | "style", _) => false,
+        ("img" | "area" | "input", "alt")
+        | ("input" | "textarea", "placeholder")
+        | ("option" | "optgroup" | "track", "label")
+        | (_, "title" | "aria-label" | "aria-description" | "aria-placeholder") => true,
+        ("input", "value") => matches!(role, "button" | "submit" | "reset"),
+        ("meta", "content") => ["description", "title", "image:alt"]
+            .contains(&role.trim_start_matches("og:").trim_start_matches("twitter:")),
+        _ => false,
+    }
+}
+
+/// The value `page[range]`, unless it is a name or code.
+pub(super) fn block(page: &str, range: Range<usize>) -> Option<Block> {
+    let source = &page[range.clone()];
+    let is_name =
+        !source.trim().contains(char::is_whitespace) && source.contains(['.', '_', '/', ':']);
+    if is_name || source.contains(['<', '{']) || !has_letters(&decode(source)) {
+        return None;
+    }
+    let quote = page[..range.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+    let mut builder = Builder::new(Space::Keep);
+    builder.text(&decode(source));
+    Some(builder.finish(Escape::Attribute { source: source.into(), quote }))
+}
