@@ -1,7 +1,8 @@
 //! Entries: a term and its translations.
 
 use crate::error::{EntryPlace, EntryProblem, GlossaryError};
-use crate::words::{Word, normalized, words};
+use crate::particles::are_particles;
+use crate::words::{Word, is_in_word, normalized, words};
 use crate::{MOST_ALTERNATIVES, MOST_CHARACTERS};
 
 /// A term and its translations.
@@ -13,19 +14,23 @@ pub struct Entry {
     pub(crate) words: Vec<Word>,
     /// Whether the term is in lower case; it is then found in any case.
     pub(crate) any_case: bool,
+    /// Whether its last word may go on in any way.
+    pub(crate) is_open: bool,
 }
 
 impl Entry {
     /// An entry for `source` whose translations `target` holds, separated by `|`. Both are brought to normal form C,
-    /// with single spaces.
+    /// with single spaces and without invisible characters. A `*` at the end of a word stands for any ending (`talo*` for `talossa`).
     ///
     /// # Errors
     /// [`GlossaryError`] if a term is empty or too long, or has too many translations.
     pub fn new(place: EntryPlace, source: &str, target: &str) -> Result<Self, GlossaryError> {
-        let words = words(source);
+        let stem = source.trim_end().strip_suffix('*').filter(|stem| stem.ends_with(is_in_word));
+        let words = words(stem.unwrap_or(source));
+        let is_open = stem.is_some();
         let any_case = words.iter().all(|word| word.text == word.folded);
         match terms(source, target) {
-            Ok((source, targets)) => Ok(Self { place, source, targets, words, any_case }),
+            Ok((source, targets)) => Ok(Self { place, source, targets, words, any_case, is_open }),
             Err(problem) => Err(problem.at(place)),
         }
     }
@@ -45,9 +50,17 @@ impl Entry {
         &self.targets
     }
 
-    /// The better of two entries that begin at the same word has the larger rank.
-    pub(crate) fn rank(&self) -> (usize, bool) {
-        (self.words.len(), !self.any_case)
+    /// The better of two entries that begin at the same word has the larger rank: the longer, then the more exact.
+    pub(crate) fn rank(&self) -> (usize, usize, bool, bool) {
+        let last = self.words.last().map_or(0, |word| word.text.chars().count());
+        (self.words.len(), last, !self.any_case, !self.is_open)
+    }
+
+    /// Whether the last of its words may stand for `word`, which begins with it, where `text` is compared.
+    pub(crate) fn ends_with(&self, word: &Word, text: fn(&Word) -> &str) -> bool {
+        let last = self.words.last().map_or("", text);
+        let rest = text(word).strip_prefix(last);
+        rest.is_some_and(|rest| self.is_open || rest.is_empty() || are_particles(last, rest))
     }
 }
 

@@ -9,7 +9,6 @@ use crate::words::Word;
 
 // Bytes that no text has.
 const BEGIN: u8 = 0xFF;
-const END: u8 = 0xFE;
 /// Stands before a word without white space before it.
 const JOINED: u8 = 0xFD;
 
@@ -43,8 +42,8 @@ impl Finder {
     /// For each word of `sentence` the number of the best entry that begins with it: the longest, and of two of equal length
     /// that which is compared as it is written.
     pub fn entries_at(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
-        let both =
-            self.any_case.longest(sentence).into_iter().zip(self.as_written.longest(sentence));
+        let longest = |terms: &Terms| terms.longest(entries, sentence);
+        let both = longest(&self.any_case).into_iter().zip(longest(&self.as_written));
         both.map(|(any_case, as_written)| {
             any_case.into_iter().chain(as_written).max_by_key(|&number| entries[number].rank())
         })
@@ -55,24 +54,26 @@ impl Finder {
 impl Terms {
     fn new(entries: &[Entry], any_case: bool, text: fn(&Word) -> &str) -> Self {
         let own = entries.iter().enumerate().filter(|(_, entry)| entry.any_case == any_case);
+        let mut own: Vec<(usize, &Entry)> = own.collect();
+        // Of the same words, those before any ending come last.
+        own.sort_by_key(|(_, entry)| entry.is_open);
         let (numbers, terms): (Vec<usize>, Vec<Vec<u8>>) =
-            own.map(|(number, entry)| (number, backwards(&entry.words, text))).unzip();
+            own.into_iter().map(|(number, entry)| (number, backwards(&entry.words, text))).unzip();
         let automaton = NFA::new(terms).expect("terms of less than 2 GB");
         Self { automaton, numbers, text }
     }
 
     /// For each word of `sentence` the number of the longest entry that begins with it.
-    fn longest(&self, sentence: &[Word]) -> Vec<Option<usize>> {
+    fn longest(&self, entries: &[Entry], sentence: &[Word]) -> Vec<Option<usize>> {
         let start = self.automaton.start_state(Anchored::No).expect("it searches everywhere");
         let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
         let mut state = start;
-        let mut found: Vec<Option<usize>> = sentence
-            .iter()
+        let mut found: Vec<Option<usize>> = (0..sentence.len())
             .rev()
-            .map(|word| {
-                state = word_backwards((self.text)(word)).fold(state, step);
-                let longest = self.longest_at(state);
-                state = joint(word).fold(state, step);
+            .map(|place| {
+                state = word_backwards((self.text)(&sentence[place])).fold(state, step);
+                let longest = self.longest_at(state, entries, &sentence[place..]);
+                state = joint(&sentence[place]).fold(state, step);
                 longest
             })
             .collect();
@@ -80,10 +81,14 @@ impl Terms {
         found
     }
 
-    /// The entry of the longest term that ends with `state`, which is the first that the state lists.
-    fn longest_at(&self, state: StateID) -> Option<usize> {
+    /// The entry of the longest term that ends with `state` and whose last word may end as it does in `rest`, the sentence from
+    /// the term's first word on. A state lists its terms from the longest to the shortest.
+    fn longest_at(&self, state: StateID, entries: &[Entry], rest: &[Word]) -> Option<usize> {
         let is_match = self.automaton.is_match(state);
-        is_match.then(|| self.numbers[self.automaton.match_pattern(state, 0).as_usize()])
+        let count = if is_match { self.automaton.match_len(state) } else { 0 };
+        let number = |at| self.numbers[self.automaton.match_pattern(state, at).as_usize()];
+        let fits = |entry: &Entry| entry.ends_with(&rest[entry.words.len() - 1], self.text);
+        (0..count).map(number).find(|&number| fits(&entries[number]))
     }
 }
 
@@ -97,7 +102,7 @@ fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
 }
 
 fn word_backwards(text: &str) -> impl Iterator<Item = u8> {
-    [END].into_iter().chain(text.bytes().rev()).chain([BEGIN])
+    text.bytes().rev().chain([BEGIN])
 }
 
 fn joint(word: &Word) -> impl Iterator<Item = u8> + use<> {

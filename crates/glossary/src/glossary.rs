@@ -189,6 +189,33 @@ mod tests {
     }
 
     #[test]
+    fn a_term_is_found_before_particles_and_with_a_star_before_any_ending() {
+        let pairs = [("사과", "apple"), ("TV", "TV"), ("한국", "Korea"), ("빨간 집", "red house")];
+        assert_eq!(found(&pairs, "나는 사과를 먹고 TV를 본다."), "apple TV");
+        assert_eq!(found(&pairs, "한국에서는 사과들도 빨간 집에서 판다."), "Korea apple red house");
+        assert_eq!(found(&pairs, "사과나무와 한국어"), "");
+        let pairs = [("talo*", "house"), ("ev*", "home"), ("Ház*", "house!"), ("talot", "houses")];
+        assert_eq!(found(&pairs, "Talossa on talot. Evde! Házban"), "house houses home house!");
+        assert_eq!(found(&pairs, "házban, kev, (talo)"), "house");
+        assert_eq!(
+            found(&[("사과*", "apple"), ("사과", "apples")], "사과나무, 사과는"),
+            "apple apples"
+        );
+        assert_eq!(found(&[("C*", "c"), ("*", "star"), ("猫*", "cat")], "C* 猫*"), "c star cat");
+    }
+
+    #[test]
+    fn invisible_characters_hide_no_term() {
+        let pairs = [("Donaudampf\u{AD}schiff", "steamer"), ("das Haus", "the house")];
+        for mark in ['\u{AD}', '\u{200B}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{200E}'] {
+            let dirty: String =
+                "Das Donaudampfschiff, das Haus".chars().flat_map(|c| [mark, c]).collect();
+            assert_eq!(found(&pairs, &dirty), "steamer the house");
+        }
+        assert_eq!(found(&[("کتاب\u{200C}ها", "books")], "کتاب\u{200C}ها خوب"), "books");
+    }
+
+    #[test]
     fn a_term_is_given_as_it_stands_in_the_sentence() {
         let source = |pairs, sentence| wanted(&[&glossary(pairs)], sentence).remove(0).source;
         assert_eq!(source(&[("e-mail an", "mail to")], "Eine E-Mail   an alle"), "E-Mail an");
@@ -200,12 +227,13 @@ mod tests {
         let words = words(sentence);
         let begins = |entry: &Entry, at: usize| {
             let own = entry.words.iter().zip(&words[at..]).enumerate();
+            let text: fn(&Word) -> &str =
+                if entry.any_case { |word| &word.folded } else { |word| &word.text };
             entry.words.len() <= words.len() - at
                 && own.into_iter().all(|(place, (own, word))| {
-                    let same = if entry.any_case {
-                        own.folded == word.folded
-                    } else {
-                        own.text == word.text
+                    let same = match place + 1 == entry.words.len() {
+                        true => entry.ends_with(word, text),
+                        false => text(own) == text(word),
                     };
                     same && (place == 0 || own.spaced == word.spaced)
                 })
@@ -233,7 +261,8 @@ mod tests {
         for _ in 0..2000 {
             let mut text = |words: u32| -> String {
                 let length = 1 + next(words);
-                let word = |_| ["a", "A", "b", " ", " ", "-", "ab", "ß"][next(8) as usize];
+                let words = ["a", "A", "b", " ", " ", "-", "ab", "ß", "사과", "를", "도", "*"];
+                let word = |_| words[next(12) as usize];
                 (0..length).map(word).collect()
             };
             let pairs: Vec<(String, String)> =

@@ -24,6 +24,7 @@ mod error;
 mod file;
 mod finder;
 mod glossary;
+mod particles;
 mod words;
 
 pub use entry::Entry;

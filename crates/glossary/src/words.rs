@@ -1,5 +1,6 @@
 //! Words: runs of letters, digits and combining marks.
 
+use burnformer_text::{visible, visible_but};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -28,9 +29,9 @@ pub(crate) struct Word {
     pub spaced: bool,
 }
 
-/// `text` in normal form C, with single spaces between its words.
+/// `text` without invisible characters but controls, which a model cannot write, in normal form C, with single spaces between its words.
 pub(crate) fn normalized(text: &str) -> String {
-    let composed: String = text.nfc().collect();
+    let composed: String = visible_but(text, char::is_control).nfc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn joined(words: &[Word]) -> String {
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let (mut spaced, mut open) = (false, false);
-    for c in text.nfc() {
+    for c in visible(text).nfc() {
         if c.is_whitespace() {
             (spaced, open) = (true, false);
             continue;

@@ -1,0 +1,94 @@
+//! The rule for invisible characters, which every text follows on its way to a tokeniser or a glossary.
+//!
+//! Invisible are Unicode's default-ignorable, format and control characters (white space is none of them). A model would
+//! read each as a word, and nobody would see why. The trade-off taken: *a character stays only where it is known to mean
+//! something*, in [`visible`]'s list. Signs that Unicode calls format characters and that are drawn, such as `U+06DD`, stay.
+
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_properties::UnicodeEmoji;
+
+const KEYCAP: char = '\u{20E3}';
+const BLACK_FLAG: char = '🏴';
+/// The blank of Braille, which separates words.
+const BRAILLE_BLANK: char = '\u{2800}';
+/// The canonical combining class of the signs that silence a consonant's vowel.
+const VIRAMA: u8 = 9;
+
+/// Whether `c` is drawn as nothing, wherever it is.
+pub fn is_invisible(c: char) -> bool {
+    matches!(u32::from(c),
+        0x00..=0x08 | 0x0E..=0x1F | 0x7F..=0x84 | 0x86..=0x9F // controls
+        | 0xAD | 0x34F | 0x61C | 0x17B4..=0x17B5 | 0x180B..=0x180F
+        | 0x115F..=0x1160 | 0x3164 | 0xFFA0 // fillers of Hangul
+        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F
+        | 0xFE00..=0xFE0F | 0xFEFF | 0xFFF0..=0xFFFB
+        | 0x13430..=0x1343F | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
+}
+
+/// `text` without its invisible characters, and with a space for the blank of Braille.
+///
+/// These stay: a joiner or non-joiner between two letters of an Indic, Arabic-like or Mongolian script, and a joiner after a
+/// virama; a joiner between two emoji, a variation selector after one, the tags after a black flag; Mongolian
+/// selectors after a Mongolian letter, and layout controls after a hieroglyph. The time is linear in the text.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    visible_but(text, |_| false)
+}
+
+/// What [`visible`] does, but with all characters that `stays` names.
+pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(is_invisible) {
+        out.push_str(&rest[..at]);
+        let after = rest[at..].trim_start_matches(is_invisible);
+        let next = after.chars().next().unwrap_or(' ');
+        for c in rest[at..rest.len() - after.len()].chars() {
+            let before = out.chars().next_back().unwrap_or(' ');
+            if means_something(before, c, next) || stays(c) {
+                out.push(c);
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out.replace(BRAILLE_BLANK, " "))
+}
+
+/// Whether the invisible `c` has a meaning behind `before` if `next` is the next visible character.
+fn means_something(before: char, c: char, next: char) -> bool {
+    let is_emoji = |c: char| !c.is_ascii() && c.is_emoji_char();
+    match u32::from(c) {
+        0x200C if joins(before) => joins(next),
+        0x200D if joins(before) => joins(next) || canonical_combining_class(before) == VIRAMA,
+        0x200D => {
+            let ends_emoji = matches!(before, '\u{FE0F}' | '\u{E007F}') || is_emoji(before);
+            ends_emoji && is_emoji(next)
+        }
+        0xFE0E..=0xFE0F => {
+            is_emoji(before) || next == KEYCAP && (before.is_ascii_digit() || "#*".contains(before))
+        }
+        0x180B..=0x180F => matches!(before, '\u{1820}'..='\u{18AA}'),
+        0x13430..=0x1343F => matches!(before, '\u{13000}'..='\u{1345F}'),
+        0xE0020..=0xE007F => matches!(before, BLACK_FLAG | '\u{E0020}'..='\u{E007E}'),
+        _ => false,
+    }
+}
+
+/// Whether `c` is a letter or a mark of a script whose letters take other forms beside joiners.
+fn joins(c: char) -> bool {
+    let is_of_script = matches!(u32::from(c),
+        0x0600..=0x07FF | 0x0840..=0x08FF | 0xFB50..=0xFDFF | 0xFE70..=0xFEFE // Arabic and its like
+        | 0x0900..=0x0DFF | 0x1000..=0x109F | 0x1700..=0x18AF | 0x1A20..=0x1BFF // Indic, Mongolian
+        | 0xA800..=0xA8FF | 0xA930..=0xA9FF | 0xAA60..=0xAA7F | 0xABC0..=0xABFF
+        | 0x10D00..=0x10D3F | 0x11000..=0x11FFF | 0x1E900..=0x1E95F);
+    is_of_script && (c.is_alphabetic() || is_combining_mark(c))
+}
+
+#[cfg(test)]
+mod tests;
