@@ -108,7 +108,7 @@ const UNMARKED: &[(&str, &[&str])] = &[
             "{name} здесь.",
         ],
     ),
-    ("_", &["npm 1.", "https://a.org/b xyz.", "{name} xyz."]),
+    ("_", &["npm 2024.", "https://a.org/b xyz.", "{name} xyz."]),
 ];
 
 #[test]
@@ -180,6 +180,16 @@ fn abbreviations_end_no_sentence() {
         ("nl", "Dhr. Jansen koopt o.a. appels, bijv. hier, blz. 5."),
         ("ru", "Он живёт на ул. Ленина, д. 5, кв. 7, в г. Москве."),
         ("ru", "Это было в 1990 г.|Он ушёл."),
+        ("ru", "Проф. И. И. Иванов жил в с. Ивановка и т. д.|Это всё."),
+        ("ko", "그는 2024. 5. 3.에 왔다."),
+        ("ar", "ذهب د. أحمد إلى البيت."),
+        ("hi", "डॉ. शर्मा आए।"),
+        ("hu", "1990. május 5-én született.|Ez jó."),
+        ("en", "See sec. 3.2.|foo.bar() works.|Version 2.0.|v3 is next."),
+        ("en", "He was born in 2020.|3 people came."),
+        ("de", "Preis: 5 €.|10 € mehr.|20 % weniger.|3 % mehr."),
+        ("de", "Ich habe es gesehen.|(Und gehört.)|[Auch gelesen.]|Gut."),
+        ("de", "Dipl.-Ing. Hans Meier u. Prof. Dr. med. K. Huber kamen lt. Plan."),
         ("pl", "Zobacz np. rys. 3 na str. 5, tj. tutaj."),
         ("cs", "Viz např. obr. 3 na str. 5, tj. zde."),
     ] {
@@ -197,6 +207,8 @@ fn direct_speech_is_not_cut_from_the_particle_behind_it() {
         ("ja", "彼は「おはよう。」と言った。|私は笑った。"),
         ("ja", "「行くの？」って聞いた。"),
         ("zh", "“你好。”|“你好吗？”"),
+        ("zh", "他说好。|npm很好。|3个人来了。"),
+        ("ja", "（笑）そう。|npmは良い。|3人来た。|終わり！？|え？"),
         ("tr", "\"Geldim.\" dedi."),
         ("hu", "„Jövök.” – mondta."),
         ("de", "„Geh weg.“ sagte er.|Dann ging er."),
