@@ -189,8 +189,6 @@ fn updater(args: &Args, model: &Model, device: &Device) -> Updater {
         optimizer: Optimizer::new(OptimizerSettings::default(), model),
         seed: 1,
         label_smoothing: 0.1,
-        r_drop: 0.0,
-        r_drop_after: 0,
         clip_norm: 0.0,
         loss_scale,
         synchronous: is_fused_on(device) || loss_scale.is_some(),

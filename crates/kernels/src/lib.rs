@@ -23,7 +23,7 @@
 //! | §3.3 feed-forward | [`linear_relu`], [`linear`], [`linear_bfloat16`]; decoding: [`PackedWeight`] |
 //! | §3.4 embeddings | [`embedding`] |
 //! | §5.3 optimiser | [`adam_step`], [`sum_of_squares`], [`global_norm`] |
-//! | §5.4 label smoothing | [`label_smoothed_cross_entropy`]; with R-Drop: [`r_drop_loss`] |
+//! | §5.4 label smoothing | [`label_smoothed_cross_entropy`] |
 //! | §6.1 search | [`log_sum_exp`], [`top_k`], on numbers of the host |
 //!
 //! Dropout is a function of a [`RandomKey`] and of each element's index ([`DropoutMask`]). The backward pass draws it
@@ -64,7 +64,6 @@ mod linear;
 mod loss;
 mod memory;
 mod norm;
-mod r_drop;
 mod step_attention;
 mod top_k;
 
@@ -85,7 +84,6 @@ pub use loss::label_smoothed_cross_entropy;
 pub use loss::log_sum_exp::{log_sum_exp, softmax};
 pub use memory::{keep_freed_memory, share_freed_memory};
 pub use norm::{layer_norm, residual_dropout_norm};
-pub use r_drop::{RDropLoss, r_drop_loss};
 pub use random::{PhiloxRng, RandomKey};
 pub use step_attention::step_attention;
 pub use to_f32::to_f32;
@@ -102,7 +100,6 @@ pub mod reference {
     pub use crate::linear::reference::{linear, linear_bfloat16, linear_relu};
     pub use crate::loss::reference::label_smoothed_cross_entropy;
     pub use crate::norm::reference::{layer_norm, residual_dropout_norm};
-    pub use crate::r_drop::reference::r_drop_loss;
 }
 
 /// Whether the fused operations of the CPU serve tensors on `device`. Then the memory is the host's, and the work

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::log_sum_exp::{highest, sum_of_exp};
-use super::op::LossOfRows;
 use crate::simd::{exp, sum, vectorised};
 
 /// The size of the largest vocabulary whose rows are summed in 32 bits as a whole.
@@ -11,9 +10,9 @@ const LONGEST: usize = 1 << 16;
 /// The number of logits of a longer row that are summed in 32 bits before their sum is added to a sum in 64 bits.
 const CHUNK: usize = 1 << 12;
 
-/// What the forward pass knows of one row of logits.
+/// The statistics of one row of logits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Row {
+pub(super) struct Row {
     /// The largest logit.
     pub highest: f32,
     /// Σ exp(x − highest).
@@ -25,7 +24,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What the forward pass knows of a row of logits with this target.
+    /// The statistics of a row of logits with this target.
     ///
     /// # Panics
     /// If the target is neither that of padding nor below the number of logits.
@@ -42,16 +41,11 @@ impl Row {
         let smoothed = share(1.0 - loss.epsilon, nll) + share(loss.epsilon, uniform);
         Self { highest, total, smoothed, nll }
     }
-
-    /// ln Σ eˣ.
-    pub fn log_sum(&self) -> f64 {
-        f64::from(self.highest) + self.total.ln()
-    }
 }
 
 /// The settings of the loss.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Smoothing {
+pub(super) struct Smoothing {
     /// The target of padding: rows with this target are not counted.
     pub pad: i64,
     /// ε of label smoothing.
@@ -65,26 +59,26 @@ pub(super) struct CrossEntropy {
     pub smoothing: Smoothing,
 }
 
-impl LossOfRows for CrossEntropy {
-    type Known = Row;
-
-    fn forward(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
+impl CrossEntropy {
+    /// The statistics of the rows of `logits`, `[rows, vocab]`.
+    pub fn rows(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
         let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
         tasks.with_min_len(4).map(|(row, &target)| Row::of(row, target, self.smoothing)).collect()
     }
 
-    /// The sums of the smoothed loss, and of the NLL.
-    fn sums(&self, rows: &[Row]) -> Vec<f32> {
+    /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
+    pub fn sums(rows: &[Row]) -> [f32; 2] {
         let (mut smoothed, mut nll) = (0.0, 0.0);
         for row in rows {
             smoothed += row.smoothed;
             nll += row.nll;
         }
-        vec![smoothed as f32, nll as f32]
+        [smoothed as f32, nll as f32]
     }
 
+    /// Turns the logits in `out`, or in `source` if there is one, into their gradient in `out`:
     /// `scale`·(softmax − (1−ε)·onehot − ε/V).
-    fn backward(
+    pub fn gradient(
         &self,
         out: &mut [f32],
         source: Option<&[f32]>,

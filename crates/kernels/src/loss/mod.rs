@@ -9,11 +9,6 @@ pub(crate) mod log_sum_exp;
 mod op;
 pub(crate) mod reference;
 
-#[cfg(feature = "cpu")]
-pub(crate) use cpu::{Row, Smoothing};
-#[cfg(feature = "cpu")]
-pub(crate) use op::{LossOfRows, sums_of};
-
 use burn::tensor::{Int, Tensor};
 
 use crate::op::Place;
@@ -45,8 +40,9 @@ pub fn label_smoothed_cross_entropy(
         #[cfg(feature = "cpu")]
         Place::Cpu => {
             let targets = crate::cpu::integers(targets);
-            let smoothing = Smoothing { pad: i64::from(pad), epsilon: smoothing };
-            let (smoothed, mut aside) = sums_of(cpu::CrossEntropy { targets, smoothing }, logits);
+            let smoothing = cpu::Smoothing { pad: i64::from(pad), epsilon: smoothing };
+            let (smoothed, mut aside) =
+                op::sums_of(cpu::CrossEntropy { targets, smoothing }, logits);
             (smoothed, aside.remove(0))
         }
         #[cfg(feature = "gpu")]

@@ -9,4 +9,3 @@ mod mask;
 mod norm;
 mod op;
 mod packed;
-mod r_drop;

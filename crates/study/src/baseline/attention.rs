@@ -34,30 +34,24 @@ impl AdditiveAttention {
         self.key.forward(annotations)
     }
 
-    /// The weights with which decoder states attend to source positions.
+    /// The weights with which decoder states attend to source positions. The rows of a sentence are next to each
+    /// other, and every sentence has the same number of rows.
     ///
     /// # Shapes
-    /// `states`: `[batch, len, d_hidden]`, `keys`: `[batch, source_len, d_attention]`, `padding`:
-    /// `[batch, source_len]`, `true` hides → `[batch, len, source_len]`
+    /// `states`: `[rows, d_hidden]`, `keys`: `[batch, source_len, d_attention]`, `padding`:
+    /// `[batch, source_len]`, `true` hides → `[batch, rows / batch, source_len]`
     pub fn weights(
         &self,
-        states: Tensor<3>,
+        states: Tensor<2>,
         keys: Tensor<3>,
         padding: Tensor<2, Bool>,
     ) -> Tensor<3> {
-        let ([batch, len, _], [_, places, width]) = (states.dims(), keys.dims());
-        let query = self.query.forward(states).reshape([batch, len, 1, width]);
-        let mixed = (query + keys.reshape([batch, 1, places, width])).tanh();
-        let scores = mixed * self.energy().reshape([1, 1, 1, width]);
-        let scores = scores.sum_dim(3).reshape([batch, len, places]);
-        let hidden = padding.reshape([batch, 1, places]).expand([batch, len, places]);
-        masked_softmax(scores, hidden)
-    }
-
-    /// The vector v, `[d_attention]`.
-    pub(super) fn energy(&self) -> Tensor<1> {
-        let weight = self.energy.weight.val();
-        let [_, width] = weight.dims();
-        weight.reshape([width])
+        let ([rows, _], [batch, source_len, width]) = (states.dims(), keys.dims());
+        let group = rows / batch;
+        let query = self.query.forward(states).reshape([batch, group, 1, width]);
+        let mixed = (query + keys.unsqueeze_dim::<4>(1)).tanh();
+        let energy = self.energy.weight.val().reshape([1, 1, 1, width]);
+        let scores = (mixed * energy).sum_dim(3).reshape([batch, group, source_len]);
+        masked_softmax(scores, padding.unsqueeze_dim::<3>(1).expand([batch, group, source_len]))
     }
 }

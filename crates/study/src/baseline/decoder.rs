@@ -1,11 +1,11 @@
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use burnformer_core::{ComputeType, Linear, Precision, RandomKey, Seq2SeqCache};
+use burnformer_kernels::linear;
 
 use crate::baseline::attention::AdditiveAttention;
 use crate::baseline::config::RnnConfig;
-use crate::baseline::gru::Gru;
-use crate::baseline::kernels::{AttentiveGru, attentive_gru};
+use crate::baseline::gru::{Gru, at};
 
 /// The decoder. Its GRU has two inputs at each position: the embedding of the token before, and the context that
 /// additive attention computes from the state before. A maxout readout combines state, context and embedding.
@@ -87,9 +87,7 @@ impl RnnDecoder {
         [forward, backward]: [Tensor<3>; 2],
         padding: Tensor<2, Bool>,
     ) -> RnnMemory {
-        let [batch, _, width] = backward.dims();
-        let first = backward.clone().slice([0..batch, 0..1, 0..width]);
-        let initial = self.initial.forward(first).tanh().reshape([batch, width]);
+        let initial = self.initial.forward(at(&backward, 0)).tanh();
         let annotations = Tensor::cat(vec![forward, backward], 2);
         let keys = self.attention.keys(annotations.clone());
         RnnMemory { annotations, keys, initial, padding }
@@ -101,53 +99,42 @@ impl RnnDecoder {
     }
 
     /// Decodes the embedded positions `x`, which follow those in `cache`, and moves the cache past them. Inputs and
-    /// readouts of all positions are computed at once; only attention and recurrence go step by step.
+    /// readouts of all positions are computed at once; attention and recurrence go step by step.
     ///
     /// # Shapes
     /// `x`: `[rows, len, d_model]` → the same shape
     pub fn forward(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
-        let found = self.run(x.clone(), cache);
-        let ([rows, len, _], [_, _, d_model]) = (found.dims(), x.dims());
+        let ([rows, len, d_model], (found, _)) = (x.dims(), self.run(x.clone(), cache));
         let pieces = self.readout.forward(Tensor::cat(vec![found, x], 2));
-        let piece =
-            |n: usize| pieces.clone().slice([0..rows, 0..len, n * d_model..(n + 1) * d_model]);
-        piece(0).max_pair(piece(1))
+        pieces.reshape([rows, len, 2, d_model]).max_dim(2).reshape([rows, len, d_model])
     }
 
-    /// States and contexts of the positions of `x`, `[rows, len, 3·d_hidden]`. Moves the cache past them.
-    fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> Tensor<3> {
-        let ([rows, len, d_model], [_, width]) = (x.dims(), cache.state.dims());
-        let weight = self.cell.weight_ih.val();
+    /// Takes one step of attention and recurrence for each position of `x`, and moves the cache past them. Returns
+    /// states and contexts, `[rows, len, 3·d_hidden]`, and the attention weights, `[rows, len, source_len]`.
+    fn run(&self, x: Tensor<3>, cache: &mut RnnCache) -> (Tensor<3>, Tensor<3>) {
+        let ([rows, len, d_model], weight) = (x.dims(), self.cell.weight_ih.val());
         let [gates, all] = weight.dims();
-        let of_input = weight.clone().slice([0..gates, 0..d_model]);
-        let RnnMemory { annotations, keys, padding, .. } = cache.memory.clone();
-        let found = attentive_gru(AttentiveGru {
-            inputs: self.cell.precision.linear(x, of_input, Some(self.cell.bias_ih.val())),
-            context_weight: weight.slice([0..gates, d_model..all]),
-            weight: self.cell.weight_hh.val(),
-            bias: self.cell.bias_hh.val(),
-            query_weight: self.attention.query.weight.val(),
-            energy: self.attention.energy(),
-            keys,
-            memory: annotations,
-            initial: cache.state.clone(),
-            padding,
-        });
-        let last = found.clone().slice([0..rows, len - 1..len, 0..width]);
-        cache.state = last.reshape([rows, width]);
-        found
+        let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
+        let of_context = weight.slice([0..gates, d_model..all]);
+        let inputs = self.cell.precision.linear(x, of_embedding, Some(self.cell.bias_ih.val()));
+        let RnnCache { state, memory: RnnMemory { annotations, keys, padding, .. } } = cache;
+        let [_, source_len, features] = annotations.dims();
+        let step = |index| {
+            let weights = self.attention.weights(state.clone(), keys.clone(), padding.clone());
+            let context = weights.clone().matmul(annotations.clone()).reshape([rows, features]);
+            let input = at(&inputs, index) + linear(context.clone(), of_context.clone(), None);
+            *state = self.cell.step(input, state.clone());
+            let found = Tensor::cat(vec![state.clone(), context], 1);
+            (found, weights.reshape([rows, source_len]))
+        };
+        let (found, weights): (Vec<Tensor<2>>, Vec<Tensor<2>>) = (0..len).map(step).unzip();
+        (Tensor::stack(found, 1), Tensor::stack(weights, 1))
     }
 
     /// The attention weights at each of the embedded positions `x` (`[batch, len, d_model]`),
     /// `[batch, 1, len, source_len]`.
     pub(super) fn attention_weights(&self, x: Tensor<3>, memory: RnnMemory) -> Tensor<4> {
-        let ([batch, len, _], [_, width]) = (x.dims(), memory.initial.dims());
-        let first = memory.initial.clone().reshape([batch, 1, width]);
-        let found = self.run(x, &mut self.start(memory.clone()));
-        // At each position, attention uses the state before that position.
-        let states = Tensor::cat(vec![first, found.slice([0..batch, 0..len, 0..width])], 1);
-        let before = states.slice([0..batch, 0..len, 0..width]);
-        self.attention.weights(before, memory.keys, memory.padding).unsqueeze_dim(1)
+        self.run(x, &mut self.start(memory)).1.unsqueeze_dim(1)
     }
 
     pub(super) fn pack(&mut self, compute: ComputeType) {

@@ -3,8 +3,7 @@ use burn::tensor::{Bool, Device, Tensor};
 use burnformer_core::{Precision, RandomKey};
 
 use crate::baseline::config::RnnConfig;
-use crate::baseline::gru::Gru;
-use crate::baseline::kernels::Direction;
+use crate::baseline::gru::{Direction, Gru};
 
 /// The bidirectional encoder. The annotation of a position depends on the positions before and after it.
 #[derive(Module, Debug)]

@@ -1,8 +1,17 @@
 use burn::module::{Module, Param};
+use burn::tensor::activation::sigmoid;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_core::{Precision, RandomKey, init};
+use burnformer_kernels::linear;
 
-use crate::baseline::kernels::{self, Direction};
+/// The direction in which a unit reads a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first position to the last.
+    Forward,
+    /// From the last position to the first.
+    Backward,
+}
 
 /// A gated recurrent unit (Cho et al., 2014) with the weights of `torch.nn.GRU`, whose gates are in the order reset,
 /// update, new.
@@ -46,10 +55,40 @@ impl Gru {
         padding: Tensor<2, Bool>,
         direction: Direction,
     ) -> Tensor<3> {
-        let [batch, _, _] = x.dims();
-        let weight = self.weight_hh.val();
-        let initial = Tensor::zeros([batch, weight.dims()[1]], &x.device());
+        let ([batch, len, _], [_, width]) = (x.dims(), self.weight_hh.dims());
+        let mut state = Tensor::zeros([batch, width], &x.device());
         let inputs = self.precision.linear(x, self.weight_ih.val(), Some(self.bias_ih.val()));
-        kernels::gru(inputs, weight, self.bias_hh.val(), initial, padding, direction)
+        let step = |step| {
+            let index = if direction == Direction::Forward { step } else { len - 1 - step };
+            let still = padding.clone().slice([0..batch, index..index + 1]).expand([batch, width]);
+            state = self.step(at(&inputs, index), state.clone()).mask_where(still, state.clone());
+            state.clone()
+        };
+        let mut states: Vec<Tensor<2>> = (0..len).map(step).collect();
+        if direction == Direction::Backward {
+            states.reverse();
+        }
+        Tensor::stack(states, 1)
     }
+
+    /// The state after `state`: r = σ(x_r + U_r·h + b_r), z = σ(x_z + U_z·h + b_z), n = tanh(x_n + r ∘ (U_n·h + b_n)),
+    /// h' = (1 − z) ∘ n + z ∘ h, where x = W·input + b.
+    ///
+    /// # Shapes
+    /// `input`: x, `[rows, 3·width]`, `state`: h, `[rows, width]` → `[rows, width]`
+    pub fn step(&self, input: Tensor<2>, state: Tensor<2>) -> Tensor<2> {
+        let [rows, width] = state.dims();
+        let past = linear(state.clone(), self.weight_hh.val(), Some(self.bias_hh.val()));
+        let gate = |x: &Tensor<2>, n: usize| x.clone().slice([0..rows, n * width..(n + 1) * width]);
+        let reset = sigmoid(gate(&input, 0) + gate(&past, 0));
+        let update = sigmoid(gate(&input, 1) + gate(&past, 1));
+        let new = (gate(&input, 2) + reset * gate(&past, 2)).tanh();
+        (state - new.clone()) * update + new
+    }
+}
+
+/// The values of `x` at position `index`: `[rows, len, features]` → `[rows, features]`.
+pub(super) fn at(x: &Tensor<3>, index: usize) -> Tensor<2> {
+    let [rows, _, features] = x.dims();
+    x.clone().slice([0..rows, index..index + 1, 0..features]).reshape([rows, features])
 }

@@ -2,8 +2,8 @@
 //! attention and a GRU decoder (Bahdanau et al., 2015).
 //!
 //! Embeddings, dropout, loss and initial weights are those of [`burnformer_core`], and [`Rnn`] is a
-//! [`Seq2Seq`](burnformer_core::Seq2Seq) model as the Transformer is. The recurrences are operations of this crate
-//! ([`kernels`]), fused for the CPU. On other devices they run step by step in plain tensors, which is slow.
+//! [`Seq2Seq`](burnformer_core::Seq2Seq) model as the Transformer is. The recurrences run
+//! step by step in plain tensors, and are slow for it: the sequential work of a layer is the paper's argument.
 //!
 //! ```
 //! use burn::tensor::{Device, Int, Tensor};
@@ -26,11 +26,9 @@ mod encoder;
 mod gru;
 mod network;
 
-pub mod kernels;
-
 pub use attention::AdditiveAttention;
 pub use config::RnnConfig;
 pub use decoder::{RnnCache, RnnDecoder, RnnMemory};
 pub use encoder::RnnEncoder;
-pub use gru::Gru;
+pub use gru::{Direction, Gru};
 pub use network::Rnn;

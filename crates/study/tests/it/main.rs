@@ -1,11 +1,9 @@
-//! The recurrent baseline and its fused operations; search, training and configurations with it.
+//! The recurrent baseline; search, training and configurations with it.
 
 #[path = "../../../core/tests/it/common/mod.rs"]
 mod of_core;
 #[path = "../../../infer/tests/it/common/mod.rs"]
 mod of_infer;
-#[path = "../../../kernels/tests/it/common/mod.rs"]
-mod of_kernels;
 
 /// What the tests of search ask for: the baseline's reference model in the place of the Transformers'.
 mod common {
@@ -27,7 +25,6 @@ mod architectures;
 #[path = "../../../infer/tests/it/grouping.rs"]
 mod grouping;
 mod initial_weights;
-mod kernels;
 #[path = "../../../infer/tests/it/model.rs"]
 mod model;
 mod precision;

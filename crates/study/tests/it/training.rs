@@ -65,8 +65,6 @@ fn updates_lower_the_loss() {
         optimizer: Optimizer::new(OptimizerSettings::default(), &model),
         seed: 1,
         label_smoothing: 0.1,
-        r_drop: 0.0,
-        r_drop_after: 0,
         clip_norm: 1.0,
         loss_scale: None,
         synchronous: true,

@@ -70,15 +70,6 @@ pub struct TrainingSettings {
     /// right token, from 0 (none) to below 1. It worsens perplexity and improves BLEU (paper §5.4). Fixed once a
     /// run has begun where `validation.metric` is `loss`.
     pub label_smoothing: f64,
-    /// The weight α of R-Drop (Wu et al., 2021), 0 or more; 0 switches it off. Each batch is then computed twice with
-    /// different dropout, and training also minimises how far the two predictions are apart: α/2 times the mean of the
-    /// Kullback–Leibler divergences in both directions. Their paper has 5 for translation. It helps where there is little
-    /// text, some dropout and time for many epochs; an update takes twice the memory and time. The losses in the log are
-    /// the mean of both passes.
-    pub r_drop: f64,
-    /// The number of updates before R-Drop begins. What is easy to learn is then learned in half the time; 0 begins with
-    /// the first update.
-    pub r_drop_after: u64,
     /// The number of updates between two log lines; at least 1. On a GPU the run also looks this often, at
     /// most every 100 updates, whether its numbers are finite.
     pub log_every: u64,
@@ -108,8 +99,6 @@ impl Default for TrainingSettings {
             exchange_every: 1,
             precision: PrecisionSetting::Float32,
             label_smoothing: 0.1,
-            r_drop: 0.0,
-            r_drop_after: 0,
             log_every: 50,
             prefetch: 8,
             max_memory: 0.0,

@@ -64,7 +64,6 @@ impl TrainConfig {
             ("training.accumulate", training.accumulate as f64, AT_LEAST_1),
             ("training.exchange_every", training.exchange_every as f64, AT_LEAST_1),
             ("training.label_smoothing", training.label_smoothing, BELOW_1),
-            ("training.r_drop", training.r_drop, NOT_NEGATIVE),
             ("training.max_minutes", training.max_minutes, NOT_NEGATIVE),
             ("training.max_memory", training.max_memory, NOT_NEGATIVE),
             ("training.log_every", training.log_every as f64, AT_LEAST_1),

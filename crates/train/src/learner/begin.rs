@@ -179,8 +179,6 @@ pub(super) fn updater(
         optimizer,
         seed: config.training.seed,
         label_smoothing: config.training.label_smoothing,
-        r_drop: config.training.r_drop,
-        r_drop_after: config.training.r_drop_after,
         clip_norm: config.optimizer.clip_norm,
         loss_scale: state.loss_scale,
         // Read together, several overflows would halve the factor once each.

@@ -89,9 +89,8 @@ impl Setup {
     pub fn try_worst_batch(&mut self, model: &Model) -> Result<(), TrainError> {
         let batches = vec![self.worst.0.clone(); self.replicas.count()];
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let &TrainingSettings { seed, label_smoothing, r_drop, .. } = &self.config.training;
-        let objective =
-            Objective { seed, step: 0, label_smoothing, r_drop, tokens, loss_scale: 1.0 };
+        let &TrainingSettings { seed, label_smoothing, .. } = &self.config.training;
+        let objective = Objective { seed, step: 0, label_smoothing, tokens, loss_scale: 1.0 };
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Read, so that it has been computed when the memory is looked at.
         sums.gradients.global_norm();

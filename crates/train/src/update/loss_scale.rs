@@ -116,8 +116,6 @@ mod tests {
                 optimizer,
                 seed: 1,
                 label_smoothing: 0.1,
-                r_drop: 0.0,
-                r_drop_after: 0,
                 clip_norm: 1.0,
                 loss_scale,
                 synchronous: true,

@@ -41,12 +41,6 @@ pub fn update_bytes(
     parameter_bytes(config, accumulate, precision) + batch
 }
 
-/// An estimate, in bytes, of what R-Drop needs beside the second pass over a batch of `positions` target positions:
-/// probabilities of both passes, their logarithms and their gradients. The fused loss of the CPU needs none of it.
-pub fn r_drop_bytes(config: &ModelConfig, positions: usize) -> u64 {
-    10 * 4 * (positions * config.tokens().target_vocab) as u64
-}
-
 /// Weights, gradients and two moments. Accumulation adds gradients beside those of a batch, and a precision of 16 bits
 /// also keeps a copy of the weights.
 fn parameter_bytes(config: &ModelConfig, accumulate: usize, precision: Precision) -> u64 {
@@ -187,12 +181,7 @@ impl MemoryLimit {
 fn config_bytes(model: &ModelConfig, shape: Shape, config: &TrainConfig) -> u64 {
     let (accumulate, precision) =
         (config.training.accumulate, config.training.precision.number_type());
-    let [rows, source, target] = shape;
-    if config.training.r_drop == 0.0 {
-        return update_bytes(model, shape, accumulate, precision);
-    }
-    let passes = update_bytes(model, [2 * rows, source, target], accumulate, precision);
-    passes + r_drop_bytes(model, rows * target)
+    update_bytes(model, shape, accumulate, precision)
 }
 
 /// The setting to lower so that an update fits into `limit` bytes, and the value to lower it to.
@@ -276,15 +265,6 @@ mod tests {
         let bytes = update_bytes(&model, [budget / 100, 100, 100], 1, Precision::Float32);
         assert!(bytes <= limit, "{advice}");
         assert!(advice.contains("training.budget, now 4000"), "{advice}");
-    }
-
-    #[test]
-    fn r_drop_needs_more_than_twice_the_memory_of_a_batch() {
-        let (model, shape) = (tiny(6000), [40, 100, 100]);
-        let [without, with] = ["training.r_drop=0", "training.r_drop=5"]
-            .map(|it| config_bytes(&model, shape, &config(&[it])));
-        let parameters = parameter_bytes(&model, 1, Precision::Float32);
-        assert!(with - parameters > 2 * (without - parameters));
     }
 
     #[test]

@@ -29,10 +29,6 @@ pub struct Updater {
     pub seed: u64,
     /// ε of label smoothing.
     pub label_smoothing: f64,
-    /// α of R-Drop; 0 for none.
-    pub r_drop: f64,
-    /// The number of updates before R-Drop begins.
-    pub r_drop_after: u64,
     /// The largest norm of the gradient; 0 does not limit it.
     pub clip_norm: f64,
     /// The factor of the loss of a float16 model. The host has to decide about updates then, because it sets the next
@@ -63,9 +59,8 @@ impl Updater {
         let extent = replicas.total(Extent::of(batches));
         let tokens = extent.target as usize;
         let &mut Self { seed, label_smoothing, .. } = self;
-        let r_drop = if step > self.r_drop_after { self.r_drop } else { 0.0 };
         let loss_scale = self.loss_factor();
-        let objective = Objective { seed, step, label_smoothing, r_drop, tokens, loss_scale };
+        let objective = Objective { seed, step, label_smoothing, tokens, loss_scale };
         let sums = replicas.sums(&model, batches, objective);
         let (model, pending) = match self.synchronous {
             true => among_workers(replicas.first(), || self.step(model, sums, tokens, rate)),
@@ -152,8 +147,6 @@ mod tests {
             optimizer,
             seed: 1,
             label_smoothing: 0.1,
-            r_drop: 0.0,
-            r_drop_after: 0,
             clip_norm,
             loss_scale: None,
             synchronous: true,
@@ -221,21 +214,6 @@ mod tests {
     }
 
     #[test]
-    fn r_drop_begins_after_the_updates_that_are_named() {
-        let device = Device::default().autodiff();
-        let config = TransformerConfig { dropout: 0.3, ..TransformerConfig::tiny(12) };
-        let model: Model = config.init(1, &device).unwrap().into();
-        let batches = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
-        let norm = |step, r_drop, r_drop_after| {
-            let mut updater = Updater { r_drop, r_drop_after, ..updater(&model, 0.0) };
-            updater.one(model.clone(), &batches, step, 1e-3).1.norm
-        };
-        assert_eq!(norm(2, 5.0, 2), norm(2, 0.0, 0));
-        assert_eq!(norm(3, 5.0, 2), norm(3, 5.0, 0));
-        assert_ne!(norm(3, 5.0, 2), norm(3, 0.0, 0));
-    }
-
-    #[test]
     fn updates_lower_the_loss() {
         let mut model = model();
         let batch = vec![Batch::new(vec![0, 1, 2, 3], &pairs())];
@@ -282,9 +260,8 @@ mod tests {
             let mut updater = Updater { synchronous, ..updater(&model, 1.0) };
             let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
             // Gradients of a loss that is multiplied by this are as many times as long.
-            let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1e21);
-            let objective =
-                Objective { seed: 1, step: 1, label_smoothing, r_drop, tokens, loss_scale };
+            let (label_smoothing, loss_scale) = (0.1, 1e21);
+            let objective = Objective { seed: 1, step: 1, label_smoothing, tokens, loss_scale };
             let sums = replicas.sums(&model, &batches, objective);
             let largest = sums.gradients.clone().into_inner().into_iter();
             let largest = largest.map(|g| g.abs().max().into_scalar::<f32>()).fold(0.0, f32::max);

@@ -227,8 +227,8 @@ mod tests {
         };
         let batches: Vec<_> = sizes.iter().map(cut).collect();
         let tokens = batches.iter().map(|batch| batch.target_tokens).sum();
-        let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1.0);
-        let objective = Objective { seed: 5, step: 3, label_smoothing, r_drop, tokens, loss_scale };
+        let (label_smoothing, loss_scale) = (0.1, 1.0);
+        let objective = Objective { seed: 5, step: 3, label_smoothing, tokens, loss_scale };
         let sums =
             Replicas::new(&vec![Device::default(); devices]).sums(model, &batches, objective);
         let gradients = sums.gradients.into_inner();
@@ -272,9 +272,8 @@ mod tests {
     fn what_a_devices_thread_panics_with_reaches_the_caller() {
         let (model, good) = (model(0.0), Batch::new(vec![0], &PAIRS[..1]));
         let unknown = Batch::new(vec![0], &[([1_000_000], [4])]);
-        let (label_smoothing, r_drop, loss_scale) = (0.1, 0.0, 1.0);
-        let objective =
-            Objective { seed: 1, step: 1, label_smoothing, r_drop, tokens: 3, loss_scale };
+        let (label_smoothing, loss_scale) = (0.1, 1.0);
+        let objective = Objective { seed: 1, step: 1, label_smoothing, tokens: 3, loss_scale };
         let replicas = Replicas::new(&[Device::default(), Device::default()]);
         replicas.sums(&model, &[good, unknown], objective);
     }

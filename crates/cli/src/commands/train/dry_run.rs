@@ -7,8 +7,7 @@ use burnformer_core::{ModelConfig, TransformerConfig};
 use burnformer_data::{SpecialIds, TokenizerKind};
 use burnformer_interop::Format;
 use burnformer_train::{
-    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder, r_drop_bytes,
-    worst_batch_bytes,
+    Corpora, Rehearsal, RunDir, RunMode, StartModel, TrainConfig, cache_folder, worst_batch_bytes,
 };
 
 use super::args::Args;
@@ -127,12 +126,7 @@ fn print_estimates(config: &TrainConfig, shape: &ModelConfig) -> Result<()> {
     let longest = config.data.max_source_len.max(config.data.max_target_len) + 1;
     let training = &config.training;
     let (precision, budget) = (training.precision.number_type(), training.budget);
-    let bytes = match training.r_drop == 0.0 {
-        true => worst_batch_bytes(shape, budget, longest, precision),
-        false => {
-            worst_batch_bytes(shape, 2 * budget, longest, precision) + r_drop_bytes(shape, budget)
-        }
-    };
+    let bytes = worst_batch_bytes(shape, budget, longest, precision);
     output::print(format_args!("# parameters: {}", shape.parameter_count()))?;
     let gigabytes = bytes as f64 / 1e9;
     output::print(format_args!("# memory of the worst batch (estimate): {gigabytes:.2} GB"))?;
