@@ -9,6 +9,8 @@ use crate::words::within;
 /// A paragraph, a heading, a table cell, a subtitle.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
+    /// Its bytes of the document, which are its translation where each sentence is its own.
+    pub(crate) source: Range<usize>,
     /// Plain text. White space before, between and after the sentences is kept as it is.
     pub(crate) text: String,
     /// Markup in the order of its beginnings; parents come before their children.
@@ -42,8 +44,8 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Stands around text. `close_if_changed` is its end if the text changes.
-    Element { open: String, close: String, close_if_changed: Option<String> },
+    /// Stands around text. A link that finds its definition by its text has this as `label`, which is written if the text changes.
+    Element { open: String, close: String, label: Option<String> },
     /// Stands between characters. `space_after` says that the source has white space after it and the text has none; `is_space` says
     /// that the space after it in the text replaces it.
     Point { raw: String, space_after: bool, is_space: bool },
@@ -106,6 +108,17 @@ impl Node {
 }
 
 impl Block {
+    /// Whether each sentence is its own translation. All white space is the same.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.segments.iter().all(|Segment { range, state }| match state {
+            State::Done(Done { translated, .. }) => {
+                let words = self.text[range.clone()].split_whitespace();
+                translated.text.split_whitespace().eq(words)
+            }
+            _ => true,
+        })
+    }
+
     /// Indices of the atoms within `range`.
     pub(crate) fn atoms_in(&self, range: &Range<usize>) -> Range<usize> {
         within(&self.atoms, |atom| &atom.range, range)

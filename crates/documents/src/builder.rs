@@ -6,7 +6,7 @@ use std::mem::take;
 use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
 
-const SOFT_HYPHEN: char = '\u{ad}';
+pub(crate) const SOFT_HYPHEN: char = '\u{ad}';
 
 /// The treatment of runs of white space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,11 +90,13 @@ impl Builder {
 
     /// Text that must stay as it is, and that the document has as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
-        if text.trim().is_empty() {
+        // Sentences have no white space at their ends and no line breaks.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.is_empty() {
             return self.point(raw);
         }
         let index = self.node(Kind::Atom { raw: raw.into() });
-        self.text.push_str(text);
+        self.text.push_str(&text);
         self.begun = true;
         let node = &mut self.nodes[index];
         node.range.end = self.text.len();
@@ -107,19 +109,18 @@ impl Builder {
     }
 
     pub(crate) fn open(&mut self, name: &str, raw: &str) {
-        let element =
-            Kind::Element { open: raw.into(), close: String::new(), close_if_changed: None };
+        let element = Kind::Element { open: raw.into(), close: String::new(), label: None };
         let index = self.node(element);
         self.open.push((name.into(), index));
         *self.open_by_name.entry(name.into()).or_default() += 1;
     }
 
     pub(crate) fn close(&mut self, name: &str, raw: &str) {
-        self.close_or(name, raw, None);
+        self.close_with(name, raw, None);
     }
 
-    /// As `close`; `changed` is the end of the element if its text changes.
-    pub(crate) fn close_or(&mut self, name: &str, raw: &str, changed: Option<String>) {
+    /// As `close`; `label` is that of a link.
+    pub(crate) fn close_with(&mut self, name: &str, raw: &str, label: Option<String>) {
         if self.open_by_name.get(name).is_none_or(|&count| count == 0) {
             return self.point(raw);
         }
@@ -128,13 +129,18 @@ impl Builder {
             if found == name {
                 let node = &mut self.nodes[index];
                 node.range.end = self.text.len();
-                if let Kind::Element { close, close_if_changed, .. } = &mut node.kind {
-                    (*close, *close_if_changed) = (raw.into(), changed);
+                if let Kind::Element { open, .. } = &mut node.kind {
+                    node.kind = Kind::Element { open: take(open), close: raw.into(), label };
                 }
                 return;
             }
             self.demote(index);
         }
+    }
+
+    /// Whether an element is open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.open.is_empty()
     }
 
     fn pop(&mut self) -> Option<(String, usize)> {
@@ -163,7 +169,7 @@ impl Builder {
         if self.pending.is_empty() {
             return;
         }
-        if !self.begun {
+        if !self.begun && (self.nodes.is_empty() || self.text.is_empty()) {
             self.text.push_str(&take(&mut self.pending));
             return;
         }
@@ -197,7 +203,8 @@ impl Builder {
             };
         }
         let Self { text, nodes, atoms, .. } = self;
-        Block { text, nodes, atoms, segments: Vec::new(), escape, lines: Lines::default() }
+        let (segments, lines) = (Vec::new(), Lines::default());
+        Block { source: 0..0, text, nodes, atoms, segments, escape, lines }
     }
 }
 

@@ -102,14 +102,22 @@ impl Document {
     pub fn finish(self) -> String {
         let mut out = String::with_capacity(self.source.len());
         out.extend(self.byte_order_mark.then_some(BYTE_ORDER_MARK));
-        let written = |block: &Block| finish_block(block, &layout(block));
         for piece in &self.pieces {
             match piece {
                 Piece::Verbatim(range) => out.push_str(&self.source[range.clone()]),
-                Piece::Block(block) => out.push_str(&written(block)),
+                Piece::Block(block) => {
+                    let source = &self.source[block.source.clone()];
+                    match block.is_unchanged() {
+                        true => out.push_str(source),
+                        false => out.push_str(&finish_block(block, &layout(block), source)),
+                    }
+                }
             }
         }
-        let value = |part: &str| Some(written(self.attributes.get(part.parse::<usize>().ok()?)?));
+        let value = |part: &str| {
+            let block = self.attributes.get(part.parse::<usize>().ok()?)?;
+            Some(finish_block(block, &layout(block), ""))
+        };
         match self.attributes.is_empty() {
             true => out,
             false => out
@@ -159,6 +167,9 @@ fn accept(block: &mut Block, next: &mut dyn FnMut() -> Option<Translated>) {
             }),
             State::Reduced => next().map(|next| {
                 let reduced = Reduced::new(block, range);
+                if next.text == reduced.text {
+                    return State::Kept;
+                }
                 State::Done(reduced.restore(block, range, &with_stop_of(&reduced.text, next)))
             }),
             State::Kept | State::Done(_) => None,

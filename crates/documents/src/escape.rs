@@ -1,6 +1,6 @@
 //! The spelling of text in a document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// The rules by which the characters of a block are written.
@@ -30,10 +30,20 @@ pub(crate) struct Entities {
 }
 
 /// Which characters of a Markdown block get a backslash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Markdown {
     pub(crate) level: Level,
     pub(crate) place: Position,
+    pub(crate) references: Arc<References>,
+}
+
+/// The definitions of a document, which make links and notes of brackets in its text.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    /// The labels of links in one case.
+    pub(crate) labels: HashSet<String>,
+    /// Whether a line begins as the definition of a note.
+    pub(crate) notes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +58,39 @@ pub(crate) enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Paragraph,
+    /// In an item of a list, where `[x]` is a task.
+    Item,
+    /// In a quotation, where `[!NOTE]` is an alert.
+    Quote,
     Heading,
+    /// A heading that is underlined.
+    Underlined,
     TableCell,
+}
+
+impl Position {
+    /// The Markdown before a block in this position, its line break, and the Markdown after it.
+    pub(crate) fn around(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Paragraph => ("", "\n", ""),
+            Self::Item => ("- ", "\n  ", ""),
+            Self::Quote => ("> ", "\n> ", ""),
+            Self::Heading => ("# ", "\n", ""),
+            Self::Underlined => ("", "\n", "\n==="),
+            Self::TableCell => ("| ", "\n", " |\n|---|"),
+        }
+    }
 }
 
 impl Escape {
     /// Whether `c` stands in an atom as it is.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
         matches!(self, Self::Markdown(Markdown { level: Level::Light, .. })) && c != '|'
+    }
+
+    /// Whether markup beside a character decides how it is written.
+    pub(crate) fn sees_markup(&self) -> bool {
+        matches!(self, Self::Markdown(_))
     }
 
     /// Writes `c`, between `before` and `after`.
@@ -104,20 +139,24 @@ impl Entities {
 }
 
 impl Markdown {
-    fn escapes(self, before: Option<char>, c: char, after: Option<char>) -> bool {
+    fn escapes(&self, before: Option<char>, c: char, after: Option<char>) -> bool {
         let before = before.filter(|&c| c != '\n');
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         let harmless = match c {
-            '|' => self.place != Position::TableCell,
+            '|' if self.place == Position::TableCell => false,
             '`' => false,
             '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
             '*' => space(before) && space(after),
             '_' => word(before) && word(after) || space(before) && space(after),
             _ if self.level == Level::Light => true,
-            '[' | ']' | '<' | '>' | '!' | '~' | '&' | '$' => false,
+            '[' | ']' | '<' | '>' | '~' | '&' | '$' => false,
+            // Attributes and closing marks of headings.
+            '#' if self.place == Position::Heading => false,
+            '{' | '}' => !matches!(self.place, Position::Heading | Position::Underlined),
+            '!' => after.is_some_and(|c| c != '['),
             // These are markup only at the beginning of a line; a list, only after a number.
-            '-' | '+' | '#' | '=' | ':' => before.is_some(),
+            '-' | '+' | '#' | '=' | ':' | '|' => before.is_some(),
             '.' | ')' => !before.is_some_and(|c| c.is_ascii_digit()),
             _ => true,
         };
@@ -166,7 +205,8 @@ mod tests {
 
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
-        let light = Markdown { level: Level::Light, place: Position::Paragraph };
+        let (level, place) = (Level::Light, Position::Paragraph);
+        let light = Markdown { level, place, references: Arc::default() };
         let light = Escape::Markdown(light);
         assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
     }

@@ -6,7 +6,7 @@ use crate::align::Alignment;
 use crate::block::{Block, Kind};
 use crate::escape::Escape;
 use crate::place::children;
-use crate::words::is_unspaced;
+use crate::words::{Mark, is_unspaced, mark};
 
 /// The places of the parts of a block in its translation.
 pub(crate) struct Layout {
@@ -17,16 +17,25 @@ pub(crate) struct Layout {
     pub(crate) atoms: Vec<(usize, Range<usize>)>,
 }
 
+/// A block as text.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Markup and text without white space, by which two blocks are compared.
+    pub(crate) outline: String,
+}
+
 /// The translated block as it stands in the document. A line ends at each of `breaks`, which are sorted; a space there becomes the
 /// line break.
-pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> String {
-    let out = String::new();
+pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> Written {
     let mut writer = Writer {
         block,
         layout,
         escape,
         breaks,
-        out,
+        out: Written::default(),
+        line: 0,
+        owes_line: false,
         last: None,
         owes_space: false,
         has_space: false,
@@ -38,14 +47,19 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
     let (mut roots, mut below) = children(&block.nodes);
     order(&mut roots);
     below.iter_mut().for_each(order);
-    let mut stack =
-        vec![Frame { node: None, children: &roots, at: 0, end: layout.alignment.target.len() }];
+    let mut stack = vec![Frame {
+        node: None,
+        children: &roots,
+        at: 0,
+        end: layout.alignment.target.len(),
+        text: 0,
+    }];
     while let Some(frame) = stack.last_mut() {
         let Some((&child, rest)) = frame.children.split_first() else {
-            let Frame { node, at, end, .. } = *frame;
+            let Frame { node, at, end, text, .. } = *frame;
             writer.text(at..end);
             stack.pop();
-            writer.close(node);
+            writer.close(node, text);
             continue;
         };
         frame.children = rest;
@@ -53,7 +67,8 @@ pub(crate) fn render(block: &Block, layout: &Layout, escape: &Escape, breaks: &[
         writer.text(frame.at..start);
         frame.at = end;
         if writer.open(child) {
-            stack.push(Frame { node: Some(child), children: &below[child], at: start, end });
+            let text = writer.out.text.len();
+            stack.push(Frame { node: Some(child), children: &below[child], at: start, end, text });
         }
     }
     writer.out
@@ -107,6 +122,8 @@ struct Frame<'a> {
     children: &'a [usize],
     at: usize,
     end: usize,
+    /// The place at which its text begins.
+    text: usize,
 }
 
 struct Writer<'a> {
@@ -114,7 +131,11 @@ struct Writer<'a> {
     layout: &'a Layout,
     escape: &'a Escape,
     breaks: &'a [usize],
-    out: String,
+    out: Written,
+    /// The place at which the line begins.
+    line: usize,
+    /// Whether a line break must come before what follows.
+    owes_line: bool,
     /// The last character of the text, without markup.
     last: Option<char>,
     /// Whether white space must follow the last point.
@@ -132,12 +153,16 @@ impl Writer<'_> {
         match &self.block.nodes[node].kind {
             Kind::Element { open, .. } => {
                 self.pay_space(None);
-                self.out.push_str(open);
+                self.pay_line();
+                self.markup(open, "<");
                 true
             }
             Kind::Point { raw, space_after, is_space } => {
                 self.point(raw, at, *space_after);
                 self.has_space |= *is_space;
+                if raw.contains('\n') {
+                    self.last = Some('\n');
+                }
                 false
             }
             Kind::Atom { raw } if self.layout.places[node].is_empty() => {
@@ -147,7 +172,12 @@ impl Writer<'_> {
             }
             Kind::Atom { raw } => {
                 self.pay_space(None);
-                self.out.push_str(raw);
+                self.pay_line();
+                // Two spans of code or formulas would be one.
+                if raw.starts_with(['`', '$']) && self.out.text.ends_with(&raw[..1]) {
+                    self.push(' ');
+                }
+                self.markup(raw, "");
                 self.last = raw.chars().next_back();
                 false
             }
@@ -161,21 +191,43 @@ impl Writer<'_> {
         if space_before && self.last.is_some_and(|c| !c.is_whitespace()) {
             self.push(' ');
         }
-        self.out.push_str(raw);
+        self.pay_line();
+        self.markup(raw, "");
         self.owes_space |= space_after;
     }
 
-    fn close(&mut self, node: Option<usize>) {
-        let Some(node) = node else {
-            return;
-        };
-        let Kind::Element { close, close_if_changed, .. } = &self.block.nodes[node].kind else {
-            return;
-        };
-        let before = &self.block.text[self.block.nodes[node].range.clone()];
-        let after = &self.layout.alignment.target[self.layout.places[node].clone()];
-        let changed = close_if_changed.as_ref().filter(|_| before != after);
-        self.out.push_str(changed.unwrap_or(close));
+    /// Writes the end of a node whose text begins at `text` of the output.
+    fn close(&mut self, node: Option<usize>, text: usize) {
+        if let Some(Kind::Element { close, label, .. }) =
+            node.map(|node| &self.block.nodes[node].kind)
+        {
+            let label = label.as_ref().filter(|label| self.out.text[text..] != ***label);
+            match label {
+                Some(label) => self.markup(&format!("][{label}]"), ">"),
+                None => self.markup(close, ">"),
+            }
+        }
+    }
+
+    /// Writes `raw`; `kind` tells beginnings from ends, which can be the same characters.
+    fn markup(&mut self, raw: &str, kind: &str) {
+        self.out.text.push_str(raw);
+        // White space is a part of some line breaks, and all of others.
+        let name = Some(raw.trim()).filter(|name| !name.is_empty()).unwrap_or(raw);
+        if !name.is_empty() {
+            self.out.outline.extend(["\0", kind, name, "\0"]);
+        }
+    }
+
+    /// Ends the line. An empty one would end the paragraph.
+    fn pay_line(&mut self) {
+        if std::mem::take(&mut self.owes_line) && !self.out.text[self.line..].trim().is_empty() {
+            // Two spaces at the end of a line mean something in Markdown.
+            self.out.text.truncate(self.out.text.trim_end_matches(' ').len());
+            self.out.text.push_str(&self.block.lines.newline);
+            self.line = self.out.text.len();
+            self.last = Some('\n');
+        }
     }
 
     /// Writes `range` of the translation, without the atoms that have nodes.
@@ -207,11 +259,7 @@ impl Writer<'_> {
         for (offset, c) in target[range.clone()].char_indices() {
             let at = range.start + offset;
             if self.breaks.binary_search(&at).is_ok() {
-                // Two spaces at the end of a line mean something in Markdown.
-                self.out.truncate(self.out.trim_end_matches(' ').len());
-                self.out.push_str(&self.block.lines.newline);
-                self.last = Some('\n');
-                self.owes_space = false;
+                (self.owes_line, self.owes_space) = (true, false);
                 at_start_of_line = true;
             }
             // A line does not begin with a space: after one, a `#` would not be recognised as the first character.
@@ -219,12 +267,16 @@ impl Writer<'_> {
                 continue;
             }
             at_start_of_line = false;
+            self.pay_line();
             self.pay_space(Some(c));
-            let after = target[at + c.len_utf8()..].chars().next();
+            // Markup of Markdown can be escaped by the character before it.
+            let end = if self.escape.sees_markup() { range.end } else { target.len() };
+            let after = target[at + c.len_utf8()..end].chars().next();
             match self.is_verbatim && self.escape.keeps_atoms(c) {
-                true => self.out.push(c),
-                false => self.escape.write(&mut self.out, self.last, c, after),
+                true => self.out.text.push(c),
+                false => self.escape.write(&mut self.out.text, self.last, c, after),
             }
+            self.out.outline.extend(Some(c).filter(|c| !c.is_whitespace()));
             self.last = Some(c);
         }
     }
@@ -232,13 +284,16 @@ impl Writer<'_> {
     /// Writes the white space that is owed, unless text follows whose first character `next` needs none before it.
     fn pay_space(&mut self, next: Option<char>) {
         let owed = std::mem::take(&mut self.owes_space);
-        if owed && next.is_none_or(char::is_alphanumeric) {
+        let touches = |c: char| {
+            c.is_whitespace() || matches!(mark(c), Mark::Close | Mark::Terminal | Mark::Separator)
+        };
+        if owed && next.is_none_or(|c| !touches(c)) {
             self.push(' ');
         }
     }
 
     fn push(&mut self, c: char) {
-        self.out.push(c);
+        self.out.text.push(c);
         self.last = Some(c);
     }
 }

@@ -157,6 +157,12 @@ impl Alignment {
         Some(self.units[unit].range.end)
     }
 
+    /// Whether `at` is between the ends of a sentence of the source.
+    pub(crate) fn is_in_sentence(&self, at: usize) -> bool {
+        let next = self.sentences.partition_point(|(source, _)| source.end <= at);
+        self.sentences.get(next).is_some_and(|(source, _)| source.start < at)
+    }
+
     fn end_before(&self, sentence: usize) -> usize {
         sentence.checked_sub(1).map_or(0, |last| self.sentences[last].1.end)
     }

@@ -107,17 +107,22 @@ impl fmt::Display for UnknownFormat {
 impl std::error::Error for UnknownFormat {}
 
 /// The translated block as it stands in the document, in the number of lines of the source.
-pub(crate) fn finish_block(block: &Block, layout: &Layout) -> String {
+/// `source` is the block in the document.
+pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
-    match block.escape {
-        Escape::Markdown(light) => markdown::finish(block, layout, light, &breaks),
-        Escape::Attribute { ref source, .. } if layout.alignment.target == block.text => {
-            source.clone()
+    match &block.escape {
+        Escape::Markdown(light) => {
+            markdown::finish(block, layout, light, &breaks).unwrap_or_else(|| source.into())
         }
+        Escape::Attribute { source, .. } if block.is_unchanged() => source.clone(),
         Escape::Attribute { quote: None, .. } => {
-            format!("\"{}\"", render(block, layout, &block.escape, &breaks))
+            format!("\"{}\"", render(block, layout, &block.escape, &breaks).text)
         }
-        _ => render(block, layout, &block.escape, &breaks),
+        escape @ Escape::Html(_) if !block.lines.newline.is_empty() => {
+            let written = render(block, layout, escape, &breaks).text;
+            markdown::html_lines(&written, &block.lines.newline)
+        }
+        escape => render(block, layout, escape, &breaks).text,
     }
 }
 

@@ -22,9 +22,16 @@ pub(super) struct Pieces {
     pub(super) written: usize,
     /// The block that is being read, with its start.
     pub(super) block: Option<(usize, Builder)>,
+    /// Whether blocks without letters are kept.
+    has_all_blocks: bool,
 }
 
 impl Pieces {
+    /// For pieces with blocks that have no letters.
+    pub(super) fn with_all_blocks() -> Self {
+        Self { has_all_blocks: true, ..Self::default() }
+    }
+
     /// The block that is being read; a new one begins at `start`.
     pub(super) fn builder(&mut self, start: usize) -> &mut Builder {
         &mut self.block.get_or_insert_with(|| (start, Builder::new(Space::Collapse))).1
@@ -35,8 +42,8 @@ impl Pieces {
         let Some((start, builder)) = self.block.take() else {
             return;
         };
-        let block = finish(builder);
-        if has_letters(&block.text) {
+        let block = Block { source: start..end, ..finish(builder) };
+        if self.has_all_blocks || has_letters(&block.text) {
             self.all.push(Piece::Verbatim(self.written..start));
             self.all.push(Piece::Block(Box::new(block)));
             self.written = end;
@@ -48,7 +55,10 @@ impl Pieces {
         self.all.push(Piece::Verbatim(self.written..range.start));
         self.all.extend(pieces.into_iter().map(|piece| match piece {
             Piece::Verbatim(part) => Piece::Verbatim(moved(&part, 0, range.start)),
-            block @ Piece::Block(_) => block,
+            Piece::Block(mut block) => {
+                block.source = moved(&block.source, 0, range.start);
+                Piece::Block(block)
+            }
         }));
         self.written = range.end;
     }

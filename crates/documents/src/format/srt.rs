@@ -72,7 +72,8 @@ fn subtitle(text: &str, lines: &[Range<usize>], pieces: &mut Vec<Piece>) {
         let (first, last) = (lines[0].start, lines[lines.len() - 1].end);
         let end = first + text[first..last].trim_end().len();
         if has_letters(&TAG.replace_all(&text[first..end], "")) {
-            pieces.push(Piece::Block(Box::new(block(text, lines))));
+            let block = Block { source: first..end, ..block(text, lines) };
+            pieces.push(Piece::Block(Box::new(block)));
             pieces.push(Piece::Verbatim(end..last));
         } else {
             pieces.push(Piece::Verbatim(first..last));

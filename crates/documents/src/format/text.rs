@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Piece;
+use crate::block::Block;
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::words::has_letters;
@@ -40,5 +41,5 @@ fn paragraph(text: &str, range: Range<usize>) -> Piece {
     }
     let mut builder = Builder::new(Space::Keep);
     builder.text(slice);
-    Piece::Block(Box::new(builder.finish(Escape::Plain)))
+    Piece::Block(Box::new(Block { source: range, ..builder.finish(Escape::Plain) }))
 }

@@ -21,7 +21,10 @@ impl Family<'_> {
         let node = &self.block.nodes[child];
         let space_after = matches!(node.kind, Kind::Point { space_after: true, .. });
         let mut at = self.position(node.range.start, space_after);
-        at += self.white_space_before(node.range.start, space_after, at);
+        // Between sentences, white space is the same as in the source.
+        if self.alignment.is_in_sentence(node.range.start) {
+            at += self.white_space_before(node.range.start, space_after, at);
+        }
         match taken.parts.range(..at).next_back() {
             Some((&start, &(end, other))) if at < end => {
                 if child < other {

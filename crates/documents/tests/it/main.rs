@@ -8,4 +8,5 @@ mod pages;
 mod properties;
 mod sentences;
 mod srt;
+mod suites;
 mod text;

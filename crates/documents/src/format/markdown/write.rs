@@ -1,9 +1,12 @@
 //! A translated block as Markdown that reads as it is meant.
 
-use pulldown_cmark::{Event, Options, Parser as Events, Tag};
+use pulldown_cmark::Options;
 
+use super::{Piece, read_again, without_marks};
+use crate::align::Alignment;
 use crate::block::{Block, Kind};
-use crate::escape::{Escape, Level, Markdown, Position};
+use crate::builder::SOFT_HYPHEN;
+use crate::escape::{Escape, Level, Markdown};
 use crate::render::{Layout, render};
 
 /// The Markdown that is read and written.
@@ -19,20 +22,29 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// The translated block, escaped as little as possible: read again, it must be the same text with the same markup.
+/// The translated block, escaped as little as possible: read again, it must be the same text with the same markup. None if it cannot be
+/// written so.
 pub(in crate::format) fn finish(
     block: &Block,
     layout: &Layout,
-    light: Markdown,
+    light: &Markdown,
     breaks: &[usize],
-) -> String {
-    let full = Markdown { level: Level::Full, ..light };
+) -> Option<String> {
+    let full = Markdown { level: Level::Full, ..light.clone() };
     let tags = with_html_tags(block);
-    let ways = [(block, light), (block, full), (&tags, full)];
-    let fits =
-        |(block, escape): &&(&Block, Markdown)| reads_as_meant(block, layout, *escape, breaks);
-    let (block, escape) = ways.iter().find(fits).unwrap_or(&ways[2]);
-    render(block, layout, &Escape::Markdown(*escape), breaks)
+    let ways = [
+        (block, light, breaks),
+        (block, &full, breaks),
+        (&tags, &full, breaks),
+        (&tags, &full, &[]),
+    ];
+    let mut ways = ways
+        .into_iter()
+        .map(|(block, escape, breaks)| (block, Escape::Markdown(escape.clone()), breaks));
+    let (block, escape, breaks) =
+        ways.find(|(block, escape, breaks)| reads_as_meant(block, layout, escape, breaks))?;
+    let written = render(block, layout, &escape, breaks).text;
+    Some(written.trim_matches(is_space).into())
 }
 
 /// Emphasis as HTML, for places where asterisks are none: beside letters, between punctuation.
@@ -52,67 +64,65 @@ fn with_html_tags(block: &Block) -> Block {
     block
 }
 
-/// Takes the place of text that is not read again.
-const PLACEHOLDER: char = '\u{e000}';
-
-fn reads_as_meant(block: &Block, layout: &Layout, escape: Markdown, breaks: &[usize]) -> bool {
-    let mut plain = block.clone();
-    plain.lines.newline = "\n".into();
-    for node in &mut plain.nodes {
-        match &mut node.kind {
-            Kind::Point { raw, .. } | Kind::Atom { raw } => *raw = PLACEHOLDER.into(),
-            Kind::Element { open, close, close_if_changed } if open == "[" => {
-                (*close, *close_if_changed) = ("](x)".into(), None);
-            }
-            Kind::Element { .. } => {}
-        }
-    }
-    let written = render(&plain, layout, &Escape::Markdown(escape), breaks);
-    let (line, headings) = match escape.place {
-        Position::Paragraph => (written, 0),
-        // Only at the beginning of a paragraph can a number begin a list.
-        Position::Heading | Position::TableCell => (format!("# {written}"), 1),
+fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usize]) -> bool {
+    let Escape::Markdown(Markdown { place, references, .. }) = escape else {
+        return false;
     };
-    let (text, elements) = read(&line);
-    let links = |kind: &Kind| matches!(kind, Kind::Element { open, .. } if !open.starts_with('<'));
-    let expected = plain.nodes.iter().filter(|node| links(&node.kind)).count();
-    // Asterisks around nothing are text, or belong to the next ones.
-    let empty = plain.nodes.iter().zip(&layout.places).any(|(node, place)| {
-        place.is_empty()
-            && matches!(&node.kind, Kind::Element { open, .. } if "*_~".contains(&open[..1]))
-    });
-    !empty && elements == expected + headings && text == words(&meant(block, layout))
+    let (before, newline, after) = place.around();
+    let written = render(&with_newline(block, newline), layout, escape, breaks);
+    let page = format!("{before}{}{after}\n", written.text.trim_matches(is_space));
+    let pieces = read_again(&page, references);
+    let [Piece::Verbatim(start), Piece::Block(found), Piece::Verbatim(end)] = pieces.as_slice()
+    else {
+        return false;
+    };
+    let same_place = matches!(&found.escape, Escape::Markdown(found) if found.place == *place);
+    let around = page[start.clone()].trim_end() == before.trim_end()
+        && page[end.clone()].trim_end() == after;
+    same_place && around && outline(found) == written.outline.replace(SOFT_HYPHEN, "")
 }
 
-/// The translation without the atoms that are written in another way.
-fn meant(block: &Block, layout: &Layout) -> String {
-    let mut target = layout.alignment.target.clone();
-    for (atom, place) in layout.atoms.iter().rev() {
-        if block.atoms[*atom].node.is_some() {
-            target.replace_range(place.clone(), " ");
+/// `html` within Markdown: no line is empty, which would end it, and each begins with the marks in `newline`, which are spaces now.
+pub(in crate::format) fn html_lines(html: &str, newline: &str) -> String {
+    let mut lines = html.split('\n');
+    let mut out = lines.next().unwrap_or_default().to_string();
+    let mut lines = lines.peekable();
+    while let Some(line) = lines.next() {
+        if lines.peek().is_none() || !line.trim().is_empty() {
+            let marks = line.len() - line.trim_start_matches(' ').len();
+            out.extend([newline, &line[marks.min(newline.len() - 1)..]]);
         }
     }
-    target
+    out
 }
 
-/// `text` without white space and placeholders.
-fn words(text: &str) -> String {
-    text.chars().filter(|&c| !c.is_whitespace() && c != PLACEHOLDER).collect()
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace()
 }
 
-/// The text of a piece of Markdown and the number of its elements; a list, a heading and the like count too.
-fn read(markdown: &str) -> (String, usize) {
-    let mut text = String::new();
-    let mut elements = 0;
-    for event in Events::new_ext(markdown, options()) {
-        match event {
-            Event::Text(part) => text.push_str(&part),
-            Event::Start(Tag::Paragraph)
-            | Event::End(_)
-            | Event::InlineHtml(_)
-            | Event::SoftBreak => {}
-            _ => elements += 1,
+/// The block with `newline` instead of line breaks and the marks of quotations and indentation behind them.
+fn with_newline(block: &Block, newline: &str) -> Block {
+    let mut block = block.clone();
+    block.lines.newline = newline.into();
+    let lines = |raw: &mut String| {
+        if raw.contains('\n') {
+            *raw = without_marks(raw, newline);
+        }
+    };
+    for node in &mut block.nodes {
+        match &mut node.kind {
+            Kind::Point { raw, .. } | Kind::Atom { raw } => lines(raw),
+            Kind::Element { close, .. } => lines(close),
         }
     }
-    (words(&text), elements)
+    block
+}
+
+/// The markup and the text of a block as it was read.
+fn outline(block: &Block) -> String {
+    let mut alignment = Alignment::default();
+    alignment.gap(&block.text);
+    let places = block.nodes.iter().map(|node| node.range.clone()).collect();
+    let atoms = block.atoms.iter().map(|atom| atom.range.clone()).enumerate().collect();
+    render(block, &Layout { alignment, places, atoms }, &Escape::Plain, &[]).outline
 }
