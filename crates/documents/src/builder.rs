@@ -5,6 +5,7 @@ use std::mem::take;
 
 use crate::block::{Atom, AtomKind, Block, Kind, Lines, Node};
 use crate::escape::{ATTRIBUTE, Escape};
+use crate::words::single_spaced;
 
 pub(crate) const SOFT_HYPHEN: char = '\u{ad}';
 
@@ -91,7 +92,7 @@ impl Builder {
     /// Text that must stay as it is, and that the document has as `raw`.
     pub(crate) fn atom(&mut self, text: &str, raw: &str) {
         // Sentences have no white space at their ends and no line breaks.
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = single_spaced(text);
         if text.is_empty() {
             return self.point(raw);
         }

@@ -70,6 +70,11 @@ pub(crate) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + trimmed.len()
 }
 
+/// `text` with one space for each run of white space, and none at its ends.
+pub(crate) fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether no space stands beside this character: a script without spaces, or punctuation of Chinese and Japanese.
 pub(crate) fn is_unspaced(c: char) -> bool {
     burnformer_glossary::is_unspaced(c)

@@ -13,7 +13,7 @@ use super::pieces::{Piece, Pieces};
 use crate::block::Block;
 use crate::builder::Builder;
 use crate::escape::{ATTRIBUTE, Entities, Escape};
-use crate::words::{Mark, has_letters, mark, within};
+use crate::words::{Mark, has_letters, mark, single_spaced, within};
 
 /// Most bytes of code that a block has as text.
 const LONGEST_CODE: usize = 1000;
@@ -291,8 +291,4 @@ fn plain_text(text: &str, builder: &mut Builder) {
         }
         builder.text(&lexer::decode(part));
     }
-}
-
-fn single_spaced(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
