@@ -46,7 +46,7 @@ fn end(bytes: usize) -> ! {
     let _ = writeln!(
         rest,
         "error: the memory is full: {bytes} bytes more could not be had; free some, or take a smaller batch \
-         (training.budget in `train`, --batch in `translate`)"
+         (training.budget in `train`, --batch in `translate` and `serve`)"
     );
     let unused = rest.len();
     leave(&text[..text.len() - unused])

@@ -1,5 +1,6 @@
 //! Writing results to files and standard output.
 
+use std::error::Error as _;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,6 +12,8 @@ use burnformer_data::corpus::is_standard_input;
 use burnformer_files::Temporary;
 use burnformer_view::{Picture, PictureFormat};
 use clap::error::ErrorKind;
+
+use crate::values::NoModel;
 
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
@@ -223,6 +226,10 @@ pub fn note_terminal<'a>(inputs: impl IntoIterator<Item = &'a Path>) {
 /// # Errors
 /// `usage` itself if it is an error; otherwise those of [`Output::line`].
 pub fn print_usage(usage: clap::Error) -> Result<()> {
+    let no_model = usage.source().and_then(|cause| cause.downcast_ref::<NoModel>());
+    if let Some(cause) = no_model.filter(|cause| cause.is_fetched) {
+        return Err(anyhow::Error::msg(cause.to_string()));
+    }
     if usage.use_stderr() {
         return Err(usage.into());
     }

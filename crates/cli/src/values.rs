@@ -39,7 +39,25 @@ pub fn model_format() -> impl TypedValueParser<Value = Format> {
 /// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as
 /// `hf:OWNER/NAME`, which is fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|name| model_dir(&name))
+    PathBufValueParser::new().try_map(|name| named_model(&name))
+}
+
+/// The model directory that `name` names, as [`model_dir`], for parsers of the command line.
+///
+/// # Errors
+/// [`NoModel`].
+pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
+    let is_fetched = name.to_str().and_then(ModelName::parse).is_some_and(|name| name.is_ok());
+    model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
+}
+
+/// Why an option's value gives no model.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause:#}")]
+pub struct NoModel {
+    cause: anyhow::Error,
+    /// Whether it is one to fetch: the network or the disk is at fault, and not the command line.
+    pub is_fetched: bool,
 }
 
 /// The model directory that `name` names: a folder, that of a run, a model inside the program, or one to fetch.

@@ -21,6 +21,9 @@ const kind = (schema) => {
   return type === "array" ? `list of ${kind(schema.items ?? {})}` : type;
 };
 
+// The path of the server, behind a proxy too.
+const base = new URL(".", location).pathname.replace(/\/$/, "");
+
 function fields(document_, schema) {
   const { properties = {}, required = [] } = resolve(document_, schema);
   const list = make("ul");
@@ -32,7 +35,7 @@ function fields(document_, schema) {
 }
 
 function operation(document_, method, path, about) {
-  const section = make("section", "", make("h2", `${method.toUpperCase()} ${path}`), make("p", about.summary ?? about.description ?? ""));
+  const section = make("section", "", make("h2", `${method.toUpperCase()} ${base}${path}`), make("p", about.summary ?? about.description ?? ""));
   section.className = "card";
   const contents = Object.entries(about.requestBody?.content ?? {});
   if (contents.length) {

@@ -272,7 +272,7 @@ async function translateFile(event) {
     return;
   }
   const anchor = document.createElement("a");
-  anchor.href = new URL(answer.translatedFileUrl).pathname;
+  anchor.href = `download_file/${answer.translatedFileUrl.split("/").pop()}`;
   anchor.textContent = "Fetch the translation";
   status.replaceChildren(anchor);
 }

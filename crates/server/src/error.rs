@@ -36,6 +36,14 @@ pub enum ServerError {
         /// What was given.
         origin: String,
     },
+    /// The path of `--url-prefix` is none.
+    #[error(
+        "{prefix:?} is no path such as /mt: it begins with / and has letters, digits and -._~/ alone"
+    )]
+    Prefix {
+        /// What was given.
+        prefix: String,
+    },
     /// The system failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),

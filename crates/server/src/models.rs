@@ -128,6 +128,11 @@ impl Models {
         self.slots.get(pair)?.source.glossary.clone()
     }
 
+    /// Whether all models may be loaded at the same time.
+    pub fn fit(&self) -> bool {
+        self.slots.values().map(|slot| slot.source.bytes).sum::<u64>() <= self.memory
+    }
+
     /// The pairs that are loaded.
     pub fn loaded(&self) -> usize {
         self.queues().count()

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -16,6 +16,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::api::error::ApiError;
+use crate::api::files::is_prefix;
 use crate::api::{Service, Shared, openapi, routes};
 use crate::auth::Keys;
 use crate::cache::Cache;
@@ -52,6 +53,7 @@ impl Server {
             limits,
             files: KeptFiles::new(MOST_KEPT),
             looking: Arc::new(Semaphore::new(queue.workers.max(1))),
+            prefix: prefix(&settings.prefix)?,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
         let listening = |source| ServerError::Listen { address: listen, source };
@@ -104,11 +106,45 @@ fn router(service: Shared, cors: Option<&str>) -> Result<Router, ServerError> {
         .layer(from_fn_with_state(service.clone(), observe));
     let safe =
         |(name, value)| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    let prefix = service.prefix.clone();
     let router = SAFE.map(safe).into_iter().fold(router, Router::layer).with_state(service);
-    Ok(match cors {
+    let router = match cors {
         None => router,
         Some(origin) => router.layer(cors_layer(origin)?),
-    })
+    };
+    if prefix.is_empty() {
+        return Ok(router);
+    }
+    // A layer comes before the routes of a service within the router, and not before the router's.
+    Ok(Router::new().fallback_service(router).layer(from_fn_with_state(prefix, without_prefix)))
+}
+
+/// `text` as the beginning of paths, without `/` at its end.
+fn prefix(text: &str) -> Result<String, ServerError> {
+    let plain = text.trim_end_matches('/');
+    match plain.is_empty() || is_prefix(plain) {
+        true => Ok(plain.to_owned()),
+        false => Err(ServerError::Prefix { prefix: text.into() }),
+    }
+}
+
+/// Takes the prefix away from the path of a request that has it. Without `/` behind it, the page would look for its files beside it.
+async fn without_prefix(
+    State(prefix): State<String>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    match path.strip_prefix(&*prefix) {
+        Some("") => return Redirect::permanent(&format!("{prefix}/")).into_response(),
+        Some(rest) if rest.starts_with('/') => {
+            if let Ok(uri) = rest.parse() {
+                *request.uri_mut() = uri;
+            }
+        }
+        _ => {}
+    }
+    next.run(request).await
 }
 
 /// Headers that keep browsers from guessing types, from showing the page inside others, and from telling addresses.

@@ -60,6 +60,9 @@ pub struct ServerSettings {
     /// The origin whose pages may ask from a browser (`https://example.org`, or `*` for all); `None` allows none but the
     /// server's own page.
     pub cors: Option<String>,
+    /// The path under which a proxy or the server itself is reached, such as `/mt`; empty where it is the root. Requests may have
+    /// it or not, since proxies take it away or leave it. A proxy may also tell it as `X-Forwarded-Prefix`.
+    pub prefix: String,
     /// How long the server answers what it has accepted after it is stopped. What takes longer is cut off.
     pub drain: Duration,
 }
@@ -77,6 +80,7 @@ impl ServerSettings {
             preload: true,
             keys: Vec::new(),
             cors: None,
+            prefix: String::new(),
             drain: Duration::from_secs(10),
         }
     }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_core::ComputeType;
-use burnformer_infer::{LengthPenalty, Shortlist, TranslateOptions, Translator};
+use burnformer_infer::{InferError, LengthPenalty, Shortlist, TranslateOptions, Translator};
 use burnformer_train::TrainConfig;
 use burnformer_train::config::ConfigFileError;
 use clap::builder::RangedU64ValueParser;
@@ -36,7 +36,7 @@ use serde_json::{Value, json};
 
 use crate::device::DeviceName;
 use crate::embedded;
-use crate::output::wrong_usage;
+use crate::output::{say, wrong_usage};
 use crate::shards::digest_of_file;
 use crate::values::{compute_type, model, text};
 
@@ -110,7 +110,18 @@ impl Searching {
         change: impl FnOnce(&mut TranslateOptions),
     ) -> Result<TranslateOptions> {
         let [from, to] = self.languages().map(Option::as_deref);
-        let languages = translator.languages(from, to).map_err(wrong_usage)?;
+        let optional = |error: InferError| {
+            let text = error.to_string().replace("the source language", "--source-language");
+            wrong_usage(text.replace("the target language", "--target-language"))
+        };
+        let languages = translator.languages(from, to).map_err(optional)?;
+        let tags = translator.tokenizers().source.target_tags();
+        if let ([tag, _, ..], None) = (&tags[..], to) {
+            say(format_args!(
+                "warning: the model translates into several languages, and lines that do not begin with one, such as \
+                 >>{tag}<<, leave it to chance; name it with --target-language"
+            ));
+        }
         let mut options = TranslateOptions { languages, leave_loops: true, ..translator.options() };
         let search = &mut options.search;
         search.n_best = n_best;

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::error::Error;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +46,10 @@ pub struct Args {
     /// page alone]
     #[arg(long, value_name = "ORIGIN")]
     cors: Option<String>,
+    /// The path under which a proxy shows the server, such as `/mt` [default: the root, or what the proxy's `X-Forwarded-Prefix`
+    /// says]
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "PATH")]
+    url_prefix: String,
     /// The most characters of a request
     #[arg(long, default_value_t = Limits::default().characters, value_parser = at_least(1), value_name = "N")]
     max_characters: usize,
@@ -102,10 +107,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Reads `de-en=DIR`.
-fn model(text: &str) -> Result<(LanguagePair, PathBuf), String> {
+fn model(text: &str) -> Result<(LanguagePair, PathBuf), Box<dyn Error + Send + Sync>> {
     let (pair, dir) = file_of_pair(text)?;
-    let dir = values::model_dir(&dir).map_err(|error| format!("{error:#}"))?;
-    Ok((pair, dir))
+    Ok((pair, values::named_model(&dir)?))
 }
 
 /// Reads `de-en=FILE`.
@@ -195,6 +199,7 @@ fn settings(args: Args) -> Result<ServerSettings> {
         preload: !args.lazy,
         keys: args.api_keys.as_deref().map(read_keys).transpose()?.unwrap_or_default(),
         cors: args.cors,
+        prefix: args.url_prefix,
         ..ServerSettings::new(args.listen, models)
     })
 }

@@ -33,6 +33,18 @@ impl Translator {
         }
         Ok(languages)
     }
+
+    /// The tokens for a translation from the language `source` into the language `target`; none for a side of which the model
+    /// knows a single language.
+    ///
+    /// # Errors
+    /// [`InferError::Language`] if the model has to be told a language and does not know it.
+    pub fn languages_of_pair(&self, source: &str, target: &str) -> Result<Languages, InferError> {
+        let tokenizers = [&self.tokenizers.source, &self.tokenizers.target];
+        let [from, into] = tokenizers.map(|side| !side.language_codes().is_empty());
+        let into = into || !self.tokenizers.source.target_tags().is_empty();
+        self.languages(from.then_some(source), into.then_some(target))
+    }
 }
 
 /// The code among `known` that `asked` names. A language that is `needed` must be given where there are several.
@@ -46,7 +58,7 @@ fn chosen(
     let Some(code) = asked else {
         return match needed && !known.is_empty() {
             true => wrong(format!(
-                "the model knows several ({}), and none was given; name one with --{side}-language",
+                "the model knows several ({}), and none was given; name one as the {side} language",
                 listed(known)
             )),
             false => Ok(None),
@@ -54,17 +66,17 @@ fn chosen(
     };
     if known.is_empty() {
         return wrong(format!(
-            "the model is not told its {side} language, but {code:?} was given; leave --{side}-language out"
+            "the model is not told its {side} language, but {code:?} was given; leave the {side} language out"
         ));
     }
     match find_language(code, known.iter().map(String::as_str)) {
         Ok(found) => Ok(Some(found.to_owned())),
         Err(found) if found.is_empty() => wrong(format!(
-            "{code:?} is none of those that the model knows ({}); name one of them with --{side}-language",
+            "{code:?} is none of those that the model knows ({}); name one of them as the {side} language",
             listed(known)
         )),
         Err(found) => wrong(format!(
-            "{code:?} can be each of {}; name one of them with --{side}-language",
+            "{code:?} can be each of {}; name one of them as the {side} language",
             found.join(", ")
         )),
     }

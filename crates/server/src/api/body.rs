@@ -1,84 +1,247 @@
-//! Reading a request's body: JSON, or a form with the same fields.
+//! Reading the fields of a request: JSON, or a form of any kind with the same fields.
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::multipart::{Multipart, MultipartError};
 use axum::extract::{FromRequest, Request};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
+use percent_encoding::percent_decode;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
-use utoipa::ToSchema;
+use serde_json::{Map, Value};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
+use super::Shared;
 use super::error::ApiError;
 use crate::compute::compute;
 
-/// The fields of a request, from a body of `application/json` or `application/x-www-form-urlencoded`.
-pub(crate) struct Fields<T>(pub T);
+const KINDS: &str = "application/json, application/x-www-form-urlencoded or multipart/form-data";
 
-impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Fields<T> {
+/// The most fields of a form beside the texts that the limits allow.
+pub(super) const MOST_FIELDS: usize = 64;
+
+/// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded` or
+/// `multipart/form-data`, or from the query. Fields that the request does not have are refused; if it is `LENIENT`, as clients of
+/// LibreTranslate expect, only those whose name is nearly that of one that it has.
+pub(crate) struct Fields<T, const LENIENT: bool = false>(pub T);
+
+impl<T, const LENIENT: bool> FromRequest<Shared> for Fields<T, LENIENT>
+where
+    T: DeserializeOwned + PartialSchema + Send + 'static,
+{
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let content_type = request.headers().get(header::CONTENT_TYPE);
-        let content_type =
-            content_type.and_then(|value| value.to_str().ok()).unwrap_or("application/json");
-        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let form = match kind.as_str() {
-            "application/json" => false,
-            "application/x-www-form-urlencoded" => true,
-            _ => return Err(ApiError::media_type(&kind)),
-        };
+    async fn from_request(request: Request, state: &Shared) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let kind = kind(&parts.headers)?;
         let broken = |_| ApiError::body("the body cannot be read", "send it whole");
-        let bytes = Bytes::from_request(request, state).await.map_err(broken)?;
-        let read = move || if form { read_form(&bytes) } else { read_json(&bytes) };
+        let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        let most = state.limits.texts + MOST_FIELDS;
+        if kind == "multipart/form-data" {
+            let request = Request::from_parts(parts, Body::from(bytes));
+            let sent = multipart(request, most).await?;
+            let read = move || {
+                let texts = sent.into_iter().map(|part| Ok((part.name.clone(), part.text()?)));
+                read_form(query.as_bytes(), texts, most, LENIENT)
+            };
+            return compute(0, read).await?.map(Self);
+        }
+        let read = move || match kind.as_str() {
+            "application/x-www-form-urlencoded" => {
+                read_form(query.as_bytes(), urlencoded(&bytes), most, LENIENT)
+            }
+            _ if bytes.is_empty() => read_form(query.as_bytes(), urlencoded(&[]), most, LENIENT),
+            kind if kind.ends_with("json") => read_json(&bytes, LENIENT),
+            kind => Err(ApiError::media_type(kind, KINDS)),
+        };
         compute(0, read).await?.map(Self)
     }
 }
 
-fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    let remedy = "a JSON object with the fields that /openapi.json describes";
+/// The type of a body, in small letters, that of JSON where none is named.
+///
+/// # Errors
+/// If the body is compressed.
+fn kind(headers: &HeaderMap) -> Result<String, ApiError> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(coding) =
+        text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"))
+    {
+        return Err(ApiError::content_encoding(coding));
+    }
+    let kind = text(header::CONTENT_TYPE).unwrap_or("application/json");
+    Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+fn read_json<T: DeserializeOwned + PartialSchema>(
+    bytes: &[u8],
+    lenient: bool,
+) -> Result<T, ApiError> {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        return Err(ApiError::content_encoding("gzip"));
+    }
+    // RFC 8259 lets readers skip a byte-order mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let text =
-        std::str::from_utf8(bytes).map_err(|_| ApiError::body("the body is not UTF-8", remedy))?;
+        std::str::from_utf8(bytes).map_err(|_| ApiError::body("the body is not UTF-8", REMEDY))?;
     let mut json = serde_json::Deserializer::from_str(text);
-    let fields = fields(&mut json, remedy)?;
-    json.end().map_err(|error| ApiError::body(error.to_string(), remedy))?;
+    let fields = fields(&mut json, lenient)?;
+    json.end().map_err(|error| ApiError::body(error.to_string(), REMEDY))?;
     Ok(fields)
 }
 
-/// A form's values are texts; a name that comes twice is a list.
-fn read_form<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    let remedy = "a form with the fields that /openapi.json describes";
-    let pairs: Vec<(String, String)> = serde_urlencoded::from_bytes(bytes)
-        .map_err(|error| ApiError::body(error.to_string(), remedy))?;
-    let mut fields = serde_json::Map::new();
-    for (name, value) in pairs {
-        match fields.get_mut(&name) {
-            None => drop(fields.insert(name, Value::String(value))),
-            Some(Value::Array(values)) => values.push(Value::String(value)),
-            Some(first) => *first = Value::Array(vec![first.take(), Value::String(value)]),
-        }
-    }
-    self::fields(Value::Object(fields), remedy)
+const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.json describes";
+
+/// The fields of `query`, and of `sent` those that it lacks, at most `most` of each.
+fn read_form<T: DeserializeOwned + PartialSchema>(
+    query: &[u8],
+    sent: impl Iterator<Item = Result<(String, String), ApiError>>,
+    most: usize,
+    lenient: bool,
+) -> Result<T, ApiError> {
+    let mut all = listed(sent, most)?;
+    all.extend(listed(urlencoded(query), most)?);
+    fields(Value::Object(all), lenient)
 }
 
-/// The fields, or what is wrong with one of them, or which is missing.
-fn fields<'de, T: DeserializeOwned>(
+/// The values of each name. One that comes twice, or that ends in brackets as PHP writes them (`q[]`, `q[0]`), has a list.
+fn listed(
+    pairs: impl Iterator<Item = Result<(String, String), ApiError>>,
+    most: usize,
+) -> Result<Map<String, Value>, ApiError> {
+    let mut fields = Map::new();
+    for (number, pair) in pairs.enumerate() {
+        let (name, value) = pair?;
+        if number == most {
+            let message = format!("more than the {most} fields allowed");
+            return Err(ApiError::bad(&name, message, "send less at a time"));
+        }
+        let bare = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+        let bare = bare.filter(|(_, index)| index.bytes().all(|c| c.is_ascii_digit()));
+        let (name, is_list) = bare.map_or((&*name, false), |(bare, _)| (bare, true));
+        match fields.get_mut(name) {
+            None if is_list => drop(fields.insert(name.into(), vec![value].into())),
+            None => drop(fields.insert(name.into(), value.into())),
+            Some(Value::Array(values)) => values.push(value.into()),
+            Some(first) => *first = vec![first.take(), value.into()].into(),
+        }
+    }
+    Ok(fields)
+}
+
+/// The names and values of a form or a query.
+pub(super) fn urlencoded(text: &[u8]) -> impl Iterator<Item = Result<(String, String), ApiError>> {
+    text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
+            let spaced: Vec<u8> = side.iter().map(|&c| if c == b'+' { b' ' } else { c }).collect();
+            percent_decode(&spaced).decode_utf8().map(String::from)
+        });
+        let wrong = |_| not_utf8(&String::from_utf8_lossy(pair));
+        let name = sides.next().transpose().map_err(wrong)?.unwrap_or_default();
+        let value = sides.next().transpose().map_err(|_| not_utf8(&name))?;
+        Ok((name, value.unwrap_or_default()))
+    })
+}
+
+fn not_utf8(field: &str) -> ApiError {
+    let field: String = field.chars().take(40).collect();
+    let remedy = "encode its text as UTF-8, and its bytes by %, such as %C3%A4 for ä";
+    ApiError::bad(&field, format!("the field {field:?} is not UTF-8"), remedy)
+}
+
+/// A part of a form of `multipart/form-data`.
+pub(super) struct Part {
+    pub name: String,
+    pub file_name: String,
+    pub bytes: Bytes,
+}
+
+impl Part {
+    /// The text of the part.
+    ///
+    /// # Errors
+    /// If it is not UTF-8.
+    pub fn text(self) -> Result<String, ApiError> {
+        String::from_utf8(self.bytes.into()).map_err(|_| not_utf8(&self.name))
+    }
+}
+
+/// The parts of a form, at most `most`.
+pub(super) async fn multipart(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
+    let remedy = "a form whose parts are fields, with the boundary that its type names";
+    let broken = |error: MultipartError| ApiError::body(error.body_text(), remedy);
+    let kind = kind(request.headers())?;
+    let parts = Multipart::from_request(request, &()).await;
+    let wrong = |_| ApiError::media_type(&kind, "multipart/form-data; boundary=…");
+    let mut parts = parts.map_err(wrong)?;
+    let mut all = Vec::new();
+    while let Some(part) = parts.next_field().await.map_err(broken)? {
+        let [name, file_name] =
+            [part.name(), part.file_name()].map(|name| name.unwrap_or_default().to_owned());
+        if all.len() == most {
+            let message = format!("more than the {most} fields allowed");
+            return Err(ApiError::bad(&name, message, "send less at a time"));
+        }
+        all.push(Part { name, file_name, bytes: part.bytes().await.map_err(broken)? });
+    }
+    Ok(all)
+}
+
+/// The fields, or what is wrong with one of them, or which is missing or misspelt.
+fn fields<'de, T: DeserializeOwned + PartialSchema>(
     from: impl Deserializer<'de, Error = serde_json::Error>,
-    remedy: &str,
+    lenient: bool,
 ) -> Result<T, ApiError> {
-    serde_path_to_error::deserialize(from).map_err(|cause| {
+    let (mut known, mut unknown) = (None, None);
+    let mut ignored = |path: serde_ignored::Path| {
+        let known: &Vec<String> = known.get_or_insert_with(names::<T>);
+        unknown = unknown.take().or_else(|| misspelt(&path.to_string(), known, lenient));
+    };
+    let from = serde_ignored::Deserializer::new(from, &mut ignored);
+    let fields = serde_path_to_error::deserialize(from);
+    if let Some(error) = unknown {
+        return Err(error);
+    }
+    fields.map_err(|cause| {
         let (path, error) = (cause.path().to_string(), cause.into_inner().to_string());
         let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         match (&*path, missing) {
-            (".", None) => ApiError::body(error, remedy),
-            (".", Some(field)) => ApiError::bad(field, &error, remedy),
-            (path, _) => ApiError::bad(path, error, remedy),
+            (".", None) => ApiError::body(error, REMEDY),
+            (".", Some(field)) => ApiError::missing(field),
+            (path, _) => ApiError::bad(path, error, REMEDY),
         }
     })
 }
 
+/// The names of the fields of a request.
+fn names<T: PartialSchema>() -> Vec<String> {
+    match T::schema() {
+        RefOr::T(Schema::Object(object)) => object.properties.into_keys().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The error for a field that is none of `known`; if that is `lenient`, only where it is nearly one of them: as far from it as a
+/// third of its letters at most, in any case, with or without `_`.
+fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
+    const LONGEST: usize = 30;
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let distance = |known: &String| strsim::osa_distance(&plain(name), &plain(known));
+    let near = known.iter().filter(|_| name.len() <= LONGEST).map(|known| (distance(known), known));
+    let near = near.filter(|(distance, known)| *distance <= known.len() / 3).min();
+    let meant = near.map(|(_, known)| format!("; did you mean {known}?"));
+    if lenient && meant.is_none() {
+        return None;
+    }
+    let name: String = name.chars().take(LONGEST).collect();
+    let error = format!("the field {name:?} is unknown{}", meant.unwrap_or_default());
+    Some(ApiError::bad(&name, error, format!("one of {}", known.join(", "))))
+}
+
 /// One text, or a list of texts.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "one text or a list of texts is expected")]
 pub(crate) enum Texts {
     /// One text.
     One(String),
@@ -126,31 +289,110 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Debug, Deserialize, utoipa::ToSchema)]
     struct Asked {
         q: Texts,
         #[serde(default, deserialize_with = "number")]
         alternatives: Option<usize>,
+        api_key: Option<String>,
+    }
+
+    fn form(query: &str, sent: &[u8]) -> Result<Asked, ApiError> {
+        read_form(query.as_bytes(), urlencoded(sent), 10, true)
+    }
+
+    fn texts(asked: Asked) -> (Vec<String>, bool) {
+        asked.q.into_list()
     }
 
     #[test]
-    fn a_form_and_json_give_the_same_fields() {
-        let json: Asked = read_json(br#"{"q": ["a", "b"], "alternatives": 2}"#).unwrap();
-        let form: Asked = read_form(b"q=a&q=b&alternatives=2").unwrap();
-        for asked in [json, form] {
-            assert_eq!(asked.alternatives, Some(2));
-            assert_eq!(asked.q.into_list(), (vec!["a".into(), "b".into()], false));
+    fn a_form_a_query_and_json_give_the_same_fields() {
+        let list = ["a", "b"].map(String::from).to_vec();
+        for asked in [
+            read_json(br#"{"q": ["a", "b"], "alternatives": 2}"#, false),
+            read_json("\u{feff}{\"q\": [\"a\", \"b\"], \"alternatives\": 2.0}".as_bytes(), true),
+            form("", b"q=a&q=b&alternatives=2"),
+            form("", b"q%5B%5D=a&q[]=b&alternatives=2"),
+            form("", b"q[0]=a&q[1]=b&&alternatives=2&"),
+            form("q=a&q=b", b"q=c&alternatives=2"),
+            form("q=a&q=b&alternatives=2", b""),
+        ] {
+            let asked = asked.unwrap();
+            assert_eq!((asked.alternatives, &asked.api_key), (Some(2), &None));
+            assert_eq!(texts(asked), (list.clone(), false));
         }
-        let one: Asked = read_form("q=Gr%C3%B6%C3%9Fe+hier".as_bytes()).unwrap();
-        assert_eq!(one.q.into_list(), (vec!["Größe hier".into()], true));
+        for (sent, text) in [
+            ("q=Gr%C3%B6%C3%9Fe+hier", "Größe hier"),
+            ("q=Größe%20hier&alternatives=", "Größe hier"),
+            // As browsers do, a % that encodes nothing is kept.
+            ("q=100%&x=y", "100%"),
+            ("q=50% %zz", "50% %zz"),
+            ("q=a=b", "a=b"),
+            ("q=", ""),
+            ("q", ""),
+        ] {
+            assert_eq!(texts(form("", sent.as_bytes()).unwrap()), (vec![text.into()], true));
+        }
+        assert_eq!(texts(form("", b"q[]=a").unwrap()), (vec!["a".into()], false));
     }
 
     #[test]
     fn errors_name_the_field() {
-        let error = read_json::<Asked>(br#"{"q": "a", "alternatives": -1}"#).unwrap_err();
+        let json = |body: &[u8]| read_json::<Asked>(body, false).map(drop).unwrap_err();
+        let error = json(br#"{"q": "a", "alternatives": -1}"#);
         assert!(format!("{error:?}").contains(r#"Some("alternatives")"#), "{error:?}");
-        for body in [&b"{"[..], b"[]", b"{} x", b"\xff", br#"{"q": 3}"#, b""] {
-            assert!(read_json::<Asked>(body).is_err());
+        for body in [&b"{"[..], b"[]", b"{} x", b"\xff", br#"{"q": 3}"#, b"", b"null"] {
+            json(body);
+        }
+        for (error, needle) in [
+            (json(br#"{"q": 3}"#), "one text or a list of texts is expected"),
+            (json(br#"{"q": ["a", null]}"#), "one text or a list of texts is expected"),
+            (json(b"{}"), "Invalid request: missing q parameter"),
+            (json(b"\x1f\x8b\x08"), "gzip"),
+            (form("", b"q=%E4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
+            (form("", b"q=\xe4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
+            (form("", b"q=%C3&q=%BC").unwrap_err(), "not UTF-8"),
+            (form("", b"%ff=a&q=a").unwrap_err(), "not UTF-8"),
+            (form("", &b"q=&".repeat(11)).unwrap_err(), "more than the 10 fields"),
+        ] {
+            assert!(format!("{error:?}").contains(needle), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_field_is_refused_with_the_nearest_name() {
+        // Transposed, left out, added, replaced letters, and other ways to join words.
+        for (name, meant) in [
+            ("alternative", "alternatives"),
+            ("alternatvies", "alternatives"),
+            ("Alternatives", "alternatives"),
+            ("apikey", "api_key"),
+            ("apiKey", "api_key"),
+            ("api-key", "api_key"),
+            ("api_keys", "api_key"),
+            ("Q", "q"),
+        ] {
+            let body = format!(r#"{{"q": "a", "{name}": 1}}"#);
+            let sent = format!("q=a&{name}=1");
+            for error in [
+                read_json::<Asked>(body.as_bytes(), true).unwrap_err(),
+                read_json::<Asked>(body.as_bytes(), false).unwrap_err(),
+                form("", sent.as_bytes()).unwrap_err(),
+                form(&sent, b"").unwrap_err(),
+            ] {
+                assert!(
+                    format!("{error:?}").contains(&format!("did you mean {meant}?")),
+                    "{error:?}"
+                );
+            }
+        }
+        // LibreTranslate's clients send fields that we do not have.
+        for name in ["secret", "s", "lang", "source", "x".repeat(99).as_str()] {
+            let body = format!(r#"{{"q": "a", "{name}": {{"a": [1]}}}}"#);
+            read_json::<Asked>(body.as_bytes(), true).unwrap();
+            let error = read_json::<Asked>(body.as_bytes(), false).unwrap_err();
+            let text = format!("{error:?}");
+            assert!(text.contains("is unknown\"") && text.contains("alternatives"), "{text}");
         }
     }
 }

@@ -88,6 +88,12 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, error).remedy(remedy)
     }
 
+    /// 400: the request needs `field`. The sentence is LibreTranslate's.
+    pub fn missing(field: &str) -> Self {
+        let error = format!("Invalid request: missing {field} parameter");
+        Self::bad(field, error, "send it in JSON or a form, as /openapi.json describes")
+    }
+
     /// 403: no key, or a wrong one.
     pub fn key() -> Self {
         let remedy = "send a valid key as api_key, or as Authorization: Bearer KEY";
@@ -120,10 +126,16 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, error).field(field).remedy("send less at a time")
     }
 
-    /// 415.
-    pub fn media_type(found: &str) -> Self {
+    /// 415: the type of the body is not one of `known`.
+    pub fn media_type(found: &str, known: &str) -> Self {
         let error = format!("the content type {found:?} is not understood");
-        let remedy = "application/json or application/x-www-form-urlencoded";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(known)
+    }
+
+    /// 415: the body is compressed.
+    pub fn content_encoding(found: &str) -> Self {
+        let error = format!("bodies compressed by {found:?} are not read");
+        let remedy = "send the body as it is, without Content-Encoding";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(remedy)
     }
 

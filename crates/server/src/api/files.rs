@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::multipart::{Multipart, MultipartError};
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -13,9 +12,9 @@ use burnformer_documents::Format;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::body::{MOST_FIELDS, multipart, urlencoded};
 use super::error::{ApiError, ErrorBody, Refused};
-use super::libretranslate::source;
-use super::{Shared, bearer, extensions};
+use super::{Service, Shared, bearer, extensions};
 use crate::connections::Connection;
 use crate::engine::Choice;
 use crate::kept_files::Owner;
@@ -52,22 +51,19 @@ pub(crate) async fn translate_file(
     State(service): State<Shared>,
     Extension(connection): Extension<Connection>,
     headers: HeaderMap,
-    parts: Result<Multipart, axum::extract::multipart::MultipartRejection>,
+    request: Request,
 ) -> Result<Json<FileResponse>, ApiError> {
-    let parts = parts.map_err(|_| ApiError::media_type("other than multipart/form-data"))?;
-    let sent = Sent::read(parts).await?;
+    let sent = Sent::read(request).await?;
     service.check_key(&headers, sent.api_key.as_deref())?;
-    let remedy = "send it as a part of the form";
-    let missing = |field: &str| ApiError::bad(field, format!("{field} is missing"), remedy);
-    let (name, bytes) = sent.file.ok_or_else(|| missing("file"))?;
-    let asked = sent.source.ok_or_else(|| missing("source"))?;
-    let target = sent.target.ok_or_else(|| missing("target"))?;
+    let (name, bytes) = sent.file.ok_or_else(|| ApiError::missing("file"))?;
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let asked = given(sent.source).ok_or_else(|| ApiError::missing("source"))?;
+    let target = given(sent.target).ok_or_else(|| ApiError::missing("target"))?;
     let format = format_of(&name)?;
     let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
     let texts = vec![String::from_utf8(bytes.to_vec()).map_err(wrong)?];
     service.check_texts("file", 1, texts.iter().map(String::as_str))?;
-    let (source, _) = source(&service, &asked, &texts).await?;
-    let pair = service.pair(&source, &target)?;
+    let pair = service.sourced(&asked, &target, &texts, format).await?.pairs.remove(0);
     let choice = Choice { n_best: 1, ..Choice::default() };
     let text =
         best(service.translate(texts, &pair, format, choice, Arc::default()).await?).concat();
@@ -77,7 +73,8 @@ pub(crate) async fn translate_file(
         None => Owner::Peer(connection.peer),
     };
     let key = service.files.put(owner, &plain(&name), text);
-    let translated_file_url = format!("{}/download_file/{key}", origin(&headers));
+    let (origin, prefix) = (origin(&headers), prefix(&service, &headers));
+    let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse { translated_file_url }))
 }
 
@@ -88,6 +85,21 @@ fn origin(headers: &HeaderMap) -> String {
     let host = |name| text(name).filter(|host| is_host(host));
     let host = host("x-forwarded-host").or(host("host")).unwrap_or("localhost");
     format!("{scheme}://{host}")
+}
+
+/// The beginning of every path as the client sees it: a proxy that adds one says so in `X-Forwarded-Prefix`.
+pub(crate) fn prefix<'a>(service: &'a Service, headers: &'a HeaderMap) -> &'a str {
+    let told = headers.get("x-forwarded-prefix").and_then(|value| value.to_str().ok());
+    let told = told.map(|text| text.trim_end_matches('/'));
+    told.filter(|text| text.is_empty() || is_prefix(text)).unwrap_or(&service.prefix)
+}
+
+/// Whether `text` is the beginning of a path, and nothing that a URL could misunderstand.
+pub(crate) fn is_prefix(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+    text.starts_with('/')
+        && text.chars().all(is_plain)
+        && !["//", ".."].iter().any(|s| text.contains(s))
 }
 
 /// Whether `text` is a host with or without a port, and nothing more.
@@ -106,25 +118,23 @@ struct Sent {
 }
 
 impl Sent {
-    async fn read(mut parts: Multipart) -> Result<Self, ApiError> {
-        let mut sent = Self::default();
-        while let Some(part) = parts.next_field().await.map_err(unreadable)? {
-            let name = part.name().unwrap_or_default().to_owned();
-            let file_name = part.file_name().unwrap_or_default().to_owned();
-            match name.as_str() {
-                "file" => sent.file = Some((file_name, part.bytes().await.map_err(unreadable)?)),
-                "source" => sent.source = Some(part.text().await.map_err(unreadable)?),
-                "target" => sent.target = Some(part.text().await.map_err(unreadable)?),
-                "api_key" => sent.api_key = Some(part.text().await.map_err(unreadable)?),
+    async fn read(request: Request) -> Result<Self, ApiError> {
+        let key = |pair: Result<(String, String), ApiError>| {
+            pair.ok().and_then(|(name, key)| (name == "api_key").then_some(key))
+        };
+        let query = request.uri().query().unwrap_or_default().as_bytes();
+        let mut sent = Self { api_key: urlencoded(query).find_map(key), ..Self::default() };
+        for part in multipart(request, MOST_FIELDS).await? {
+            match part.name.as_str() {
+                "file" => sent.file = Some((part.file_name, part.bytes)),
+                "source" => sent.source = Some(part.text()?),
+                "target" => sent.target = Some(part.text()?),
+                "api_key" => sent.api_key = Some(part.text()?),
                 _ => {}
             }
         }
         Ok(sent)
     }
-}
-
-fn unreadable(error: MultipartError) -> ApiError {
-    ApiError::body(error.body_text(), "a form with the parts file, source and target")
 }
 
 fn format_of(name: &str) -> Result<Format, ApiError> {

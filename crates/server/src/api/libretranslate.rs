@@ -5,19 +5,20 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use burnformer_documents::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, ErrorBody, Refused};
-use super::{AUTO, Service, Shared, extensions, format};
+use super::{Service, Shared, extensions, format};
 use crate::detect::Detection;
 use crate::engine::Choice;
 use crate::language::name;
 use crate::text::best;
 
-/// A request to `/translate`. In a form, a `q` that comes several times is a list.
+/// A request to `/translate`. In a form, a `q` that comes several times, or as `q[]`, is a list.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TranslateRequest {
     /// The text, or several.
@@ -52,6 +53,13 @@ pub(crate) struct Detected {
 impl From<Detection> for Detected {
     fn from(Detection { language, confidence, .. }: Detection) -> Self {
         Self { confidence, language }
+    }
+}
+
+impl Detected {
+    /// The languages of `all` texts, or of the only `one`.
+    pub fn of(all: Vec<Detection>, one: bool) -> OneOrMany<Self> {
+        OneOrMany::new(all.into_iter().map(Self::from).collect(), one)
     }
 }
 
@@ -90,28 +98,35 @@ pub(crate) struct TranslateResponse {
 
 /// Translates text.
 #[utoipa::path(post, path = "/translate", tag = "LibreTranslate",
-    request_body(content((TranslateRequest = "application/json"), (TranslateRequest = "application/x-www-form-urlencoded"))),
+    request_body(content(
+        (TranslateRequest = "application/json"), (TranslateRequest = "application/x-www-form-urlencoded"),
+        (TranslateRequest = "multipart/form-data"))),
     responses((status = 200, body = TranslateResponse), Refused))]
 pub(crate) async fn translate(
     State(service): State<Shared>,
     headers: HeaderMap,
-    Fields(request): Fields<TranslateRequest>,
+    Fields(request): Fields<TranslateRequest, true>,
 ) -> Result<Json<TranslateResponse>, ApiError> {
     service.check_key(&headers, request.api_key.as_deref())?;
-    let format = format(request.format.as_deref())?;
     let (texts, one) = request.q.into_list();
+    let is_missing = texts.is_empty() || one && texts[0].is_empty();
+    let empty = [is_missing, request.source.is_empty(), request.target.is_empty()];
+    if let Some((field, _)) = ["q", "source", "target"].iter().zip(empty).find(|(_, empty)| *empty)
+    {
+        return Err(ApiError::missing(field));
+    }
+    let format = format(request.format.as_deref())?;
     service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let alternatives = alternatives(&service, request.alternatives)?;
     let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
-    let (source, detected) = source(&service, &request.source, &texts).await?;
-    let pair = service.pair(&source, &request.target)?;
-    let count = texts.len();
-    let translations = service.translate(texts, &pair, format, choice, Arc::default()).await?;
+    let sourced = service.sourced(&request.source, &request.target, &texts, format).await?;
+    let glossary = Arc::default();
+    let pairs = &sourced.pairs;
+    let translations = service.translate_each(texts, pairs, format, choice, glossary).await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
-        detected_language: detected
-            .map(|found| OneOrMany::new(vec![Detected::from(found); count], one)),
+        detected_language: sourced.detected.map(|found| Detected::of(found, one)),
         translated_text: OneOrMany::new(best(translations), one),
     }))
 }
@@ -128,29 +143,6 @@ pub(crate) fn alternatives(service: &Service, asked: Option<usize>) -> Result<us
     }
 }
 
-/// The code of the source language: `asked`, or what all of `texts` together look like.
-///
-/// # Errors
-/// If they are clearly in a language that no model takes.
-pub(crate) async fn source(
-    service: &Shared,
-    asked: &str,
-    texts: &[String],
-) -> Result<(String, Option<Detection>), ApiError> {
-    if asked != AUTO {
-        return Ok((asked.into(), None));
-    }
-    let detection = service.detect(texts).await?;
-    if !detection.served {
-        let code = &detection.language;
-        let message = format!("the text seems to be {} ({code}), which is not served", name(code));
-        let known = service.codes(|pair| &pair.source).join(", ");
-        let remedy = format!("if it is not, name its language: one of {known}");
-        return Err(ApiError::bad("source", message, remedy));
-    }
-    Ok((detection.language.clone(), Some(detection)))
-}
-
 /// A request to `/detect`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DetectRequest {
@@ -162,17 +154,24 @@ pub(crate) struct DetectRequest {
 
 /// Tells which language a text is in: one of those that are served, unless it is clearly another.
 #[utoipa::path(post, path = "/detect", tag = "LibreTranslate",
-    request_body(content((DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"))),
+    request_body(content(
+        (DetectRequest = "application/json"), (DetectRequest = "application/x-www-form-urlencoded"),
+        (DetectRequest = "multipart/form-data"))),
     responses((status = 200, body = Vec<Detected>), Refused))]
 pub(crate) async fn detect(
     State(service): State<Shared>,
     headers: HeaderMap,
-    Fields(request): Fields<DetectRequest>,
+    Fields(request): Fields<DetectRequest, true>,
 ) -> Result<Json<Vec<Detected>>, ApiError> {
     service.check_key(&headers, request.api_key.as_deref())?;
     let (texts, _) = request.q.into_list();
     service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
-    Ok(Json(vec![service.detect(&texts).await?.into()]))
+    let all = [texts.join("\n")];
+    if all[0].is_empty() {
+        return Err(ApiError::missing("q"));
+    }
+    let found = service.detect(&all, Format::Text, None).await?;
+    Ok(Json(found.into_iter().map(Detected::from).collect()))
 }
 
 /// A language that is served.

@@ -9,6 +9,7 @@ mod libretranslate;
 pub(crate) mod openapi;
 mod page;
 pub(crate) mod routes;
+mod source;
 mod status;
 mod v1;
 
@@ -23,8 +24,6 @@ use tokio::sync::Semaphore;
 use self::error::ApiError;
 use crate::auth::Keys;
 use crate::cache::Cache;
-use crate::compute::compute;
-use crate::detect::{Detection, detect};
 use crate::kept_files::KeptFiles;
 use crate::language::{self, LanguagePair};
 use crate::metrics::Metrics;
@@ -44,6 +43,8 @@ pub(crate) struct Service {
     pub files: KeptFiles,
     /// Permits to compute attention weights, one for each batch that may be translated at the same time.
     pub looking: Arc<Semaphore>,
+    /// The beginning of every path as clients see it, where no proxy tells it.
+    pub prefix: String,
 }
 
 pub(crate) type Shared = Arc<Service>;
@@ -86,19 +87,6 @@ impl Service {
     /// The codes of all languages, sorted.
     pub fn all_codes(&self) -> BTreeSet<&str> {
         self.models.pairs().flat_map(|pair| [pair.source.as_str(), &pair.target]).collect()
-    }
-
-    /// The language that `texts` together are most probably in; the first of those that can be translated, with no
-    /// confidence, where there is nothing by which to tell.
-    pub async fn detect(self: &Arc<Self>, texts: &[String]) -> Result<Detection, ApiError> {
-        let (service, texts) = (self.clone(), texts.to_vec());
-        let detect = move || {
-            let codes = service.codes(|pair| &pair.source);
-            let first = codes.first().copied().unwrap_or_default().to_owned();
-            let unknown = Detection { language: first, confidence: 0.0, served: true };
-            detect(texts.iter().map(String::as_str), &codes).unwrap_or(unknown)
-        };
-        Ok(compute(0, detect).await?)
     }
 
     /// The pair that a client names, by the codes of the models.
@@ -144,8 +132,8 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// Reads a format that a client names.
 pub(crate) fn format(name: Option<&str>) -> Result<Format, ApiError> {
-    let name = name.unwrap_or("text");
-    let wrong = || format!("{name:?} is no format");
+    let name = name.filter(|name| !name.is_empty()).unwrap_or("text");
+    let wrong = || format!("{name} format is not supported");
     name.parse().map_err(|_| ApiError::bad("format", wrong(), "text, html, markdown or srt"))
 }
 

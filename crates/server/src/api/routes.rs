@@ -1,8 +1,10 @@
 //! Every path that is served, described where it is written.
 
+use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::routing::get;
 use axum::{Json, Router};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -40,8 +42,8 @@ fn described() -> OpenApiRouter<Shared> {
         .routes(routes!(status::metrics))
 }
 
-/// The path of the description itself.
-const DOCUMENT: &str = "/openapi.json";
+/// The paths of the description itself; LibreTranslate has the second.
+const DOCUMENT: [&str; 2] = ["/openapi.json", "/spec"];
 
 /// All paths: those that are described, the `document` of their description, and the files of the web page.
 pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> {
@@ -49,8 +51,18 @@ pub(crate) fn router(document: impl FnOnce(OpenApi) -> Value) -> Router<Shared> 
     let pages = page::FILES
         .into_iter()
         .fold(router, |router, (path, kind, text)| router.route(path, get(page::file(kind, text))));
-    pages
-        .route(DOCUMENT, get(Json(document(paths))))
+    let document = document(paths);
+    let describe = get(async move |State(service): State<Shared>, headers: HeaderMap| {
+        let mut document = document.clone();
+        let prefix = files::prefix(&service, &headers);
+        if !prefix.is_empty() {
+            document["servers"] = json!([{"url": prefix}]);
+        }
+        Json(document)
+    });
+    DOCUMENT
+        .into_iter()
+        .fold(pages, |router, path| router.route(path, describe.clone()))
         .fallback(async || ApiError::not_found("there is nothing under this path; see /docs"))
         .method_not_allowed_fallback(async || ApiError::method())
 }
@@ -79,7 +91,7 @@ mod tests {
             Value::Null
         });
         assert!(described.contains("/v1/sentences") && described.contains("/download_file/{name}"));
-        let pages = page::FILES.map(|(path, ..)| path).into_iter().chain([DOCUMENT]);
+        let pages = page::FILES.map(|(path, ..)| path).into_iter().chain(DOCUMENT);
         let known = described.into_iter().chain(pages.map(String::from)).collect();
         assert_eq!(
             served(&router),

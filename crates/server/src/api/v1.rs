@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
-use super::libretranslate::{Detected, alternatives, source};
+use super::libretranslate::{Detected, OneOrMany, alternatives};
+use super::source::Sourced;
 use super::{AUTO, Shared, format, glossary};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
@@ -19,7 +20,7 @@ use crate::text::{best, with_terms};
 pub(crate) struct DocumentsRequest {
     /// The text, or several; each of any length, in `format`.
     pub texts: Texts,
-    /// The code of their language; without it, it is found out.
+    /// The code of their language; without it, that of each is found out.
     pub source: Option<String>,
     /// The code of the language to translate into.
     #[schema(example = "en")]
@@ -43,11 +44,11 @@ pub(crate) struct DocumentsRequest {
 pub(crate) struct DocumentsResponse {
     /// The translations, in the order of the texts.
     pub translations: Vec<String>,
-    /// The code of the language that they were translated from.
+    /// The code of the language that the first of them was translated from.
     pub source: String,
-    /// How that was found out, where no `source` was given.
+    /// The language that was found out, or that of each in a list of texts, where no `source` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detected: Option<Detected>,
+    pub detected: Option<OneOrMany<Detected>>,
 }
 
 /// Translates texts of any length, with their markup.
@@ -60,16 +61,17 @@ pub(crate) async fn translate(
 ) -> Result<Json<DocumentsResponse>, ApiError> {
     service.check_key(&headers, request.api_key.as_deref())?;
     let format = format(request.format.as_deref())?;
-    let (texts, _) = request.texts.into_list();
+    let (texts, one) = request.texts.into_list();
     service.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let choice = choice(&service, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let (source, detected) = source(&service, asked, &texts).await?;
-    let pair = service.pair(&source, &request.target)?;
+    let Sourced { pairs, detected } =
+        service.sourced(asked, &request.target, &texts, format).await?;
     let glossary = glossary::read(request.glossary, &service.limits).await?;
-    let translations = best(service.translate(texts, &pair, format, choice, glossary).await?);
-    let detected = detected.map(Into::into);
-    Ok(Json(DocumentsResponse { translations, source: pair.source, detected }))
+    let all = service.translate_each(texts, &pairs, format, choice, glossary).await?;
+    let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
+    let detected = detected.map(|found| Detected::of(found, one));
+    Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
 }
 
 /// A request to `/v1/sentences`.
@@ -103,7 +105,11 @@ pub(crate) struct SentencesRequest {
 
 /// A sentence, or a sentence and what its translation has to begin with.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a sentence, or an object with `text` and `prefix`, is expected"
+)]
 pub(crate) enum SentenceRequest {
     /// A sentence.
     Plain(String),

@@ -28,14 +28,9 @@ impl TranslatorEngine {
     /// An engine that translates `pair` by `translator`. A model of several languages is told the codes of the pair.
     ///
     /// # Errors
-    /// [`InferError::Language`] if the model knows several languages and not those of `pair` by these codes.
+    /// [`InferError::Language`] if the model knows several languages and not those of `pair`.
     pub fn new(translator: Translator, pair: &LanguagePair) -> Result<Self, InferError> {
-        let languages = match translator.languages(None, None) {
-            Err(InferError::Language { .. }) => {
-                translator.languages(Some(&pair.source), Some(&pair.target))?
-            }
-            languages => languages?,
-        };
+        let languages = translator.languages_of_pair(&pair.source, &pair.target)?;
         let options = TranslateOptions {
             languages,
             long_sources: LongSources::Truncate,

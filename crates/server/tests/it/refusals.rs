@@ -109,6 +109,19 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
         assert_eq!(status, expected, "{kind} {answer}");
         assert!(answer["error"].is_string(), "{answer}");
     }
+    let json = json!({"q": "a", "source": "de", "target": "en"}).to_string();
+    for coding in ["gzip", "deflate", "br", "zstd"] {
+        let headers = [("content-encoding", coding)];
+        let (status, answer) =
+            server.send("/translate", "application/json", &headers, json.as_bytes());
+        assert_eq!(status, 415);
+        assert!(answer["error"].as_str().unwrap().contains(coding), "{answer}");
+        let (status, _) =
+            server.send("/translate_file", "multipart/form-data; boundary=b", &headers, b"");
+        assert_eq!(status, 415);
+    }
+    let identity = [("content-encoding", "identity")];
+    assert_eq!(server.send("/translate", "application/json", &identity, json.as_bytes()).0, 200);
     let large = vec![b'a'; 3 << 20];
     assert_eq!(server.send("/translate", "application/json", &[], &large).0, 413);
     // A body that is announced far too large is not waited for.
@@ -123,6 +136,42 @@ fn bodies_that_cannot_be_read_are_refused_in_json() {
     assert_eq!(&answer, b"HTTP/1.1 413");
     assert_eq!(server.get("/nothing").0, 404);
     assert_eq!(server.get("/translate").0, 405);
+}
+
+#[test]
+fn fields_that_a_path_does_not_have_are_refused_by_name() {
+    let server = server();
+    let pair = json!({"source": "de", "target": "en"});
+    for (path, fields, name, meant) in [
+        ("/translate", json!({"q": "a", "fromat": "html"}), "fromat", "format"),
+        ("/detect", json!({"q": "a", "api-key": "b"}), "api-key", "api_key"),
+        ("/v1/translate", json!({"texts": "a", "glosary": []}), "glosary", "glossary"),
+        (
+            "/v1/translate",
+            json!({"texts": "a", "lengthPenalty": 1}),
+            "lengthPenalty",
+            "length_penalty",
+        ),
+        ("/v1/translate", json!({"texts": "a", "temperature": 1}), "temperature", ""),
+        ("/v1/sentences", json!({"sentences": ["a"], "link": true}), "link", "links"),
+        ("/v1/attention", json!({"sentence": "a", "translated": "b"}), "translated", ""),
+        ("/attention", json!({"sentence": "a", "sourc": "b"}), "sourc", "source"),
+    ] {
+        let mut body = pair.clone();
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let (status, answer) = server.post(path, body);
+        assert_eq!((status, answer["field"].as_str()), (400, Some(name)), "{path} {answer}");
+        let asked = format!("did you mean {meant}?");
+        let error = answer["error"].as_str().unwrap();
+        assert_eq!(error.contains(&asked), !meant.is_empty(), "{error}");
+        assert!(answer["remedy"].as_str().unwrap().starts_with("one of "), "{answer}");
+    }
+    let body = json!({"sentences": [{"text": "a", "prefx": "b"}], "source": "de", "target": "en"});
+    let (status, answer) = server.post("/v1/sentences", body);
+    assert!(status == 400 && answer["error"].as_str().unwrap().contains("`prefix`"), "{answer}");
+    // Clients of LibreTranslate send what other versions have.
+    let body = json!({"q": "a", "source": "de", "target": "en", "secret": "", "lang": {"a": []}});
+    assert_eq!(server.post("/translate", body).0, 200);
 }
 
 #[test]
