@@ -20,14 +20,14 @@ from ct2_decode import peak_memory_bytes
 
 
 def arguments():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     for name in ["model", "tokenizer", "source"]:
         parser.add_argument(name)
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--settings", default="int8/2x1/64,int8/1x2/64,float32/2x1/64,float32/1x2/64")
     parser.add_argument("--output", help="file for the translations")
     parser.add_argument("--one", action="store_true", help="time the one setting (what the program runs itself with)")
-    return parser.parse_args()
+    return parser.parse_known_args()[0]  # the options of both sides arrive here
 
 
 def measure(a):
@@ -46,10 +46,8 @@ def measure(a):
     if a.output:
         Path(a.output).write_text("\n".join(texts) + "\n", encoding="utf-8")
     seconds, processor = time.perf_counter() - start, time.process_time() - before
-    plural = lambda n, what: f"{n} {what}{'s' * (n > 1)}"
     return {
         "framework": "ctranslate2 " + ctranslate2.__version__, "type": kind, "beam": a.beam, "setting": a.settings,
-        "setting_name": f"{kind}, {plural(workers, 'worker')} of {plural(threads, 'thread')}, batch {batch}",
         "sentences": len(lines), "tokens": sum(map(len, ids)), "load_s": loaded, "wall_s": seconds, "processor_s": processor,
         "sentences_per_s": len(lines) / seconds, "sentences_per_processor_s": len(lines) / processor,
         "peak_memory_bytes": peak_memory_bytes(),

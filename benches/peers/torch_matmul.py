@@ -42,19 +42,18 @@ def measure(a):
         "framework": "torch " + torch.__version__,
         "threads": threads,
         "setting": str(threads),
-        "setting_name": f"{threads} thread{'s' * (threads > 1)}",
         "gflops": work / spent / 1e9,
         "shapes": shapes,
     }
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--rows", type=int, default=4096)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--settings", default="")
-    a = parser.parse_args()
+    a = parser.parse_known_args()[0]  # the options of both sides arrive here
     for threads in [int(n) for n in a.settings.split(",") if n] or [torch.get_num_threads()]:
         torch.set_num_threads(threads)
         print(json.dumps(measure(a)), flush=True)

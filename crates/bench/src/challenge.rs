@@ -7,8 +7,8 @@ use burnformer::values::model;
 use burnformer_infer::Translator;
 use serde_json::json;
 
-use crate::options::{DeviceOptions, Format};
-use crate::record::Record;
+use crate::options::Common;
+use crate::record;
 
 /// The list: a line per input with its category, the input in German and in English, and the accepted translations into
 /// German and into English, separated by `|`; where a line has none, the input in that language is the one accepted.
@@ -27,9 +27,7 @@ pub struct Args {
     #[arg(long)]
     misses: bool,
     #[command(flatten)]
-    place: DeviceOptions,
-    #[command(flatten)]
-    format: Format,
+    common: Common,
 }
 
 /// An input and its accepted translations.
@@ -41,7 +39,7 @@ struct Case {
 
 /// Translates the list by one model, and counts the accepted translations.
 pub fn run(args: Args) -> Result<()> {
-    let translator = Translator::load(&args.model, &args.place.open()?)?;
+    let translator = Translator::load(&args.model, &args.common.open()?)?;
     let cases = cases(args.from_english);
     let sources: Vec<&str> = cases.iter().map(|case| case.source).collect();
     let translations = translator.translate(&sources, &translator.options())?;
@@ -62,7 +60,7 @@ pub fn run(args: Args) -> Result<()> {
     let shown = |(name, [of, all]): (_, [usize; 2])| (name, json!(format!("{of} of {all}")));
     let mut record: BTreeMap<&str, _> = accepted.into_iter().map(shown).collect();
     record.insert("full stops added", json!(stops));
-    Record::new(json!(record)).print(args.format.json)
+    record::print(&json!(record), args.common.json)
 }
 
 /// The list with inputs in one language, and answers in the other.
@@ -84,16 +82,10 @@ fn cases(from_english: bool) -> Vec<Case> {
 fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace('’', "'");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short = [
-        ("can't", "cannot"),
-        ("won't", "will not"),
-        ("n't", " not"),
-        ("'m", " am"),
-        ("'re", " are"),
-    ];
-    let more =
-        [("'ll", " will"), ("'ve", " have"), ("'d like", " would like"), ("what's", "what is")];
-    short.iter().chain(&more).fold(text, |text, (short, long)| text.replace(short, long))
+    let short = "can't=cannot,won't=will not,n't= not,'m= am,'re= are,'ll= will,'ve= have,\
+                 'd like= would like,what's=what is";
+    let pairs = short.split(',').filter_map(|pair| pair.split_once('='));
+    pairs.fold(text, |text, (short, long)| text.replace(short, long))
 }
 
 /// Whether `translation` ends with a full stop, and `source` ends with a letter or a digit.

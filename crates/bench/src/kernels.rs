@@ -4,13 +4,11 @@ use anyhow::{Context, Result};
 use burn::tensor::{Device, Tensor, TensorData};
 use burnformer_core::RandomKey;
 use burnformer_kernels::linear;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use crate::alternation::{Alternation, Comparison};
-use crate::options::{DeviceOptions, Format};
-use crate::peer::Peer;
-use crate::record::Record;
-use crate::setting::{Setting, divisors, flat, thread_count};
+use crate::compare::{Against, Comparison, divisors, thread_count};
+use crate::options::Common;
+use crate::record::{FRAMEWORK, print};
 
 /// Arguments of the benchmark `kernels`.
 #[derive(clap::Args)]
@@ -29,19 +27,24 @@ pub struct Args {
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[command(flatten)]
-    place: DeviceOptions,
+    common: Common,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    alternation: Alternation,
+    against: Against,
 }
 
 /// Times the matrix products of affine maps, forward and backward, alone or beside PyTorch.
 pub fn run(args: Args) -> Result<()> {
-    if args.alternation.wanted() {
-        return args.alternation.run(comparison(&args));
+    if args.against.against.is_some() {
+        let threads = thread_count(args.common.threads);
+        return args.against.run(Comparison {
+            peer: ("torch_matmul.py", &["torch"]),
+            ours: vec![format!("--threads {threads}")],
+            files: vec![],
+            theirs: divisors(threads).map(|threads| threads.to_string()).collect(),
+            figure: "gflops",
+        });
     }
-    let device = args.place.open()?.autodiff();
+    let device = args.common.open()?.autodiff();
     let (mut work, mut spent, mut shapes) = (0.0, 0.0, Map::new());
     for shape in &args.shapes {
         let (input, output) = parse(shape)?;
@@ -51,12 +54,12 @@ pub fn run(args: Args) -> Result<()> {
         shapes.insert(shape.clone(), json!(flop / seconds / 1e9));
     }
     let record = json!({
-        "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
+        "framework": FRAMEWORK,
         "threads": rayon::current_num_threads(),
         "gflops": work / spent / 1e9,
-        "shapes": Value::Object(shapes),
+        "shapes": shapes,
     });
-    Record::new(record).print(args.format.json)
+    print(&record, args.common.json)
 }
 
 fn parse(shape: &str) -> Result<(usize, usize)> {
@@ -69,12 +72,11 @@ fn parse(shape: &str) -> Result<(usize, usize)> {
 
 /// The seconds of one forward and backward pass, which are three products.
 fn best_time(rows: usize, [input, output]: [usize; 2], seconds: f64, device: &Device) -> f64 {
-    let normal = |place: u64, shape: [usize; 2]| {
-        let values = RandomKey::new(place).normal(shape[0] * shape[1]);
-        Tensor::<2>::from_data(TensorData::new(values, shape), device)
+    let normal = |index: u64, shape: [usize; 2]| {
+        let values = RandomKey::new(index).normal(shape[0] * shape[1]);
+        Tensor::<2>::from_data(TensorData::new(values, shape), device).require_grad()
     };
     let (x, weight) = (normal(1, [rows, input]), normal(2, [output, input]));
-    let (x, weight) = (x.require_grad(), weight.require_grad());
     let (mut best, begin) = (f64::INFINITY, Instant::now());
     while begin.elapsed().as_secs_f64() < seconds || best.is_infinite() {
         let start = Instant::now();
@@ -85,26 +87,4 @@ fn best_time(rows: usize, [input, output]: [usize; 2], seconds: f64, device: &De
         drop((gradients, read));
     }
     best
-}
-
-fn comparison(args: &Args) -> Comparison {
-    let theirs = flat([
-        ("--rows", args.rows.to_string()),
-        ("--seconds", args.seconds.to_string()),
-        ("--shapes", args.shapes.join(",")),
-    ]);
-    let mut ours: Vec<String> = ["kernels", "--json"].map(String::from).into();
-    ours.extend(theirs.iter().cloned());
-    ours.extend(["--device".to_string(), args.place.device.to_string()]);
-    Comparison {
-        peer: Peer::TorchMatmul,
-        ours,
-        our_settings: vec![Setting::all_threads(args.place.threads)],
-        theirs,
-        their_settings: divisors(thread_count(args.place.threads))
-            .iter()
-            .map(usize::to_string)
-            .collect(),
-        figure: "gflops",
-    }
 }

@@ -1,15 +1,13 @@
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use burnformer_study::table_1::{Kind, LayerSizes, Measurement, exponent, measure};
-use burnformer_view::{Axis, Chart, Figure, Series};
 use peak_alloc::PeakAlloc;
 
-use burnformer::output::{draw, note, print};
+use burnformer::output::{note, print};
 
-use crate::options::{DeviceOptions, Format};
+use crate::options::Common;
 
 /// Arguments of the benchmark `layers`.
 #[derive(clap::Args)]
@@ -32,21 +30,15 @@ pub struct Args {
     /// Time for each measurement in milliseconds; at least three passes are measured
     #[arg(long, default_value_t = 200)]
     patience: u64,
-    /// Draw time and memory over length and width to this file, .png or .svg; may be given several times
-    #[arg(long, value_name = "FILE")]
-    picture: Vec<PathBuf>,
     #[command(flatten)]
-    place: DeviceOptions,
-    #[command(flatten)]
-    format: Format,
+    common: Common,
 }
 
 /// Measures every layer at every size; `memory` counts what is allocated.
 pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
     check(&args)?;
     let all = measure_all(&args, memory)?;
-    draw(&figure(&all), &args.picture)?;
-    if !args.format.json {
+    if !args.common.json {
         return print(table(&all, args.fit_from).trim_end());
     }
     all.iter().try_for_each(|m| print(serde_json::to_string(m)?))
@@ -65,7 +57,7 @@ fn check(args: &Args) -> Result<()> {
 }
 
 fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
-    let device = args.place.open()?;
+    let device = args.common.open()?;
     let patience = Duration::from_millis(args.patience);
     let mut all = Vec::new();
     for kind in Kind::ALL {
@@ -137,33 +129,6 @@ fn shown(exponent: Option<f64>) -> String {
     exponent.map_or("–".to_string(), |exponent| format!("{exponent:.2}"))
 }
 
-/// A name, its unit, and the measured number.
-type Quantity = (&'static str, &'static str, fn(&Measurement) -> f64);
-
-fn figure(all: &[Measurement]) -> Figure {
-    let (n, d) = largest(all);
-    let series = |keep: &dyn Fn(&Measurement) -> bool, at: &dyn Fn(&Measurement) -> (f64, f64)| {
-        let of =
-            |kind: Kind| Series::new(kind.name(), points(all, |m| m.kind == kind && keep(m), at));
-        Kind::ALL.into_iter().map(of).collect()
-    };
-    let quantities: [Quantity; 2] =
-        [("Time", "ms", |m| m.seconds * 1e3), ("Memory", "MB", |m| m.bytes as f64 / 1e6)];
-    let chart = |title: String, x: &str, y: &str, series| {
-        let (x, y) = (Axis::log2(x), Axis::log(y));
-        Chart { title, x, y, series }
-    };
-    let over_n = quantities.map(|(name, unit, of)| {
-        let series = series(&|m| m.d == d, &|m| (m.n as f64, of(m)));
-        chart(format!("{name} at d {d}"), "positions n", unit, series)
-    });
-    let over_d = quantities.map(|(name, unit, of)| {
-        let series = series(&|m| m.n == n, &|m| (m.d as f64, of(m)));
-        chart(format!("{name} at n {n}"), "width d", unit, series)
-    });
-    Figure { charts: over_n.into_iter().chain(over_d).collect(), columns: 2 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,12 +152,5 @@ mod tests {
         let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(row("| self-attention").contains("| 2.00 (2) | 1.00 (1) | 1.00 |"), "{table}");
         assert!(row("| convolution").contains("| 1.00 (1) | 2.00 (2) |"), "{table}");
-    }
-
-    #[test]
-    fn every_layer_is_a_line_of_every_chart() {
-        let figure = figure(&ideal());
-        assert!(figure.charts.iter().all(|chart| chart.series.len() == Kind::ALL.len()));
-        assert_eq!(figure.charts[0].series[0].points.len(), 2);
     }
 }

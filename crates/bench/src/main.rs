@@ -5,19 +5,14 @@
 // `println!` and `eprintln!` panic where their stream fails; `output::print` and `output::say` do not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod alternation;
 mod challenge;
-mod data;
+mod compare;
 mod decode;
-mod exchange;
-mod fused;
 mod growth;
 mod kernels;
 mod layers;
 mod options;
-mod peer;
 mod record;
-mod setting;
 mod train;
 mod translate;
 
@@ -29,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 /// Measure speed and memory, alone or in comparison with another framework.
 #[derive(Parser)]
-#[command(name = "cargo xtask bench", version, max_term_width = 100)]
+#[command(name = "cargo xtask bench", version, max_term_width = 100, args_override_self = true)]
 struct Cli {
     #[command(subcommand)]
     benchmark: Benchmark,
@@ -45,16 +40,10 @@ enum Benchmark {
     Decode(decode::Args),
     /// Matrix products in the shapes of a Transformer: GFLOP/s
     Kernels(kernels::Args),
-    /// Fused operations beside the same arithmetic in plain tensors: milliseconds, forward and backward
-    Fused(fused::Args),
     /// Time and memory of an update over length, width, vocabulary, batch and threads: CSV
     Growth(growth::Args),
     /// The layers of the paper's Table 1: how their cost grows with length and width
     Layers(layers::Args),
-    /// Batches from a tokenised corpus: tokens per second, and the share of padding
-    Data(data::Args),
-    /// Sums over the processes of `mpirun`: seconds
-    Exchange(exchange::Args),
     /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are accepted
     Challenge(challenge::Args),
 }
@@ -67,11 +56,10 @@ fn main() -> ExitCode {
     burnformer_core::allocator::keep_freed_memory();
     burnformer_study::register();
     device::prepare();
-    let benchmark = match Cli::try_parse() {
-        Ok(cli) => cli.benchmark,
-        Err(usage) => return output::exit_code(output::print_usage(usage)).into(),
-    };
-    output::exit_code(device::guarded("", || run(benchmark))).into()
+    match Cli::try_parse() {
+        Ok(cli) => output::exit_code(device::guarded("", || run(cli.benchmark))).into(),
+        Err(usage) => output::exit_code(output::print_usage(usage)).into(),
+    }
 }
 
 /// Measures, and prints to standard output.
@@ -81,11 +69,8 @@ fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Translate(args) => translate::run(args),
         Benchmark::Decode(args) => decode::run(args),
         Benchmark::Kernels(args) => kernels::run(args),
-        Benchmark::Fused(args) => fused::run(args),
         Benchmark::Growth(args) => growth::run(args),
         Benchmark::Layers(args) => layers::run(args, &MEMORY),
-        Benchmark::Data(args) => data::run(args),
-        Benchmark::Exchange(args) => exchange::run(args),
         Benchmark::Challenge(args) => challenge::run(args),
     }
 }

@@ -7,14 +7,12 @@ use burnformer::values::{compute_type, model, text};
 use burnformer_core::ComputeType;
 use burnformer_data::{LineReader, Utf8Policy};
 use burnformer_infer::{Batching, LongSources, Translator};
-use burnformer_interop::{Format as ModelFormat, Package};
-use serde_json::json;
+use burnformer_interop::{Format, Package};
+use serde_json::{Value, json};
 
-use crate::alternation::{Alternation, Comparison};
-use crate::options::{DeviceOptions, Format};
-use crate::peer::Peer;
-use crate::record::{Record, peak_memory_bytes, processor_seconds};
-use crate::setting::{Setting, divisors, flat, plural, thread_count};
+use crate::compare::{Against, Comparison, divisors, thread_count};
+use crate::options::Common;
+use crate::record::{FRAMEWORK, peak_memory_bytes, print, processor_seconds};
 
 /// The number of lines that `burnformer translate` reads ahead by default.
 const CHUNK: usize = 2048;
@@ -47,43 +45,51 @@ pub struct Args {
     #[arg(long, default_value = "clock", requires = "against")]
     by: Time,
     #[command(flatten)]
-    place: DeviceOptions,
+    common: Common,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    alternation: Alternation,
+    against: Against,
 }
 
 /// A kind of time.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 enum Time {
     Clock,
     Processor,
 }
 
-impl Time {
-    /// The field of a record with the speed by this time.
-    fn figure(self) -> &'static str {
-        match self {
-            Self::Clock => "sentences_per_s",
-            Self::Processor => "sentences_per_processor_s",
-        }
-    }
-}
-
 /// Times the translation of a file with its start, alone or in alternation with CTranslate2.
 pub fn run(args: Args) -> Result<()> {
-    if args.alternation.wanted() {
-        let folder = tempfile::tempdir()?;
-        let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
-        ModelFormat::CTranslate2.write(&Package::load(&args.model)?, &exported)?;
-        // Plain text, which both sides read.
-        let mut plain = Output::create(Some(&source), &[])?;
-        lines(&args.input)?.try_for_each(|line| plain.line(line?))?;
-        plain.flush()?;
-        return args.alternation.run(comparison(&args, [exported, source]));
+    if args.against.against.is_none() {
+        return print(&measure(&args)?, args.common.json);
     }
-    measure(&args)?.print(args.format.json)
+    let folder = tempfile::tempdir()?;
+    let [exported, source] = ["model", "source"].map(|name| folder.path().join(name));
+    Format::CTranslate2.write(&Package::load(&args.model)?, &exported)?;
+    // Plain text, which the peer reads.
+    let mut plain = Output::create(Some(&source), &[])?;
+    lines(&args.input)?.try_for_each(|line| plain.line(line?))?;
+    plain.flush()?;
+    args.against.run(comparison(&args, vec![exported, args.model.join("tokenizer.json"), source]))
+}
+
+/// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
+fn comparison(args: &Args, files: Vec<PathBuf>) -> Comparison {
+    let (threads, batch) = (thread_count(args.common.threads), args.batch);
+    let own = |kind: &ComputeType| format!("--threads {threads} --compute {}", kind.name());
+    let divided = |kind: &ComputeType| {
+        let kind = kind.name();
+        divisors(threads).map(move |n| format!("{kind}/{n}x{}/{batch}", threads / n))
+    };
+    Comparison {
+        peer: ("ct2_translate.py", &["ctranslate2", "tokenizers"]),
+        ours: args.types.iter().map(own).collect(),
+        files,
+        theirs: args.types.iter().flat_map(divided).collect(),
+        figure: match args.by {
+            Time::Clock => "sentences_per_s",
+            Time::Processor => "sentences_per_processor_s",
+        },
+    }
 }
 
 /// The lines of the text at `path`, as `burnformer translate` reads them.
@@ -92,9 +98,9 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>>> {
     Ok(lines.map(|line| Ok(line?.text)))
 }
 
-fn measure(args: &Args) -> Result<Record> {
+fn measure(args: &Args) -> Result<Value> {
     let (start, before) = (Instant::now(), processor_seconds());
-    let device = args.place.open()?;
+    let device = args.common.open()?;
     let translator = Translator::load_as(&[&args.model], &device, Some(args.compute))?;
     let loaded = start.elapsed().as_secs_f64();
     let mut options = translator.options();
@@ -102,11 +108,8 @@ fn measure(args: &Args) -> Result<Record> {
     options.search.n_best = 1;
     options.batching = Batching { max_sentences: args.batch, ..Batching::default() };
     options.long_sources = LongSources::Truncate;
-    let mut output = args
-        .output
-        .as_deref()
-        .map(|path| Output::create(Some(path), &[&args.input]))
-        .transpose()?;
+    let create = |path: &PathBuf| Output::create(Some(path), &[&args.input]);
+    let mut output = args.output.as_ref().map(create).transpose()?;
     let mut tokens = 0;
     let sentences =
         translator.translate_lines(lines(&args.input)?, CHUNK, &options, |translation| {
@@ -115,8 +118,8 @@ fn measure(args: &Args) -> Result<Record> {
         })?;
     output.map_or(Ok(()), |mut output| output.flush())?;
     let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - before);
-    Ok(Record::new(json!({
-        "framework": concat!("burnformer ", env!("CARGO_PKG_VERSION")),
+    Ok(json!({
+        "framework": FRAMEWORK,
         "threads": rayon::current_num_threads(),
         "type": args.compute.name(),
         "beam": args.beam,
@@ -129,41 +132,5 @@ fn measure(args: &Args) -> Result<Record> {
         "sentences_per_s": sentences as f64 / seconds,
         "sentences_per_processor_s": sentences as f64 / processor,
         "peak_memory_bytes": peak_memory_bytes(),
-    })))
-}
-
-/// The settings of both sides. CTranslate2 divides the threads among workers in every possible way.
-fn comparison(args: &Args, [exported, source]: [PathBuf; 2]) -> Comparison {
-    let threads = thread_count(args.place.threads);
-    let shared = flat([("--beam", args.beam.to_string())]);
-    let shown = |path: &PathBuf| path.display().to_string();
-    let mut ours: Vec<String> = ["translate", "--json"].map(String::from).into();
-    ours.extend(flat([
-        ("--model", shown(&args.model)),
-        ("--input", shown(&source)),
-        ("--batch", args.batch.to_string()),
-        ("--threads", threads.to_string()),
-        ("--device", args.place.device.to_string()),
-    ]));
-    ours.extend(shared.iter().cloned());
-    let mut theirs =
-        vec![shown(&exported), shown(&args.model.join("tokenizer.json")), shown(&source)];
-    theirs.extend(shared);
-    let setting = |compute: &ComputeType| Setting {
-        name: format!("{}, {}, batch {}", compute.name(), plural(threads, "thread"), args.batch),
-        options: flat([("--compute", compute.name().to_string())]),
-    };
-    let of_type = |compute: &ComputeType| {
-        let name = compute.name();
-        let divided = |n: usize| format!("{name}/{n}x{}/{}", threads / n, args.batch);
-        divisors(threads).into_iter().map(divided).collect::<Vec<_>>()
-    };
-    Comparison {
-        peer: Peer::Ct2Translate,
-        ours,
-        our_settings: args.types.iter().map(setting).collect(),
-        theirs,
-        their_settings: args.types.iter().flat_map(of_type).collect(),
-        figure: args.by.figure(),
-    }
+    }))
 }

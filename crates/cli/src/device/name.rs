@@ -13,18 +13,6 @@ pub enum DeviceName {
     Of(Backend, usize),
 }
 
-impl DeviceName {
-    /// PyTorch's name for this device if it has it, otherwise PyTorch's default device.
-    pub fn in_torch(&self) -> String {
-        match self {
-            Self::Of(Backend::Metal, _) => "mps".into(),
-            Self::Auto => "cpu".into(),
-            Self::Of(backend, _) if backend.is_cpu() => "cpu".into(),
-            Self::Of(_, index) => format!("cuda:{index}"),
-        }
-    }
-}
-
 impl fmt::Display for DeviceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

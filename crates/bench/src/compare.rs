@@ -1,0 +1,352 @@
+//! Comparison with a peer: both sides run in turn, each in every sensible setting, and the fastest setting counts.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use burnformer::output::{note, print};
+use serde_json::{Value, json};
+
+/// Options of a comparison with a peer.
+#[derive(clap::Args)]
+pub struct Against {
+    /// Compare with the other framework, whose packages this Python interpreter has: both sides run in alternation, the fastest
+    /// setting of each side counts, and the ratio is printed
+    #[arg(long, value_name = "PYTHON")]
+    pub against: Option<PathBuf>,
+    /// Number of rounds; in each round both sides run once in every setting, and the sides take turns to begin
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pairs: u16,
+}
+
+/// A program in `benches/peers` that measures the same work, and the Python packages that it needs; the first is the
+/// framework.
+pub type Peer = (&'static str, &'static [&'static str]);
+
+/// The work of both sides. Both get the options of this process; a peer leaves out those that it does not know.
+pub struct Comparison {
+    pub peer: Peer,
+    /// The settings of this program, as options.
+    pub ours: Vec<String>,
+    /// The arguments before the options of the peer.
+    pub files: Vec<PathBuf>,
+    /// The settings of the peer.
+    pub theirs: Vec<String>,
+    /// The field that holds the speed.
+    pub figure: &'static str,
+}
+
+impl Against {
+    /// Prints one JSON line for each compute type of the peer: the fastest setting of each side, and the ratio of their
+    /// medians with its spread. A setting that was much slower than the fastest is left out of the rounds that follow.
+    pub fn run(&self, work: Comparison) -> Result<()> {
+        let python = self.against.as_deref().context("--against names the Python of the peer")?;
+        check_packages(python, work.peer.1)?;
+        let mut options: Vec<String> = std::env::args().skip(1).collect();
+        let kind = options.remove(0);
+        let one = |setting: &String| {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.arg(&kind).args(without_comparison(&options)).arg("--json");
+            Ok(measured(command.args(setting.split(' ')), work.figure)?
+                .into_iter()
+                .map(|run| Run { setting: setting.clone(), ..run })
+                .collect::<Vec<_>>())
+        };
+        let run_ours = |settings: &[String]| {
+            Ok(settings.iter().map(one).collect::<Result<Vec<_>>>()?.concat())
+        };
+        let run_theirs = |settings: &[String]| {
+            let mut command = Command::new(python);
+            command.arg(peers().join(work.peer.0)).args(&work.files);
+            command.args(without_comparison(&options));
+            measured(command.args(["--settings", &settings.join(",")]), work.figure)
+        };
+        let [mut ours, mut peers] = [work.ours.clone(), work.theirs.clone()].map(Side::new);
+        for turn in 0..self.pairs {
+            let own: (_, _, Measure) = ("ours", &mut ours, &run_ours);
+            let mut sides = [own, ("peer", &mut peers, &run_theirs)];
+            sides.rotate_left(usize::from(turn % 2));
+            for (name, side, measure) in sides {
+                let runs = measure(&side.settings)?;
+                runs.iter().for_each(|run| {
+                    note(format_args!("{name}: {:.1} ({})", run.figure, run.setting));
+                });
+                side.add(runs);
+            }
+        }
+        let types: BTreeSet<&str> = peers.rounds[0].iter().map(Run::compute_type).collect();
+        types.into_iter().try_for_each(|kind| print(report(&ours, &peers, kind, work.figure)))
+    }
+}
+
+/// `options` without those of [`Against`] and of the types to compare.
+fn without_comparison(options: &[String]) -> Vec<&String> {
+    let is_left_out = |option: &str| ["--against", "--pairs", "--types", "--by"].contains(&option);
+    let mut kept = Vec::new();
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match option.split_once('=') {
+            _ if is_left_out(option) => drop(options.next()),
+            Some((name, _)) if is_left_out(name) => {}
+            _ => kept.push(option),
+        }
+    }
+    kept
+}
+
+type Measure<'a> = &'a dyn Fn(&[String]) -> Result<Vec<Run>>;
+
+/// One side of a comparison: the settings that are still tried, and the runs of each round.
+struct Side {
+    settings: Vec<String>,
+    rounds: Vec<Vec<Run>>,
+}
+
+impl Side {
+    fn new(settings: Vec<String>) -> Self {
+        Self { settings, rounds: vec![] }
+    }
+
+    /// Adds a round of `runs`. Settings that failed, or whose speed is below three quarters of the fastest of their type,
+    /// are not tried again.
+    fn add(&mut self, runs: Vec<Run>) {
+        let fastest = |kind: &str| {
+            let of_type = runs.iter().filter(|run| run.compute_type() == kind);
+            of_type.map(|run| run.figure).fold(0.0, f64::max)
+        };
+        let stays = |run: &&Run| run.figure >= 0.75 * fastest(run.compute_type());
+        let stay: Vec<_> = runs.iter().filter(stays).map(|run| run.setting.clone()).collect();
+        self.settings.retain(|setting| stay.contains(setting));
+        self.rounds.push(runs);
+    }
+
+    /// The runs of the fastest setting of the type `kind`, one per round; of all settings if none has that type.
+    fn fastest(&self, kind: &str) -> Vec<&Run> {
+        let is_of_type = |run: &Run| run.compute_type() == kind;
+        let any = !self.rounds.iter().flatten().any(is_of_type);
+        let runs = |setting: &String| -> Vec<&Run> {
+            let all = self.rounds.iter().flatten().filter(|run| run.setting == *setting);
+            all.filter(|run| any || is_of_type(run)).collect()
+        };
+        let candidates = self.settings.iter().map(runs).filter(|runs| !runs.is_empty());
+        candidates.max_by(|a, b| figures(a).total_cmp(&figures(b))).unwrap_or_default()
+    }
+}
+
+fn figures(runs: &[&Run]) -> f64 {
+    median(runs.iter().map(|run| run.figure).collect())
+}
+
+/// The line that compares our runs with those of the peer in the type `kind`. A type that this program lacks is
+/// compared with the fastest that it has.
+fn report(ours: &Side, peers: &Side, kind: &str, figure: &str) -> Value {
+    let (ours, peers) = (ours.fastest(kind), peers.fastest(kind));
+    let mut ratios: Vec<f64> = ours.iter().zip(&peers).map(|(a, b)| a.figure / b.figure).collect();
+    ratios.sort_by(f64::total_cmp);
+    let side = |runs: &[&Run]| {
+        let most = runs.iter().filter_map(|run| run.fields["peak_memory_bytes"].as_u64()).max();
+        let mut side = json!({ "median": figures(runs), "peak_memory_bytes": most });
+        // The speed of a training depends on the speed of the machine in that hour.
+        for name in ["gflops", "matmul_gflops", "matmul_share"] {
+            let values: Vec<_> = runs.iter().filter_map(|run| run.fields[name].as_f64()).collect();
+            if !values.is_empty() {
+                side[name] = median(values).into();
+            }
+        }
+        if let Some(run) = runs.first() {
+            side["framework"] = run.fields["framework"].clone();
+            side["setting"] = run.setting.clone().into();
+        }
+        side
+    };
+    json!({
+        "figure": figure,
+        "type": kind,
+        "ours": side(&ours),
+        "peer": side(&peers),
+        "ratio_min": ratios.first(),
+        "ratio_max": ratios.last(),
+        "ratio_median": median(ratios),
+    })
+}
+
+/// A line that a run of either side printed.
+#[derive(Clone, Debug)]
+struct Run {
+    setting: String,
+    figure: f64,
+    fields: Value,
+}
+
+impl Run {
+    fn compute_type(&self) -> &str {
+        self.fields["type"].as_str().unwrap_or_default()
+    }
+}
+
+/// Runs `command`, which prints at least one JSON object with the field `figure`, one object per line.
+fn measured(command: &mut Command, figure: &str) -> Result<Vec<Run>> {
+    let shown = format!("{command:?}");
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start {shown}"))?;
+    ensure!(output.status.success(), "failed: {shown}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let runs = text.lines().filter(|line| line.starts_with('{')).map(|line| {
+        let fields: Value = serde_json::from_str(line)?;
+        let speed = fields[figure].as_f64().with_context(|| format!("no {figure} from {shown}"))?;
+        let setting = fields["setting"].as_str().unwrap_or_default().to_string();
+        Ok(Run { setting, figure: speed, fields })
+    });
+    let runs: Vec<Run> = runs.collect::<Result<_>>()?;
+    ensure!(!runs.is_empty(), "no JSON line from {shown}");
+    Ok(runs)
+}
+
+/// A Python program that prints those of its arguments that cannot be imported.
+const MISSING: &str = "import importlib.util, sys
+print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None])";
+
+/// Returns an error if `python` does not run, or lacks one of `packages`.
+fn check_packages(python: &Path, packages: &[&str]) -> Result<()> {
+    let shown = python.display();
+    let output = Command::new(python).args(["-c", MISSING]).args(packages).output();
+    let output = output.with_context(|| {
+        format!("--against {shown} does not start: give the path of a Python 3, for example --against python3")
+    })?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let works = output.status.success();
+    ensure!(works, "--against {shown} is not a Python 3 that works: {}", errors.trim());
+    let missing = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    ensure!(
+        missing.is_empty(),
+        "--against {shown} lacks what measuring {} needs: {}. Install it with: {shown} -m pip install {missing}",
+        packages[0],
+        missing.replace(' ', ", "),
+    );
+    Ok(())
+}
+
+/// The folder of the peers' programs in this repository.
+fn peers() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    let package = package.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).join("../../benches/peers")
+}
+
+/// The number of threads for `--threads`, where 0 means one per core.
+pub fn thread_count(threads: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    if threads == 0 { cores() } else { threads }
+}
+
+/// The divisors of `n`, from 1 up.
+pub fn divisors(n: usize) -> impl Iterator<Item = usize> {
+    (1..=n).filter(move |divisor| n.is_multiple_of(*divisor))
+}
+
+/// The median of `values`: the middle one, or the mean of the middle two; NaN if there are none.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 0 => (values[middle - 1] + values[middle]) / 2.0,
+        _ => values[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Round<'a> = &'a [(f64, &'a str, &'a str)];
+
+    /// The report on the type `kind` over rounds of both sides, given as (speed, type, setting). A setting that was left out
+    /// does not run again.
+    fn reported(ours: &[Round], peers: &[Round], kind: &str) -> Value {
+        let side = |rounds: &[Round]| {
+            let mut side = Side::new(rounds[0].iter().map(|run| run.2.to_string()).collect());
+            for round in rounds {
+                let runs = round.iter().map(|&(figure, kind, setting)| Run {
+                    figure,
+                    setting: setting.into(),
+                    fields: json!({ "type": kind }),
+                });
+                let runs = runs.filter(|run| side.settings.contains(&run.setting)).collect();
+                side.add(runs);
+            }
+            side
+        };
+        report(&side(ours), &side(peers), kind, "tgt_tokens_per_s")
+    }
+
+    #[test]
+    fn the_setting_of_the_highest_median_counts_for_each_compute_type() {
+        let ours = [(3900.0, "", "batch 32"), (4100.0, "", "batch 64")];
+        let peers = [
+            (2400.0, "float32", "1x2"),
+            (3400.0, "float32", "2x1"),
+            (5800.0, "int8", "2x1 int8"),
+            (3200.0, "int8", "1x2 int8"),
+        ];
+        for (kind, speed, setting) in [("float32", 3400.0, "2x1"), ("int8", 5800.0, "2x1 int8")] {
+            let value = reported(&[&ours], &[&peers], kind);
+            assert_eq!(value["ours"]["median"], 4100.0);
+            assert_eq!(value["peer"]["median"], speed);
+            assert_eq!(value["peer"]["setting"], setting);
+        }
+    }
+
+    #[test]
+    fn runs_of_ours_in_the_peers_type_are_compared_with_it() {
+        let ours = [(4.0, "float32", "float32"), (9.0, "int8", "int8")];
+        let peers = [(2.0, "float32", "theirs"), (3.0, "int8", "theirs int8")];
+        let ratio = |kind| reported(&[&ours], &[&peers], kind)["ratio_median"].as_f64();
+        assert_eq!([ratio("float32"), ratio("int8")], [Some(2.0), Some(3.0)]);
+    }
+
+    #[test]
+    fn one_lucky_run_does_not_make_a_setting_the_fastest() {
+        let own: Round = &[(4.0, "float32", "2 threads")];
+        let peers = |b| [(2.0, "float32", "steady"), (b, "float32", "lucky")];
+        let (first, later) = (peers(2.4), peers(1.9));
+        let value = reported(&[own, own, own], &[&first, &later, &later], "float32");
+        assert_eq!(value["peer"]["setting"], "steady");
+        assert_eq!(value["ratio_median"], 2.0);
+    }
+
+    #[test]
+    fn a_setting_far_behind_is_left_out_of_the_next_rounds() {
+        let own: Round = &[(3.0, "", "a")];
+        let first = [(2.0, "float32", "kept"), (1.4, "float32", "left out")];
+        let second = [(2.0, "float32", "kept"), (9.0, "float32", "left out")];
+        let value = reported(&[own, own], &[&first, &second], "float32");
+        assert_eq!(value["peer"]["setting"], "kept");
+        assert_eq!(value["peer"]["median"], 2.0);
+    }
+
+    #[test]
+    fn a_report_has_the_spread_of_the_ratios() {
+        let ours = [4.0, 3.0, 2.0].map(|speed| [(speed, "", "2 threads")]);
+        let peer: Round = &[(2.0, "int8", "2x1")];
+        let ours: Vec<Round> = ours.iter().map(|round| round.as_slice()).collect();
+        let value = reported(&ours, &[peer; 3], "int8");
+        let ratios = ["ratio_min", "ratio_median", "ratio_max"].map(|name| value[name].as_f64());
+        assert_eq!(ratios, [Some(1.0), Some(1.5), Some(2.0)]);
+    }
+
+    #[test]
+    fn the_options_of_the_comparison_are_not_those_of_a_run() {
+        let options =
+            ["--beam", "1", "--against", "python", "--pairs=3", "--types", "int8", "--d", "8"];
+        let options = options.map(String::from);
+        assert_eq!(without_comparison(&options), ["--beam", "1", "--d", "8"]);
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}
