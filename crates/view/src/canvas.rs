@@ -242,8 +242,10 @@ mod tests {
 
     #[test]
     fn an_unwritable_file_is_named() {
-        let map = crate::HeatMap::example();
-        let error = map.save(Path::new("no/such/folder/x.svg")).unwrap_err();
+        let (x, y) = (crate::Axis::linear("x"), crate::Axis::linear("y"));
+        let series = vec![crate::Series::new("a", vec![(0.0, 1.0), (1.0, 2.0)])];
+        let figure = crate::Figure::of(crate::Chart { title: "A chart".into(), x, y, series });
+        let error = figure.save(Path::new("no/such/folder/x.svg")).unwrap_err();
         assert!(error.to_string().starts_with("no/such/folder/x.svg: "), "{error}");
     }
 }

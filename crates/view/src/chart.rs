@@ -38,11 +38,6 @@ impl Axis {
         Self { label: label.into(), scale: Scale::Log(10.0) }
     }
 
-    /// A logarithmic axis marked at powers of two.
-    pub fn log2(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log(2.0) }
-    }
-
     /// The position of `value` on the axis; `None` if it has none.
     fn place(&self, value: f64) -> Option<f64> {
         match self.scale {

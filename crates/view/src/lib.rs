@@ -14,8 +14,6 @@
 //! | attention in a terminal | [`blocks`] |
 //! | the habits of heads over a text | [`HeadHabits`], [`heads_table`] |
 //! | curves | [`Figure`] of [`Chart`]s |
-//! | a matrix of signed values | [`HeatMap`] |
-//! | values with their intervals | [`Estimates`] |
 //!
 //! # Example
 //!
@@ -37,8 +35,6 @@
 mod attention;
 mod canvas;
 mod chart;
-mod estimates;
-mod heat;
 mod palette;
 mod ticks;
 
@@ -48,8 +44,6 @@ pub use attention::{
 };
 pub use canvas::{Picture, PictureFormat, ViewError};
 pub use chart::{Axis, Chart, Figure, Scale, Series};
-pub use estimates::{Estimate, EstimateRow, Estimates};
-pub use heat::HeatMap;
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

@@ -1,9 +1,9 @@
 use anyhow::{Result, ensure};
 use burnformer_core::sinusoid;
 use burnformer_train::noam;
-use burnformer_view::{Axis, Chart, Figure, HeatMap, Series};
+use burnformer_view::{Axis, Chart, Figure, Series};
 
-use super::output::Output;
+use super::Output;
 
 /// Arguments of `plot positions`.
 #[derive(clap::Args)]
@@ -14,6 +14,9 @@ pub struct Positions {
     /// Number of positions
     #[arg(long, default_value_t = 100)]
     length: usize,
+    /// Features to draw, one curve for each; the even ones are sines, the odd ones cosines
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 5, 40, 41])]
+    features: Vec<usize>,
     #[command(flatten)]
     output: Output,
 }
@@ -47,18 +50,22 @@ pub struct Smoothing {
     output: Output,
 }
 
-/// A map of the encodings, with one column per position and one row per feature.
+/// One curve for each feature of the encodings.
 pub fn positions(args: Positions) -> Result<()> {
-    let Positions { d_model, length, output } = args;
+    let Positions { d_model, length, features, output } = args;
     ensure!(d_model > 0 && d_model.is_multiple_of(2), "--d-model {d_model}: it must be even");
-    let row = |feature| (0..length).map(|position| sinusoid(position, feature, d_model)).collect();
-    output.save(&HeatMap {
+    let beyond = features.iter().find(|&&feature| feature >= d_model);
+    ensure!(beyond.is_none(), "--features {}: they are below --d-model", beyond.unwrap_or(&0));
+    let curve = |&feature: &usize| {
+        let value = |position| (position as f64, sinusoid(position, feature, d_model));
+        Series::new(format!("feature {feature}"), (0..length).map(value).collect())
+    };
+    output.save(&Figure::of(Chart {
         title: format!("Sinusoidal positions, d_model {d_model}"),
-        x: "position".into(),
-        y: "feature".into(),
-        rows: (0..d_model).map(row).collect(),
-        limit: 1.0,
-    })
+        x: Axis::linear("position"),
+        y: Axis::linear("value"),
+        series: features.iter().map(curve).collect(),
+    }))
 }
 
 /// One curve for each width and each number of warm-up updates.

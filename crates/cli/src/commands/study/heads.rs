@@ -7,7 +7,6 @@ use burnformer_data::{ParallelReader, Utf8Policy};
 use burnformer_infer::LongSources;
 use burnformer_study::{HeadResult, HeadStudy, heads_table};
 use burnformer_train::config::corpus_paths;
-use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 use serde_json::json;
 
 use crate::commands::{Computing, between, model};
@@ -35,9 +34,6 @@ pub struct Args {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Draw the results to this file, .png or .svg; may be given several times
-    #[arg(long, value_name = "FILE")]
-    picture: Vec<PathBuf>,
     #[command(flatten)]
     computing: Computing,
 }
@@ -65,13 +61,7 @@ pub fn run(args: &Args) -> Result<()> {
         note(format_args!("{number} of {count} | {head} off | BLEU {change:+.2} ± {interval:.2}"));
         results.push(result);
     }
-    print(args, whole.bleu(), &results)?;
-    let name = args.model.as_deref().unwrap_or(Path::new(embedded::DEFAULT_MODEL));
-    for path in &args.picture {
-        picture(name, whole.bleu(), &results).save(path)?;
-        note(format_args!("wrote {}", path.display()));
-    }
-    Ok(())
+    print(args, whole.bleu(), &results)
 }
 
 /// The lines of the test text, and their references.
@@ -97,19 +87,5 @@ fn print(args: &Args, bleu: f64, results: &[HeadResult]) -> Result<()> {
             &json!({ "bleu": bleu, "without": results }),
         )?),
         false => output::print(heads_table(bleu, results).trim_end()),
-    }
-}
-
-/// The change of BLEU by each head.
-fn picture(model: &Path, bleu: f64, results: &[HeadResult]) -> Estimates {
-    let row = |result: &HeadResult| EstimateRow {
-        label: result.head.to_string(),
-        points: vec![Some(Estimate { value: result.change, half_width: result.interval })],
-    };
-    Estimates {
-        title: format!("{}: each attention head off", model.display()),
-        x: format!("change of BLEU from {bleu:.1}, and its 95 % interval"),
-        names: vec!["without this head".into()],
-        rows: results.iter().map(row).collect(),
     }
 }

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use burnformer_study::{
-    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_change,
-    table3_is_base, table3_table,
+    Row, RowResult, Study, extrapolation, extrapolation_table, table3, table3_is_base, table3_table,
 };
 use burnformer_train::report::Verbosity;
 use burnformer_train::{Texts, TrainConfig, cache_folder};
-use burnformer_view::{Estimate, EstimateRow, Estimates, Picture as _};
 
 use super::resolve;
 use crate::device::DeviceName;
@@ -68,9 +66,6 @@ struct Common {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Draw the results to this file, .png or .svg; may be given several times
-    #[arg(long, value_name = "FILE")]
-    picture: Vec<PathBuf>,
 }
 
 /// Arguments of `study table3`.
@@ -118,16 +113,14 @@ pub fn run(args: Args) -> Result<()> {
                 table3_is_base(&row.name) || wanted.is_empty() || is_wanted(&row.name)
             });
             let results = train(&common, texts, out, &rows)?;
-            print(&common, &results, || table3_table(&rows, &results))?;
-            draw(&common, || table3_picture(&rows, &results))
+            print(&common, &results, || table3_table(&rows, &results))
         }
         What::Extrapolation(Extrapolation { common, longest, seeds, out }) => {
             ensure!(longest > 1, "--longest is {longest}; it must be at least 2");
             let (config, texts) = configuration(&common)?;
             let rows = extrapolation(&config, longest, seeds);
             let results = train(&common, texts, out, &rows)?;
-            print(&common, &results, || extrapolation_table(&results))?;
-            draw(&common, || extrapolation_picture(&results))
+            print(&common, &results, || extrapolation_table(&results))
         }
     }
 }
@@ -206,51 +199,5 @@ fn print(common: &Common, results: &[RowResult], table: impl Fn() -> String) -> 
     match common.json {
         true => output::print(serde_json::to_string_pretty(results)?),
         false => output::print(table().trim_end()),
-    }
-}
-
-fn draw(common: &Common, picture: impl Fn() -> Estimates) -> Result<()> {
-    for path in &common.picture {
-        picture().save(path)?;
-        note(format_args!("wrote {}", path.display()));
-    }
-    Ok(())
-}
-
-/// What each row changes, here and in the paper.
-fn table3_picture(rows: &[Row], results: &[RowResult]) -> Estimates {
-    let changed = rows.iter().filter_map(|row| {
-        let here = table3_change(results, &row.name)?;
-        let here = Estimate { value: here.bleu, half_width: here.interval };
-        let paper = row.paper.zip(rows[0].paper);
-        let paper =
-            paper.map(|(row, base)| Estimate { value: row.bleu - base.bleu, half_width: 0.0 });
-        let label = format!("{} {}", row.name, row.change);
-        Some(EstimateRow { label, points: vec![Some(here), paper] })
-    });
-    Estimates {
-        title: "Table 3: what each variation changes".into(),
-        x: "change of BLEU from the base, and its 95 % interval".into(),
-        names: vec!["measured here".into(), "the paper, at its scale".into()],
-        rows: changed.collect(),
-    }
-}
-
-/// BLEU by the length of the source, for each kind of positions.
-fn extrapolation_picture(results: &[RowResult]) -> Estimates {
-    let parts = results.iter().map(|result| result.measures.len()).max().unwrap_or(0);
-    let row = |part: usize| {
-        let measures = || results.iter().map(move |result| result.measures.get(part));
-        let longest = measures().flatten().next().and_then(|measure| measure.longest);
-        let points = measures()
-            .map(|measure| measure.map(|m| Estimate { value: m.bleu, half_width: m.interval }));
-        let label = longest.map_or("longer".into(), |longest| format!("up to {longest} pieces"));
-        EstimateRow { label, points: points.collect() }
-    };
-    Estimates {
-        title: "Trained on short sentences, tested on longer ones".into(),
-        x: "BLEU by length of the source, and its 95 % interval".into(),
-        names: results.iter().map(|result| result.change.clone()).collect(),
-        rows: (0..parts).map(row).collect(),
     }
 }
