@@ -8,7 +8,7 @@ const MOST_MATCHES: usize = 32;
 /// The number of bytes in a block of 256 units.
 const BLOCK_BYTES: usize = 1024;
 
-/// A checked `precompiled_charsmap`: no index in it leads out of it.
+/// A `precompiled_charsmap` in which no index leads out of it.
 #[derive(Clone, Debug)]
 pub struct Charsmap {
     units: Vec<u32>,
@@ -41,6 +41,9 @@ fn has_leaf(unit: u32) -> bool {
 
 impl Charsmap {
     /// Reads the size of the trie in bytes, the trie, and the replacements.
+    ///
+    /// # Errors
+    /// If `bytes` end too early, or an index leads out of them.
     pub fn parse(bytes: &[u8]) -> Result<Self, CharsmapProblem> {
         let (size, rest) = bytes.split_first_chunk().ok_or(CharsmapProblem::Truncated)?;
         let size = u32::from_le_bytes(*size) as usize;
@@ -95,9 +98,43 @@ impl Charsmap {
             }
         }
         let (start, length) = found?;
-        let text = &self.texts[start..];
-        let end = text.bytes().position(|byte| byte == 0)?;
-        Some((&text[..end], length))
+        Some((self.text(start)?, length))
+    }
+
+    /// The replacement that begins at this offset.
+    fn text(&self, start: usize) -> Option<&str> {
+        self.texts[start..].split('\0').next()
+    }
+
+    /// The largest number of times by which a replacement is longer than the text that it replaces; at least 1.
+    pub fn growth(&self) -> f64 {
+        let (mut growth, mut seen) = (1.0_f64, vec![false; self.units.len()]);
+        let mut states = vec![offset(self.units[0])];
+        // The shortest texts come first.
+        for length in 1.. {
+            states.retain(|&state| !std::mem::replace(&mut seen[state], true));
+            let mut longer = Vec::new();
+            for (&state, byte) in
+                states.iter().flat_map(|state| (1..=0xff).map(move |b| (state, b)))
+            {
+                let place = state ^ byte;
+                let unit = self.units[place];
+                if label(unit) != byte as u32 {
+                    continue;
+                }
+                let below = place ^ offset(unit);
+                if has_leaf(unit) {
+                    let text = self.text(value(self.units[below])).unwrap_or_default();
+                    growth = growth.max(text.len() as f64 / f64::from(length));
+                }
+                longer.push(below);
+            }
+            if longer.is_empty() {
+                break;
+            }
+            states = longer;
+        }
+        growth
     }
 }
 
@@ -129,6 +166,17 @@ mod tests {
         assert_eq!(map.longest_match(b"ab"), Some(("yz", 1)));
         assert_eq!(map.longest_match(b"ba"), None);
         assert_eq!(map.longest_match(b""), None);
+    }
+
+    #[test]
+    fn the_growth_is_that_of_the_longest_replacement() {
+        let growth = |value, texts: &[u8]| {
+            Charsmap::parse(&bytes(&replaces_a(value), texts)).unwrap().growth()
+        };
+        assert_eq!(
+            [growth(0, b"xyz\0"), growth(2, b"xyz\0"), growth(3, b"xyz\0")],
+            [3.0, 1.0, 1.0]
+        );
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod unigram;
 mod vocabulary;
 mod whole;
 
+pub use charsmap::Charsmap;
 pub use error::{CharsmapProblem, ModelProblem, PieceProblem, SentencePieceError};
 pub use model::{SentencePiece, UnknownId};
 pub use types::{ModelType, PieceType};

@@ -12,11 +12,11 @@ mod precompiled;
 mod refusal;
 mod trial;
 
-use growth::Growth;
+use growth::{Growth, json};
 use refusal::{Checked, refusal};
 use serde_json::Value;
+use tokenizers::AddedToken;
 use tokenizers::models::ModelWrapper;
-use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PreTokenizerWrapper};
 
 pub(super) use refusal::Refusal;
 pub(super) use trial::trial;
@@ -107,80 +107,54 @@ pub(super) fn added_tokens(tokenizer: &tokenizers::Tokenizer, tokens: &[AddedTok
 /// Checks every step of every part.
 pub(super) fn parts(tokenizer: &tokenizers::Tokenizer) -> Checked {
     let mut encoding = Growth::up_to(growth::ENCODING);
-    if let Some(normalizer) = tokenizer.get_normalizer() {
-        normalizer_steps(normalizer, &mut encoding)?;
-    }
-    if let Some(pre_tokenizer) = tokenizer.get_pre_tokenizer() {
-        pre_tokenizer_steps(pre_tokenizer, &mut encoding)?;
-    }
-    if let Some(decoder) = tokenizer.get_decoder() {
-        decoder_steps(decoder, &mut Growth::up_to(growth::DECODING))?;
-    }
+    steps("normalizer", &json(&tokenizer.get_normalizer()), &mut encoding)?;
+    steps("pre_tokenizer", &json(&tokenizer.get_pre_tokenizer()), &mut encoding)?;
+    let mut decoding = Growth::up_to(growth::DECODING);
+    steps("decoder", &json(&tokenizer.get_decoder()), &mut decoding)?;
     model(tokenizer.get_model())
 }
 
-fn normalizer_steps(step: &NormalizerWrapper, growth: &mut Growth) -> Checked {
-    use NormalizerWrapper as Step;
-    let factor = match step {
-        Step::Sequence(steps) => {
-            return steps.as_ref().iter().try_for_each(|step| normalizer_steps(step, growth));
-        }
-        Step::Replace(replace) => pattern::replacement("normalizer (Replace)", replace)?,
-        Step::Prepend(prepend) => 1.0 + prepend.prepend.len() as f64,
-        Step::Precompiled(map) => precompiled::growth(&growth::json(map))?,
-        // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with compatibility forms.
-        Step::NFC(_) | Step::NFD(_) => 3.0,
-        Step::NFKC(_) | Step::NFKD(_) => 11.0,
-        Step::BertNormalizer(_) => 10.0,
-        Step::Lowercase(_) | Step::ByteLevel(_) => 2.0,
-        Step::StripNormalizer(_) | Step::StripAccents(_) | Step::Nmt(_) => 1.0,
-    };
-    growth.step("normalizer", factor)
-}
-
-fn pre_tokenizer_steps(step: &PreTokenizerWrapper, growth: &mut Growth) -> Checked {
-    use PreTokenizerWrapper as Step;
-    let factor = match step {
-        Step::Sequence(steps) => {
-            return steps.as_ref().iter().try_for_each(|step| pre_tokenizer_steps(step, growth));
-        }
-        Step::FixedLength(step) if step.length == 0 => {
+/// Checks the steps of a part in the form in which the library writes it, in which every step names its type.
+fn steps(part: &str, step: &Value, growth: &mut Growth) -> Checked {
+    let lists = ["normalizers", "pretokenizers", "decoders"].map(|list| step[list].as_array());
+    if let Some(list) = lists.into_iter().flatten().next() {
+        return list.iter().try_for_each(|step| steps(part, step, growth));
+    }
+    let kind = step["type"].as_str().unwrap_or_default();
+    let name = format!("{part} ({kind})");
+    let bytes = |key: &str| step[key].as_str().map_or(0, str::len) as f64;
+    let factor = match (part, kind) {
+        _ if step.is_null() => return Ok(()),
+        ("pre_tokenizer", "FixedLength") if step["length"] == 0 => {
             let message = "words of 0 characters are asked for; set \"length\" to 1 or more";
-            return refusal("pre_tokenizer (FixedLength)", message);
+            return refusal(&name, message);
         }
-        Step::Split(split) => pattern::split("pre_tokenizer (Split)", &split.pattern)?,
-        // There is a space before each word, and a byte becomes two.
-        Step::ByteLevel(_) => 3.0,
-        // There is a character before each word, and one for each space.
-        Step::Metaspace(step) => 2.0 * step.get_replacement().len_utf8() as f64,
-        _ => 1.0,
-    };
-    growth.step("pre_tokenizer", factor)
-}
-
-fn decoder_steps(step: &DecoderWrapper, growth: &mut Growth) -> Checked {
-    use DecoderWrapper as Step;
-    // If the empty text is replaced by a space, there is a space before, between and after all characters.
-    let spaced = |pattern: &str| if pattern.is_empty() { 3.0 } else { 1.0 };
-    let factor = match step {
-        Step::Sequence(steps) => {
-            return steps.get_decoders().iter().try_for_each(|step| decoder_steps(step, growth));
-        }
-        Step::Strip(strip) if strip.stop != 0 => {
+        ("decoder", "Strip") if step["stop"] != 0 => {
             let message = format!(
                 "it strips {} characters from the end, which fails on shorter text; set \"stop\" to 0",
-                strip.stop
+                step["stop"]
             );
-            return refusal("decoder (Strip)", message);
+            return refusal(&name, message);
         }
-        Step::Replace(replace) => pattern::replacement("decoder (Replace)", replace)?,
-        Step::BPE(decoder) => spaced(&decoder.suffix),
-        Step::CTC(decoder) => spaced(&decoder.word_delimiter_token),
-        Step::WordPiece(_) => 2.0,
-        Step::ByteLevel(_) => 3.0,
-        Step::Strip(_) | Step::Metaspace(_) | Step::Fuse(_) | Step::ByteFallback(_) => 1.0,
+        (_, "Replace") => pattern::replacement(&name, step)?,
+        (_, "Split") => pattern::split(&name, step)?,
+        (_, "Precompiled") => precompiled::growth(step)?,
+        (_, "Prepend") => 1.0 + bytes("prepend"),
+        // Unicode's FAQ on normalisation: one byte becomes at most three, or eleven with compatibility forms.
+        (_, "NFC" | "NFD") => 3.0,
+        (_, "NFKC" | "NFKD") => 11.0,
+        (_, "BertNormalizer") => 10.0,
+        // A byte becomes two, and before pre-tokenised words there is a space.
+        ("normalizer", "ByteLevel") | (_, "Lowercase") | ("decoder", "WordPiece") => 2.0,
+        (_, "ByteLevel") => 3.0,
+        // There is a character before each word, and one for each space.
+        ("pre_tokenizer", "Metaspace") => 2.0 * bytes("replacement"),
+        // If the empty text is replaced by a space, there is a space before, between and after all characters.
+        (_, "BPEDecoder") if bytes("suffix") == 0.0 => 3.0,
+        (_, "CTC") if bytes("word_delimiter_token") == 0.0 => 3.0,
+        _ => 1.0,
     };
-    growth.step("decoder", factor)
+    growth.step(part, factor)
 }
 
 fn model(model: &ModelWrapper) -> Checked {

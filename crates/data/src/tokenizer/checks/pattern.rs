@@ -4,33 +4,25 @@
 //! begin before the start of the search is found again and again. A counted repetition of a look-around loops without
 //! reading text.
 
-use serde::Serialize;
-use tokenizers::pre_tokenizers::split::SplitPattern;
+use serde_json::Value;
 
-use super::growth::json;
 use super::refusal::{Checked, refusal};
 
 /// The largest product of the counts of all repetitions of a pattern, as if they were nested.
 const MAX_ROUNDS: f64 = 10_000.0;
 
 /// Checks the pattern of a `Split`, which never makes a text longer.
-pub(super) fn split(part: &str, pattern: &SplitPattern) -> Checked<f64> {
-    if let SplitPattern::Regex(pattern) = pattern {
-        check(part, pattern)?;
-    }
+pub(super) fn split(part: &str, step: &Value) -> Checked<f64> {
+    step["pattern"]["Regex"].as_str().map_or(Ok(()), |pattern| check(part, pattern))?;
     Ok(1.0)
 }
 
 /// Checks a `Replace` and returns how many times as long it can make a text.
-pub(super) fn replacement(part: &str, replace: &impl Serialize) -> Checked<f64> {
-    let replace = json(replace);
-    let content = replace["content"].as_str().unwrap_or_default().len() as f64;
-    if let Some(pattern) = replace["pattern"]["Regex"].as_str() {
-        check(part, pattern)?;
-    }
+pub(super) fn replacement(part: &str, step: &Value) -> Checked<f64> {
+    split(part, step)?;
+    let content = step["content"].as_str().unwrap_or_default().len() as f64;
     // A regular expression, like an empty text, can match between all characters.
-    let replaced = replace["pattern"]["String"].as_str().unwrap_or_default().len();
-    Ok(match replaced {
+    Ok(match step["pattern"]["String"].as_str().unwrap_or_default().len() {
         0 => 1.0 + content,
         bytes => (content / bytes as f64).max(1.0),
     })
