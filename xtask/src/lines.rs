@@ -15,8 +15,8 @@ const WIDEST: usize = 7;
 
 /// The limits of the counts. Lower them when a count falls.
 const LIMITS: [(&str, usize); 4] = [
-    ("lines of code outside of tests", 53_964),
-    ("lines of documents", 2_500),
+    ("lines of code outside of tests", 53_300),
+    ("words of documents", 36_000),
     ("functions of more than 60 lines", 0),
     ("signatures of more than 7 arguments", 0),
 ];
@@ -30,7 +30,7 @@ pub fn report(workspace: &Path) -> bool {
         let own = path.strip_prefix(workspace).unwrap_or(&path);
         let parts: Vec<&str> = own.iter().filter_map(|part| part.to_str()).collect();
         if path.extension().is_some_and(|end| end == "md") {
-            documents += if parts[0] == "docs" { text.lines().count() } else { 0 };
+            documents += if parts[0] == "docs" { text.split_whitespace().count() } else { 0 };
             continue;
         }
         if parts.iter().any(is_test) {
