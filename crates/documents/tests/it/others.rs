@@ -111,3 +111,50 @@ fn pages_of_a_folder_keep_their_trees_tags_and_words() {
     });
     report(&folder, pages);
 }
+
+/// Each word that has letters alone becomes `w` and its number, counted over the document.
+fn numbered(text: &str, format: Format) -> (String, usize) {
+    let count = std::cell::Cell::new(0);
+    let number = |sentence: &PendingSentence| {
+        let word = |word: &str| {
+            let start = word.len() - word.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
+            let end = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len().max(start);
+            let letters = &word[start..end];
+            if letters.is_empty() || !letters.chars().all(char::is_alphabetic) {
+                return word.to_string();
+            }
+            count.set(count.get() + 1);
+            format!("{}w{}{}", &word[..start], count.get(), &word[end..])
+        };
+        let words: Vec<String> = sentence.text.split(' ').map(word).collect();
+        Translated { text: words.join(" "), links: Vec::new() }
+    };
+    (translate(text, format, &number), count.get())
+}
+
+#[test]
+fn nothing_is_missing_and_nothing_is_doubled_in_any_format() {
+    let cue = "1\n00:01,000 --> 00:02,000\n\nOne two.\n\n<i>three four</i>\nfive\n\n2\n00:03,000 --> 00:04,000\n- six\n- seven\n";
+    let page = "<title>one</title><p>Two <b>three.</b> four <a href=x title='five six'>seven</a><br>eight</p>\n<!--more-->\nnine<ul><li>ten<li>eleven</ul><table><tr><td>twelve<td>thirteen</table>fourteen<!-- x -->fifteen";
+    let markdown = "# One two\n\nthree *four* [five](x).\nsix\n\n- seven\n- eight\n\n> nine\n> ten\n\n| eleven | twelve |\n|---|---|\n| thirteen | **fourteen** |\n\n<div>fifteen</div>\n";
+    let text = "One two.\rthree four.\r\n- five\tsix\n\n  seven: eight (nine). ten.";
+    for (text, format, words) in [
+        (cue, Format::Srt, 7),
+        (&cue.replace('\n', "\r"), Format::Srt, 7),
+        (&cue.replace('\n', "\r\n"), Format::Srt, 7),
+        (page, Format::Html, 14),
+        (markdown, Format::Markdown, 15),
+        (text, Format::Text, 10),
+    ] {
+        let (after, count) = numbered(text, format);
+        assert_eq!(count, words, "{after}");
+        let is_digit = |c: char| !c.is_ascii_digit();
+        let mut numbers: Vec<usize> = after
+            .split('w')
+            .skip(1)
+            .filter_map(|part| part[..part.find(is_digit).unwrap_or(part.len())].parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=count).collect::<Vec<_>>(), "{after}");
+    }
+}

@@ -66,8 +66,16 @@ fn symbols_survive_a_model_that_drops_them() {
         let keep = |c: char| c.is_ascii();
         Translated { text: sentence.text.chars().filter(|&c| keep(c)).collect(), links: Vec::new() }
     };
-    for text in ["Copyright © 2024 by Ann.", "♪ la la ♪", "Well done 👩🏽‍🚀🇩🇪!", "Open File → New ☺"]
-    {
+    for text in [
+        "Copyright © 2024 by Ann.",
+        "♪ la la ♪",
+        "Well done 👩🏽‍🚀🇩🇪!",
+        "Open File → New ☺",
+        "Press 1️⃣ or #️⃣ or *⃣ now",
+        "Look ‼️ here ⁉️ and 〰️ there",
+        "In 🏴󠁧󠁢󠁥󠁮󠁧󠁿 and 🏴‍☠️ and ❤️‍🔥",
+        "Sign ™️ ㊗️ ☑️ ♾️ 🕵️‍♂️ 👨‍👩‍👧‍👦 ok",
+    ] {
         assert_eq!(translate(text, Format::Text, &model), text);
     }
 }
