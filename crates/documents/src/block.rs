@@ -108,12 +108,13 @@ impl Node {
 }
 
 impl Block {
-    /// Whether each sentence is its own translation. All white space is the same.
+    /// Whether each sentence is its own translation. All white space and control characters are the same.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.segments.iter().all(|Segment { range, state }| match state {
             State::Done(Done { translated, .. }) => {
-                let words = self.text[range.clone()].split_whitespace();
-                translated.text.split_whitespace().eq(words)
+                let divides = |c: char| c.is_whitespace() || c.is_control();
+                let words = |text| str::split(text, divides).filter(|word| !word.is_empty());
+                words(&translated.text).eq(words(&self.text[range.clone()]))
             }
             _ => true,
         })

@@ -120,7 +120,7 @@ pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> Stri
         }
         escape @ Escape::Html(_) if !block.lines.newline.is_empty() => {
             let written = render(block, layout, escape, &breaks).text;
-            markdown::html_lines(&written, &block.lines.newline)
+            markdown::html_lines(&written, source, &block.lines.newline)
         }
         escape => render(block, layout, escape, &breaks).text,
     }

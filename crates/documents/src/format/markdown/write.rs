@@ -82,13 +82,16 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     same_place && around && outline(found) == written.outline.replace(SOFT_HYPHEN, "")
 }
 
-/// `html` within Markdown: no line is empty, which would end it, and each begins with the marks in `newline`, which are spaces now.
-pub(in crate::format) fn html_lines(html: &str, newline: &str) -> String {
+/// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and each begins with the marks in
+/// `newline`, which are spaces now.
+pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
+    let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
+    let has_empty = source.trim().lines().any(is_empty);
     let mut lines = html.split('\n');
     let mut out = lines.next().unwrap_or_default().to_string();
     let mut lines = lines.peekable();
     while let Some(line) = lines.next() {
-        if lines.peek().is_none() || !line.trim().is_empty() {
+        if lines.peek().is_none() || has_empty || !line.trim().is_empty() {
             let marks = line.len() - line.trim_start_matches(' ').len();
             out.extend([newline, &line[marks.min(newline.len() - 1)..]]);
         }
