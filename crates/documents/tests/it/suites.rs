@@ -61,10 +61,27 @@ fn examples() -> Suite {
 fn kinds() -> Suite {
     let file = std::env::var("KINDS").ok().and_then(|file| fs::read_to_string(file).ok());
     let all = file.unwrap_or_else(|| include_str!("../fixtures/kinds.md").into());
-    let all = all.split("\n%%%%\n");
-    all.enumerate()
-        .map(|(number, text)| (format!("kind {}", number + 1), format!("{text}\n")))
-        .collect()
+    let named =
+        |(number, text): (usize, &str)| (format!("kind {}", number + 1), format!("{text}\n"));
+    all.split("\n%%%%\n").enumerate().map(named).collect()
+}
+
+/// The documents of `suite` within a quotation and an item, and with other ends of lines.
+fn within(suite: &Suite) -> Suite {
+    let lines = |text: &str, first: &str, others: &str| {
+        first.to_string() + &text.trim_end().replace('\n', &format!("\n{others}")) + "\n"
+    };
+    let forms: [(&str, &dyn Fn(&str) -> String); 5] = [
+        ("quoted", &|text| lines(text, "> ", "> ")),
+        ("in an item", &|text| lines(text, "- ", "  ")),
+        ("in a quoted item", &|text| lines(&lines(text, "1. ", "   "), "> ", "> ")),
+        ("with CRLF", &|text| text.replace('\n', "\r\n")),
+        ("with CR", &|text| text.replace('\n', "\r")),
+    ];
+    let in_form = |(form, change): &(&str, &dyn Fn(&str) -> String)| {
+        suite.iter().map(|(name, text)| (format!("{name} {form}"), change(text))).collect::<Suite>()
+    };
+    forms.iter().flat_map(in_form).collect()
 }
 
 /// Every sentence in square brackets, between words of other text.
@@ -210,6 +227,7 @@ fn holds(suite: &Suite) {
 #[test]
 fn every_kind_keeps_its_tree_and_its_bytes() {
     holds(&kinds());
+    holds(&within(&kinds()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A translated block as Markdown that reads as it is meant.
 
-use pulldown_cmark::Options;
+use pulldown_cmark::{Event, Options, Parser as Events, Tag};
 
 use super::{Piece, read_again, without_marks};
 use crate::align::Alignment;
@@ -83,7 +83,7 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
 }
 
 /// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and each begins with the marks in
-/// `newline`, which are spaces now.
+/// `newline`, which are spaces now. It is `source` if it would be no block of HTML, or another.
 pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
     let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
     let has_empty = source.trim().lines().any(is_empty);
@@ -96,7 +96,18 @@ pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> 
             out.extend([newline, &line[marks.min(newline.len() - 1)..]]);
         }
     }
-    out
+    let before = blocks(source);
+    let holds = before.first() != Some(&true) || before == blocks(&out);
+    if holds { out } else { source.into() }
+}
+
+/// For each block of `text`, and for a paragraph behind it, whether it is HTML.
+fn blocks(text: &str) -> Vec<bool> {
+    let is_html = |event: Event<'_>| match event {
+        Event::Start(tag @ (Tag::HtmlBlock | Tag::Paragraph)) => Some(tag == Tag::HtmlBlock),
+        _ => None,
+    };
+    Events::new_ext(&format!("{text}\n\nx"), options()).filter_map(is_html).collect()
 }
 
 fn is_space(c: char) -> bool {
