@@ -210,6 +210,12 @@ mod tests {
         }
     }
 
+    fn figure(title: &str) -> crate::Figure {
+        let (x, y) = (crate::Axis::linear("x"), crate::Axis::linear("y"));
+        let series = vec![crate::Series::new("a", vec![(0.0, 1.0), (1.0, 2.0)])];
+        crate::Figure::of(crate::Chart { title: title.into(), x, y, series })
+    }
+
     #[test]
     fn a_name_says_the_format() {
         let of = |name: &str| PictureFormat::of(Path::new(name));
@@ -221,10 +227,8 @@ mod tests {
 
     #[test]
     fn letters_that_the_font_lacks_or_joins_are_named() {
-        let named = |title: &str| {
-            let map = crate::HeatMap { title: title.into(), ..crate::HeatMap::example() };
-            map.unreadable().unwrap().into_iter().collect::<String>()
-        };
+        let named =
+            |title: &str| figure(title).unreadable().unwrap().into_iter().collect::<String>();
         for drawn in ["Straße → street, ça", "Привет, мир", "Ελληνικά", "x ≤ √d·½"]
         {
             assert_eq!(named(drawn), "", "{drawn}");
@@ -242,10 +246,7 @@ mod tests {
 
     #[test]
     fn an_unwritable_file_is_named() {
-        let (x, y) = (crate::Axis::linear("x"), crate::Axis::linear("y"));
-        let series = vec![crate::Series::new("a", vec![(0.0, 1.0), (1.0, 2.0)])];
-        let figure = crate::Figure::of(crate::Chart { title: "A chart".into(), x, y, series });
-        let error = figure.save(Path::new("no/such/folder/x.svg")).unwrap_err();
+        let error = figure("A chart").save(Path::new("no/such/folder/x.svg")).unwrap_err();
         assert!(error.to_string().starts_with("no/such/folder/x.svg: "), "{error}");
     }
 }

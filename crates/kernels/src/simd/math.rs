@@ -44,28 +44,6 @@ pub fn exp_below_zero(x: f32) -> f32 {
     f32::from_bits(p.to_bits().wrapping_add(rounded.to_bits().wrapping_shl(23)))
 }
 
-/// The logistic sigmoid 1 / (1 + e⁻ˣ).
-#[inline(always)]
-pub fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + exp(-x))
-}
-
-/// The hyperbolic tangent of x with a relative error below 5e-7. NaN stays NaN.
-///
-/// Near 0, where the exponential form cancels, it uses the polynomial of Cephes' `tanhf` (Moshier, 1989).
-#[inline(always)]
-pub fn tanh(x: f32) -> f32 {
-    let size = x.abs();
-    let square = x * x;
-    let p = -5.704_988_7e-3 * square + 2.063_909e-2;
-    let p = p * square - 5.373_971_6e-2;
-    let p = p * square + 1.333_144_2e-1;
-    let p = p * square - 3.333_328e-1;
-    let near = p * square * x + x;
-    let far = (1.0 - 2.0 / (exp(2.0 * size) + 1.0)).copysign(x);
-    if size < 0.625 { near } else { far }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,20 +87,6 @@ mod tests {
         assert_eq!(exp(0.0), 1.0);
         assert!(exp(f32::INFINITY) > 2e38);
         assert!(exp(f32::NAN).is_nan());
-    }
-
-    #[test]
-    fn tanh_and_sigmoid_are_near_the_exact_values() {
-        for i in -200_000..200_000 {
-            let x = i as f32 * 1e-4;
-            let (exact, wide) = (f64::from(x).tanh(), f64::from(x));
-            let own = f64::from(tanh(x));
-            assert!((own - exact).abs() <= 5e-7 * exact.abs(), "tanh({x}) = {own}, not {exact}");
-            let (own, exact) = (f64::from(sigmoid(x)), 1.0 / (1.0 + (-wide).exp()));
-            assert!((own - exact).abs() <= 5e-7 * exact, "sigmoid({x}) = {own}, not {exact}");
-        }
-        assert_eq!([tanh(1e9), tanh(-1e9), sigmoid(1e9)], [1.0, -1.0, 1.0]);
-        assert!(sigmoid(-1e9) < 1e-37 && tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan());
     }
 
     #[test]

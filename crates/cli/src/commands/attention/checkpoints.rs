@@ -6,7 +6,7 @@ use burnformer_infer::Translator;
 use burnformer_view::{AttentionMatrix, HeadGrid, Panel};
 
 use super::args::Args;
-use crate::output::draw;
+use crate::output;
 
 /// Number of maps per row of the picture.
 const COLUMNS: usize = 6;
@@ -33,7 +33,7 @@ pub fn draw(args: &Args, run: &Path) -> Result<()> {
     let caption = format!("{}, layer {layer}, {head}: {source} → {target}", run.display());
     let rows = maps.chunks(COLUMNS).map(<[_]>::to_vec).collect();
     let grid = HeadGrid::of(&panel, rows).with_caption(caption);
-    draw(&grid, &args.picture)
+    output::draw(&grid, &args.picture)
 }
 
 /// The checkpoints of `run`, in order.
