@@ -25,7 +25,7 @@
 //! The main types: [`Bleu`], [`Chrf`] and [`Ter`] hold options and compute scores. [`Metric`] is their common trait,
 //! which works on sums of [`Statistics`]. [`Bootstrap`] gives confidence intervals. [`paired_bootstrap`] and
 //! [`approximate_randomization`] compare two systems. [`CompoundBleu`] is the measure of *Attention Is All You Need*,
-//! which is not comparable with the others.
+//! which is not comparable with the others. [`WritingSystem`] tells which metric fits a text.
 //!
 //! Deliberately absent: downloading test sets; tokenisers that need a dictionary or a model (`ja-mecab`, `ko-mecab`,
 //! `spm`, `flores`); threads.
@@ -47,6 +47,7 @@ mod statistics;
 mod ter;
 mod text;
 mod tokenize;
+mod writing;
 
 pub use bleu::Bleu;
 pub use bleu_score::{BleuScore, Smoothing};
@@ -63,6 +64,7 @@ pub use statistics::Statistics;
 pub use tokenize::BleuTokenizer;
 pub use tokenize::moses_language::MosesLanguage;
 pub use tokenize::tercom::Ter;
+pub use writing::WritingSystem;
 
 /// The program in the README, which the tests compile and run.
 #[cfg(doctest)]

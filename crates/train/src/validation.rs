@@ -7,9 +7,9 @@ use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus
 use burnformer_infer::{
     Calibration, LengthPenalty, NeuralModel, SearchSettings, TranslateOptions, Translator,
 };
-use burnformer_metrics::{Bleu, Chrf, Metric as _, References, Score, as_strs};
+use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
-use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationSettings};
+use crate::config::{EarlyStoppingMetric, Standing, TrainConfig, ValidationSettings};
 use crate::error::TrainError;
 use crate::run::corpora::Corpora;
 use crate::update::train_step::batch_loss;
@@ -25,6 +25,8 @@ pub struct Validation {
     pub bleu: Option<f64>,
     /// The signature, which says how that BLEU was computed.
     pub signature: Option<String>,
+    /// The chrF of the decoded text, if it was decoded.
+    pub chrf: Option<f64>,
     /// The decoded text, if it was decoded.
     pub hypotheses: Vec<String>,
     /// The characters of the decoded text over those of its references, if it was decoded.
@@ -32,13 +34,16 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// The value of `metric`. Without decoding, BLEU is replaced by the negative perplexity, so that higher is better.
-    pub fn value(&self, metric: EarlyStoppingMetric) -> f64 {
-        match metric {
-            EarlyStoppingMetric::Bleu => self.bleu.unwrap_or(-self.perplexity()),
-            EarlyStoppingMetric::Ppl => self.perplexity(),
-            EarlyStoppingMetric::Loss => self.loss,
-        }
+    /// The value of `metric`, and the loss. Without decoding, the score of translations is replaced by the negative
+    /// perplexity, so that higher is better.
+    pub fn standing(&self, metric: EarlyStoppingMetric) -> Standing {
+        let value = match metric {
+            EarlyStoppingMetric::Auto | EarlyStoppingMetric::Bleu => self.bleu,
+            EarlyStoppingMetric::Chrf => self.chrf,
+            EarlyStoppingMetric::Ppl => Some(self.perplexity()),
+            EarlyStoppingMetric::Loss => Some(self.loss),
+        };
+        Standing { value: value.unwrap_or(-self.perplexity()), nll: self.nll }
     }
 
     /// The perplexity: e to the negative log-likelihood per token, where tokens are subwords.
@@ -56,9 +61,11 @@ pub(crate) enum Subject {
     Average,
 }
 
-/// Measures models by loss, perplexity, and the BLEU of real translations.
+/// Measures models by loss, perplexity, and the BLEU and chrF of real translations.
 pub struct Validator {
     settings: ValidationSettings,
+    /// How the target text is written, which decides the scores that fit it.
+    writing: WritingSystem,
     label_smoothing: f64,
     tokenizers: Tokenizers,
     sampler: BatchSampler,
@@ -66,12 +73,13 @@ pub struct Validator {
     longest: usize,
     source: Vec<String>,
     references: Vec<String>,
-    /// How the model that the run started from is meant to be searched; the defaults for random weights.
+    /// How the run's models are searched.
     search: SearchSettings,
 }
 
 impl Validator {
-    /// A validator over the validation text of `corpora`, for models with these special ids; `None` if there is none.
+    /// A validator over the validation text of `corpora`, for models with these special ids that are searched with `search`;
+    /// `None` if there is none.
     ///
     /// # Errors
     /// [`TrainError::Data`] if there is no pair in it.
@@ -79,6 +87,7 @@ impl Validator {
         config: &TrainConfig,
         corpora: &Corpora,
         special: SpecialIds,
+        search: SearchSettings,
     ) -> Result<Option<Self>, TrainError> {
         let (Some(corpus), Some((source, target))) = (&corpora.valid, &corpora.valid_text) else {
             return Ok(None);
@@ -89,14 +98,41 @@ impl Validator {
         };
         Ok(Some(Self {
             settings: config.validation.clone(),
+            writing: WritingSystem::of(target),
             label_smoothing: config.training.label_smoothing,
             tokenizers: corpora.tokenizers.clone(),
             sampler: sampler(corpus, config.training.budget, special)?,
             longest: corpora.longest_validated + 1,
             source: source[..decoded].to_vec(),
             references: target[..decoded].to_vec(),
-            search: corpora.start.as_ref().map(|start| start.search().clone()).unwrap_or_default(),
+            search,
         }))
+    }
+
+    /// The metric that decides which model is best.
+    pub fn metric(&self) -> EarlyStoppingMetric {
+        self.settings.metric.resolved(self.writing)
+    }
+
+    /// How translations are scored.
+    fn score(&self) -> Box<dyn Metric> {
+        self.settings.metric.of_translations(self.writing)
+    }
+
+    /// How translations are searched and scored, in a sentence.
+    pub(crate) fn announcement(&self) -> Option<String> {
+        let ValidationSettings { bleu, beam, alpha, .. } = self.settings;
+        let metric = self.score();
+        let (name, signature) = (metric.name(), metric.signature(1usize.into()));
+        let why = match self.writing {
+            WritingSystem::Spaced => String::new(),
+            other => format!(", as the target text is in {other} (validation.metric)"),
+        };
+        bleu.then(|| {
+            format!(
+                "translations are scored by {name}|{signature}{why}; validations search with a beam of {beam} and α {alpha}"
+            )
+        })
     }
 
     /// Measures `model`, whose configuration is `config`.
@@ -145,30 +181,30 @@ impl Validator {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
         let search = self.search(self.settings.beam, self.settings.alpha);
         let translator = Translator::new(Box::new(model), self.tokenizers.clone(), search.clone())?;
-        let (score, texts) = self.score(&translator, search)?;
-        validation.bleu = Some(score.value);
-        validation.signature = Some(score.signature.to_string());
+        let texts = self.translations(&translator, search)?;
+        let bleu = self.writing.bleu();
+        let value = |metric: &dyn Metric| self.value(metric, &texts).map(Some);
+        (validation.bleu, validation.chrf) = (value(&bleu)?, value(&Chrf::default())?);
+        validation.signature = Some(bleu.signature(1usize.into()).to_string());
         validation.length_ratio = Some(characters(&texts) / characters(&self.references).max(1.0));
         validation.hypotheses = texts;
         Ok(())
     }
 
-    /// The BLEU of `translator`'s translations of the validation text with each of `alphas`, in their order, with a
-    /// beam of `beam`.
+    /// The name and the value of the score of `translator`'s translations of the validation text with a beam of `beam` and
+    /// `alpha`.
     ///
     /// # Errors
     /// [`TrainError::Infer`] if decoding fails.
-    pub fn scores_by_alpha(
+    pub fn score_with(
         &self,
         translator: &Translator,
         beam: usize,
-        alphas: &[f64],
-    ) -> Result<Vec<(f64, f64)>, TrainError> {
-        let score = |&alpha: &f64| {
-            let (score, _) = self.score(translator, self.search(beam, alpha))?;
-            Ok((alpha, score.value))
-        };
-        alphas.iter().map(score).collect()
+        alpha: f64,
+    ) -> Result<(String, f64), TrainError> {
+        let texts = self.translations(translator, self.search(beam, alpha))?;
+        let metric = self.score();
+        Ok((metric.name(), self.value(&*metric, &texts)?))
     }
 
     /// The calibration of `translator` by the chrF of its translations of the validation text; `None` if that does not
@@ -192,20 +228,23 @@ impl Validator {
     }
 
     fn options(&self, translator: &Translator, search: SearchSettings) -> TranslateOptions {
-        TranslateOptions { longest: self.longest, search, ..translator.options() }
+        let longest = self.longest;
+        TranslateOptions { longest, search, leave_loops: true, ..translator.options() }
     }
 
-    fn score(
+    fn translations(
         &self,
         translator: &Translator,
         search: SearchSettings,
-    ) -> Result<(Score, Vec<String>), TrainError> {
+    ) -> Result<Vec<String>, TrainError> {
         let options = self.options(translator, search);
         let translations = translator.translate(&self.source, &options)?;
-        let texts: Vec<String> = translations.into_iter().map(|t| t.text).collect();
+        Ok(translations.into_iter().map(|t| t.text).collect())
+    }
+
+    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64, TrainError> {
         let streams = [as_strs(&self.references)];
-        let score = Bleu::default().evaluate(&as_strs(&texts), &References::new(&streams))?;
-        Ok((score, texts))
+        Ok(metric.evaluate(&as_strs(texts), &References::new(&streams))?.value)
     }
 
     fn search(&self, beam_size: usize, alpha: f64) -> SearchSettings {
@@ -309,7 +348,10 @@ mod tests {
         let shape = config.model.over([vocab; 2], SpecialIds::OURS).unwrap();
         let device = Device::default();
         let model = shape.build(1, &device).unwrap();
-        let validator = Validator::new(&config, &corpora, SpecialIds::OURS).unwrap().unwrap();
+        let validator =
+            Validator::new(&config, &corpora, SpecialIds::OURS, SearchSettings::default())
+                .unwrap()
+                .unwrap();
         let measured = validator.validate(&shape, &model, &device).unwrap();
         assert_eq!(measured.hypotheses.len(), TEXT.len());
         let nll = nll_by_pairs(&model, &corpora.tokenizers, &device);

@@ -14,6 +14,7 @@ mod faults;
 mod glossary;
 mod hints;
 mod interop;
+mod languages;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod named;

@@ -248,13 +248,12 @@ fn the_length_penalty_with_the_best_validation_bleu_is_that_of_the_best_model() 
     let output = toy.train("run", &[&alphas[..], &["--set", "training.max_updates=150"]].concat());
     stdout(&output);
     let said = stderr(&output);
-    let scores = said.lines().find_map(|line| line.split_once("with a beam of 3: ")).unwrap().1;
-    let score = |part: &str| {
-        let (alpha, bleu) = part.split_once(": ").unwrap();
-        (alpha.parse::<f64>().unwrap(), bleu.parse::<f64>().unwrap())
+    let score = |line: &str| {
+        let (alpha, bleu) = line.strip_prefix("length penalty ")?.split_once(": BLEU ")?;
+        Some((alpha.parse::<f64>().unwrap(), bleu.parse::<f64>().unwrap()))
     };
-    let scores: Vec<(f64, f64)> = scores.split(", ").map(score).collect();
-    assert_eq!(scores.iter().map(|score| score.0).collect::<Vec<_>>(), [0.0, 0.6, 3.0]);
+    let scores: Vec<(f64, f64)> = said.lines().filter_map(score).collect();
+    assert_eq!(scores[..3].iter().map(|score| score.0).collect::<Vec<_>>(), [0.0, 0.6, 3.0]);
     let best = toy.folder.path().join("run/best");
     let search: Value =
         serde_json::from_slice(&fs::read(best.join("generation.json")).unwrap()).unwrap();

@@ -13,6 +13,12 @@ const TRANSLATES: f64 = 20.0;
 /// The share by which a loss has to be lower, or higher, to count.
 const NOTABLE: f64 = 0.01;
 
+/// The score of translations below which nothing in them counts as right.
+const NOTHING: f64 = 0.1;
+
+/// The number of updates in a row with a loss above that of guessing, before that is said.
+const GUESSING: u64 = 50;
+
 /// What to check if the validation loss does not fall.
 const CHECK_LINES: &str = "Check that each line of the source belongs to the same line of the target, in the training and \
                            in the validation text, and that the sides of neither are swapped";
@@ -24,6 +30,8 @@ pub(crate) struct Measured {
     pub step: u64,
     /// The negative log-likelihood per token, in nats.
     pub nll: f64,
+    /// The score of translations by which models are compared, if they are.
+    pub score: Option<f64>,
     /// The characters of all translations over those of their references, if the text was translated.
     pub length_ratio: Option<f64>,
 }
@@ -33,6 +41,11 @@ pub(crate) struct Measured {
 pub(crate) struct Adviser {
     /// The update with which the warm-up ends.
     warmup: u64,
+    /// The loss of a model that guesses: all tokens of the target are equally probable.
+    guessing: f64,
+    /// The loss of the first update, and the number of updates in a row, and the sum of their losses, above `guessing`.
+    first: Option<f64>,
+    above: (u64, f64),
     validations: Vec<Measured>,
     given: Vec<Trouble>,
 }
@@ -42,6 +55,10 @@ pub(crate) struct Adviser {
 enum Trouble {
     /// The loss on the validation text stays high, or rises. One explanation is given: two would contradict each other.
     Loss,
+    /// The loss on the training text is above that of guessing.
+    Guessing,
+    /// The score of translations stays 0 while the loss falls.
+    Score,
     /// Translations are much shorter than their references.
     Short,
     /// Translations are much longer than their references.
@@ -49,16 +66,38 @@ enum Trouble {
 }
 
 impl Adviser {
-    /// An adviser of a run whose warm-up ends with update `warmup`.
-    pub fn new(warmup: u64) -> Self {
-        Self { warmup, validations: Vec::new(), given: Vec::new() }
+    /// An adviser of a run whose warm-up ends with update `warmup`, for a model with `target_vocab` tokens.
+    pub fn new(warmup: u64, target_vocab: usize) -> Self {
+        let guessing = (target_vocab as f64).ln();
+        let (validations, given) = (Vec::new(), Vec::new());
+        Self { warmup, guessing, first: None, above: (0, 0.0), validations, given }
+    }
+
+    /// The warning after update `step`, in which the negative log-likelihood per token was `nll`. It is given once.
+    pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
+        let first = *self.first.get_or_insert(nll);
+        let (count, sum) = self.above;
+        self.above = if nll > self.guessing { (count + 1, sum + nll) } else { (0, 0.0) };
+        let (count, sum) = self.above;
+        // Random weights are a little worse than guessing, until the warm-up has brought them below.
+        let has_begun = step > self.warmup || sum > first * (1.0 + NOTABLE) * count as f64;
+        if count < GUESSING || !has_begun || self.given.contains(&Trouble::Guessing) {
+            return None;
+        }
+        self.given.push(Trouble::Guessing);
+        Some(format!(
+            "warning: the loss has been above {:.2} nats per token, the logarithm of the vocabulary's size, for {GUESSING} updates: the \
+             model is worse than one that guesses. Begin again with a lower learning rate (a tenth of schedule.factor or \
+             schedule.peak), a longer schedule.warmup, or optimizer.clip_norm = 1",
+            self.guessing
+        ))
     }
 
     /// The warnings after a validation. Each is given once.
     pub fn after(&mut self, measured: Measured) -> Vec<String> {
         self.validations.push(measured);
         let loss = self.stalled().or_else(|| self.turned());
-        let found = [loss, self.short(), self.long()];
+        let found = [loss, self.nothing_right(), self.short(), self.long()];
         let new: Vec<_> =
             found.into_iter().flatten().filter(|(kind, _)| !self.given.contains(kind)).collect();
         self.given.extend(new.iter().map(|(kind, _)| *kind));
@@ -99,6 +138,22 @@ impl Adviser {
         turned.then_some((Trouble::Loss, text))
     }
 
+    fn nothing_right(&self) -> Option<(Trouble, String)> {
+        let last = self.last(3)?;
+        let is_nothing = |one: &Measured| one.score.is_some_and(|score| score < NOTHING);
+        let [first, .., newest] = last else { return None };
+        let has_learned = newest.nll.exp() < HARDLY_LEARNED;
+        let falls = newest.nll < first.nll * (1.0 - NOTABLE);
+        let text = format!(
+            "the score of the translations stays 0 although the perplexity has fallen from {:.1} to {:.1}, so that it cannot tell good \
+             models from bad ones. Look at the run's hypotheses (valid/), and compare models by another validation.metric, such as \
+             \"chrf\" or \"ppl\"",
+            first.nll.exp(),
+            newest.nll.exp()
+        );
+        (has_learned && falls && last.iter().all(is_nothing)).then_some((Trouble::Score, text))
+    }
+
     fn short(&self) -> Option<(Trouble, String)> {
         let ratio = self.ratios(|ratio| ratio < 0.85)?;
         let text = format!(
@@ -134,10 +189,11 @@ mod tests {
 
     /// The warnings after each of the validations, which are 100 updates apart.
     fn warnings(validations: &[(f64, f64)]) -> Vec<Vec<String>> {
-        let mut adviser = Adviser::new(50);
+        let mut adviser = Adviser::new(50, 300);
         let measured = |(place, &(nll, ratio)): (usize, &(f64, f64))| Measured {
             step: 100 * (place as u64 + 1),
             nll,
+            score: Some(20.0),
             length_ratio: Some(ratio),
         };
         validations.iter().enumerate().map(measured).map(|one| adviser.after(one)).collect()
@@ -181,9 +237,9 @@ mod tests {
         let rose: Vec<_> = [7.0, 6.5, 6.7, 7.0, 7.3, 7.5].iter().map(high).collect();
         one(&warnings(&rose), 3, "sides of neither are swapped");
         // It falls, from far above what it was in the warm-up.
-        let mut adviser = Adviser::new(150);
+        let mut adviser = Adviser::new(150, 300);
         for (step, nll) in [(100, 6.5), (200, 9.5), (300, 9.0), (400, 8.0)] {
-            let measured = Measured { step, nll, length_ratio: None };
+            let measured = Measured { step, nll, score: None, length_ratio: None };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
         // One explanation only, whichever came first.
@@ -201,11 +257,50 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_the_warm_up() {
-        let mut adviser = Adviser::new(10_000);
+        let mut adviser = Adviser::new(10_000, 300);
         for step in [100, 200, 300, 400] {
-            let measured = Measured { step, nll: 8.0, length_ratio: Some(9.0) };
+            let (score, length_ratio) = (Some(0.0), Some(9.0));
+            let measured = Measured { step, nll: 8.0, score, length_ratio };
             assert_eq!(adviser.after(measured), Vec::<String>::new());
         }
+    }
+
+    /// The updates after which a warning comes, of 200 updates with these losses, 4,000 of warm-up and 300 tokens.
+    fn guesses(warmup: u64, nll: impl Fn(u64) -> f64) -> Vec<u64> {
+        let mut adviser = Adviser::new(warmup, 300);
+        (1..=200).filter(|&step| adviser.after_update(step, nll(step)).is_some()).collect()
+    }
+
+    #[test]
+    fn a_loss_above_that_of_guessing_for_50_updates_is_told_once() {
+        // ln 300 is 5.70.
+        // The weights before the first update are not the fault of a learning rate.
+        assert_eq!(guesses(4000, |_| 23.0), Vec::<u64>::new());
+        assert_eq!(guesses(4000, |step| if step < 10 { 6.0 } else { 9.0 }), [50]);
+        assert_eq!(guesses(100, |_| 6.0), [101]);
+        assert_eq!(guesses(4000, |step| 6.2 - step as f64 / 1000.0), Vec::<u64>::new());
+        let seldom = |step: u64| if step.is_multiple_of(40) { 5.0 } else { 9.0 };
+        assert_eq!(guesses(10, seldom), Vec::<u64>::new());
+        assert_eq!(guesses(10, |_| f64::NAN), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn a_score_that_stays_0_while_the_loss_falls_is_told() {
+        let told = |losses: &[f64], score: f64| {
+            let mut adviser = Adviser::new(50, 300);
+            let measured = |(place, &nll): (usize, &f64)| Measured {
+                step: 100 * (place as u64 + 1),
+                nll,
+                score: Some(score),
+                length_ratio: None,
+            };
+            let all = losses.iter().enumerate().map(measured);
+            all.flat_map(|one| adviser.after(one)).filter(|text| text.contains("stays 0")).count()
+        };
+        assert_eq!(told(&[4.0, 3.0, 2.0, 1.0], 0.0), 1);
+        assert_eq!(told(&[4.0, 3.0, 2.0, 1.0], 0.5), 0);
+        assert_eq!(told(&[7.0, 6.5, 6.0, 5.5], 0.0), 0);
+        assert_eq!(told(&[2.0, 2.0, 2.0, 2.0], 0.0), 0);
     }
 
     #[test]

@@ -1,10 +1,15 @@
-//! What can be seen of the texts before a run begins: sides that are swapped, and lines that do not belong together.
+//! What can be seen of the texts before a run begins: sides that are swapped, lines that do not belong together, texts that
+//! are learned and measured on, and tokens that are unknown.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model};
-use burnformer_data::{Batch, ParallelReader, SpecialIds, Tokenizers, Utf8Policy};
+use burnformer_data::{
+    Batch, DataError, ParallelReader, SpecialIds, TokenizedCorpus, Tokenizer, Tokenizers,
+    Utf8Policy,
+};
 use whatlang::{Lang, detect};
 
 use crate::config::{MIX, corpus_paths};
@@ -35,6 +40,13 @@ const LONGEST_TRIED: usize = 100;
 /// The factor by which the other order has to be better before the user is warned.
 const BETTER: f64 = 1.2;
 
+/// The share of a text's pairs that may be in the training text, too: short sentences are.
+const SHARED: f64 = 0.2;
+/// The share of unknown tokens from which on they are a warning.
+const MANY_UNKNOWN: f64 = 0.01;
+/// The largest number of unknown characters that are shown.
+const SHOWN: usize = 12;
+
 /// Source and target.
 type Pair = (String, String);
 
@@ -50,16 +62,92 @@ pub(crate) fn warnings(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
         found.extend(misaligned(key, &text));
         found.extend(swapped(key, &text, languages));
     }
+    found.extend(learned(texts, utf8));
     found
 }
 
-/// The first pairs of a text; none if it cannot be read, which preparing the corpus reports.
+/// Tells of the texts to measure on those of which many pairs are in the training text.
+fn learned(texts: &Texts, utf8: Utf8Policy) -> Vec<String> {
+    let measured = [("data.valid", &texts.valid), ("data.test", &texts.test)];
+    let mut measured = measured.map(|(key, paths)| {
+        let text = read(paths, utf8);
+        let unseen: HashSet<Pair> = text.iter().cloned().collect();
+        (key, text, unseen)
+    });
+    let trained = [&texts.train].into_iter().chain(&texts.mix).flat_map(|paths| pairs(paths, utf8));
+    if measured.iter().any(|(_, text, _)| !text.is_empty()) {
+        trained
+            .for_each(|pair| measured.iter_mut().for_each(|(.., unseen)| _ = unseen.remove(&pair)));
+    }
+    let warning = |(key, text, unseen): &(&str, Vec<Pair>, HashSet<Pair>)| {
+        let seen = text.iter().filter(|pair| !unseen.contains(pair)).count();
+        let share = seen as f64 / text.len().max(1) as f64;
+        (share > SHARED).then(|| {
+            format!(
+                "warning: {:.0} % of the pairs of {key} are in the training text, too. Its scores then tell how well the model has \
+                 learned them by heart, not how well it translates. Name a text that is not trained on, or take these pairs out of \
+                 data.train",
+                100.0 * share
+            )
+        })
+    };
+    measured.iter().filter_map(warning).collect()
+}
+
+/// Tells how many tokens of the training text are unknown to the tokenisers, if there are any, and some of the characters.
+///
+/// # Errors
+/// If the corpus can no longer be read.
+pub(crate) fn unknown(
+    corpus: &TokenizedCorpus,
+    Tokenizers { source, target }: &Tokenizers,
+    texts: &Texts,
+    utf8: Utf8Policy,
+) -> Result<Option<String>, DataError> {
+    let unk = [source, target].map(|side| side.special_ids().unk);
+    let (mut all, mut unknown) = ([0, 0], [0, 0]);
+    for i in (0..corpus.len()).step_by(corpus.len().div_ceil(MOST_PAIRS).max(1)) {
+        let (source, target) = corpus.pair(i)?;
+        for (side, ids) in [source, target].iter().enumerate() {
+            all[side] += ids.len();
+            unknown[side] += ids.iter().filter(|id| **id == unk[side]).count();
+        }
+    }
+    if unknown == [0, 0] {
+        return Ok(None);
+    }
+    let [of_source, of_target] = [0, 1].map(|side| unknown[side] as f64 / all[side].max(1) as f64);
+    let text = read(&texts.train, utf8);
+    let characters = |side: fn(&Pair) -> &str| text.iter().flat_map(move |pair| side(pair).chars());
+    let characters = [characters(|pair| &pair.0), characters(|pair| &pair.1)];
+    let lacks = |tokenizer: &Tokenizer, c: &char| {
+        tokenizer.encode(&c.to_string()).contains(&tokenizer.special_ids().unk)
+    };
+    let sides = [source, target].into_iter().zip(characters);
+    let shown: BTreeSet<char> = sides
+        .flat_map(|(side, all)| all.collect::<BTreeSet<_>>().into_iter().filter(|c| lacks(side, c)))
+        .collect();
+    let shown: String = shown.into_iter().take(SHOWN).flat_map(|c| [' ', c]).collect();
+    let warning = if of_source.max(of_target) < MANY_UNKNOWN { "" } else { "warning: " };
+    Ok(Some(format!(
+        "{warning}{:.2} % of the source tokens and {:.2} % of the target tokens are unknown to the tokeniser (among them:{shown}): \
+         the model can neither read nor write them. A tokeniser that is trained here (without tokenizer.files) knows all",
+        100.0 * of_source,
+        100.0 * of_target
+    )))
+}
+
+/// The first pairs of a text.
 fn read(paths: &[PathBuf], utf8: Utf8Policy) -> Vec<Pair> {
+    pairs(paths, utf8).take(MOST_PAIRS).collect()
+}
+
+/// The pairs of a text; none if it cannot be read, which preparing the corpus reports.
+fn pairs(paths: &[PathBuf], utf8: Utf8Policy) -> impl Iterator<Item = Pair> {
     let corpus = corpus_paths("data", paths).ok();
     let pairs = corpus.and_then(|corpus| ParallelReader::open(&corpus, utf8).ok());
     let pairs = pairs.into_iter().flatten().map_while(Result::ok);
-    let whole = pairs.filter(|pair| pair.valid).take(MOST_PAIRS);
-    whole.map(|pair| (pair.source, pair.target)).collect()
+    pairs.filter(|pair| pair.valid).map(|pair| (pair.source, pair.target))
 }
 
 /// About `count` elements of `all`, at equal distances.
@@ -189,6 +277,7 @@ pub(crate) fn other_direction(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::DataSettings;
 
     const ENGLISH: [&str; 6] = [
         "The committee will meet again on Thursday to discuss the budget",
@@ -235,6 +324,33 @@ mod tests {
         text.sort_by_key(|pair| pair.0.len());
         assert_eq!(misaligned("data.train", &text), None);
         assert_eq!(misaligned("data.train", &[]), None);
+    }
+
+    /// Files of these pairs, for training and validation.
+    fn files(folder: &std::path::Path, train: &[Pair], valid: &[Pair]) -> Texts {
+        let file = |name: &str, pairs: &[Pair]| {
+            let lines: String = pairs.iter().map(|(a, b)| format!("{a}\t{b}\n")).collect();
+            std::fs::write(folder.join(name), lines).unwrap();
+            vec![folder.join(name)]
+        };
+        let (train, valid) = (file("train.tsv", train), file("valid.tsv", valid));
+        Texts::files(&DataSettings { train, valid, ..DataSettings::default() })
+    }
+
+    #[test]
+    fn a_validation_text_of_which_more_than_a_fifth_is_trained_on_is_told_with_the_share() {
+        let folder = tempfile::tempdir().unwrap();
+        let pair = |i: usize| (format!("Quelle {i}"), format!("source {i}"));
+        let train: Vec<Pair> = (0..300).map(pair).collect();
+        for (shared, share) in [(100, Some("100 %")), (21, Some("21 %")), (20, None), (0, None)] {
+            let valid: Vec<Pair> = (300 - shared..400 - shared).map(pair).collect();
+            let said = learned(&files(folder.path(), &train, &valid), Utf8Policy::Error);
+            assert_eq!(said.len(), usize::from(share.is_some()), "{shared}");
+            assert!(said.iter().all(|said| said.contains(share.unwrap())), "{said:?}");
+        }
+        // The same source with another translation is no pair that was learned.
+        let valid: Vec<Pair> = train.iter().map(|(a, b)| (a.clone(), format!("{b}!"))).collect();
+        assert!(learned(&files(folder.path(), &train, &valid), Utf8Policy::Error).is_empty());
     }
 
     #[test]

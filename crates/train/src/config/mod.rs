@@ -27,7 +27,7 @@ pub use precision::PrecisionSetting;
 pub use presets::{DEFAULT_PRESET, preset_description, preset_names};
 pub use train_config::{CheckpointSettings, RecoverySettings, TokenizerSection, TrainConfig};
 pub use training::TrainingSettings;
-pub use validation::{EarlyStoppingMetric, ValidationSettings};
+pub use validation::{EarlyStoppingMetric, Standing, ValidationSettings};
 
 #[cfg(test)]
 mod tests;

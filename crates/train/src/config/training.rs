@@ -35,8 +35,7 @@ pub struct TrainingSettings {
     pub max_epochs: u64,
     /// Whether a new run measures the machine for some seconds, and then takes the largest of three models (`model.d_model`
     /// 192, 128 or 96) of which `training.max_minutes` hold enough updates. `config.toml` in the run's folder has the size
-    /// and the number of updates that were chosen, a warm-up of at most 6 % of them, and 1.25 times the minutes, so that
-    /// the run can be repeated. It has no effect on a run that is limited by `training.max_updates` or `max_epochs`, whose
+    /// that was chosen, and a warm-up of at most 6 % of the updates. It has no effect on a run that is limited by `training.max_updates` or `max_epochs`, whose
     /// model has other sizes than the preset `speedrun`, that starts from a model, or that several processes make.
     pub fit: bool,
     /// The size of a batch: sentences × the longest sentence of the batch, in tokens with padding, stays within it on

@@ -1,15 +1,24 @@
 //! The section `[validation]`: how often a model is measured, and how.
 
+use burnformer_metrics::{Chrf, Metric, WritingSystem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::float_text;
 
 /// What decides which model is best and when to stop: `validation.metric`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EarlyStoppingMetric {
-    /// BLEU of the translated validation text; higher is better.
+    /// `bleu`, or `chrf` where the target text is Korean or has no spaces between words, as in Japanese and Thai: BLEU
+    /// counts words. The log says so.
     #[default]
+    Auto,
+    /// BLEU of the translated validation text, on Chinese with sacreBLEU's tokeniser `zh`, on other scripts without spaces
+    /// with `char`; higher is better.
     Bleu,
+    /// chrF of the translated validation text, which counts characters; higher is better.
+    Chrf,
     /// Perplexity per token, e to the mean negative log-likelihood; lower is better.
     Ppl,
     /// The label-smoothed loss per token; lower is better.
@@ -17,14 +26,48 @@ pub enum EarlyStoppingMetric {
 }
 
 impl EarlyStoppingMetric {
-    /// Whether `value` is better than `other`, or is the first one. NaN is never better.
-    pub fn is_better(self, value: f64, other: Option<f64>) -> bool {
-        match (self, other) {
-            (_, None) => !value.is_nan(),
-            (Self::Bleu, Some(other)) => value > other,
-            (Self::Ppl | Self::Loss, Some(other)) => value < other,
+    /// Whether `new` is better than `other`, or is the first one. Of equal values the lower loss is better. NaN never is.
+    pub(crate) fn is_better(self, new: Standing, other: Option<Standing>) -> bool {
+        let Some(other) = other else { return !new.value.is_nan() };
+        let is_ahead = match self {
+            Self::Auto | Self::Bleu | Self::Chrf => new.value > other.value,
+            Self::Ppl | Self::Loss => new.value < other.value,
+        };
+        is_ahead || new.value == other.value && new.nll < other.nll
+    }
+
+    /// The metric for a target text of `writing`.
+    pub(crate) fn resolved(self, writing: WritingSystem) -> Self {
+        match self {
+            Self::Auto if writing.fits_bleu() => Self::Bleu,
+            Self::Auto => Self::Chrf,
+            chosen => chosen,
         }
     }
+
+    /// The score of translations into a text of `writing`; the one that fits, if the metric is none of translations.
+    pub fn of_translations(self, writing: WritingSystem) -> Box<dyn Metric> {
+        match self {
+            Self::Bleu => Box::new(writing.bleu()),
+            Self::Chrf => Box::new(Chrf::default()),
+            _ => writing.metric(),
+        }
+    }
+}
+
+/// What a validation found of a model: the value of the metric, and what decides among equal values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The metric's value.
+    #[serde(with = "float_text")]
+    pub value: f64,
+    /// The negative log-likelihood per token, in nats; NaN where it was not recorded.
+    #[serde(with = "float_text", default = "nan")]
+    pub nll: f64,
+}
+
+fn nan() -> f64 {
+    f64::NAN
 }
 
 /// How often the model is measured on text that it does not learn from, and how.
@@ -33,10 +76,10 @@ impl EarlyStoppingMetric {
 pub struct ValidationSettings {
     /// The number of updates between two validations; 0 validates only at the end of the run.
     pub every: u64,
-    /// Whether a validation translates its text and scores it by BLEU, beside measuring the loss. Switch it off
+    /// Whether a validation translates its text and scores it by BLEU and chrF, beside measuring the loss. Switch it off
     /// to validate faster, and choose another `validation.metric` with it.
     pub bleu: bool,
-    /// The number of sentences, from the start of the validation text, that are translated for BLEU; 0 takes
+    /// The number of sentences, from the start of the validation text, that are translated; 0 takes
     /// all. The loss is always that of the whole text.
     pub max_sentences: usize,
     /// The number of hypotheses of the beam search that translates the validation text, from 1, which is greedy
@@ -48,15 +91,17 @@ pub struct ValidationSettings {
     pub metric: EarlyStoppingMetric,
     /// The run ends after this many validations in a row without a better one; 0 never ends it.
     pub patience: u64,
-    /// The number of hypotheses of the beam search on the test text after training, from 1 to 1,000; the paper
-    /// has 4 (§6.1).
+    /// The number of hypotheses of the beam search with which the run's models translate, the test text too, from 1 to
+    /// 1,000; the paper has 4 (§6.1). It is written into their `generation.json`. A run from another model
+    /// (`training.from`) keeps that model's, unless `test_alphas` choose.
     pub test_beam: usize,
-    /// The length penalty α of that search; 0 or more. The paper has 0.6 (§6.1).
+    /// The length penalty α of that search, likewise; 0 or more. The paper has 0.6 (§6.1).
     pub test_alpha: f64,
     /// Length penalties α to choose from when the run ends, each 0 or more: the model in `best/` translates the validation
-    /// text (`max_sentences` of it) with a beam of `test_beam` under each of them, and the one with the highest BLEU is written
-    /// into its `generation.json` and takes the place of `test_alpha`. An empty list chooses nothing. Short runs give
-    /// models that end their sentences early, which a larger α mends.
+    /// text (`max_sentences` of it) with a beam of `test_beam` under each of them, and the one with the highest BLEU or chrF
+    /// is written into its `generation.json` and takes the place of `test_alpha`. If that is the first or last of the list,
+    /// further ones are tried. An empty list chooses nothing. Short runs give models that end their sentences early, which a
+    /// larger α mends.
     pub test_alphas: Vec<f64>,
 }
 
@@ -68,7 +113,7 @@ impl Default for ValidationSettings {
             max_sentences: 0,
             beam: 1,
             alpha: 0.0,
-            metric: EarlyStoppingMetric::Bleu,
+            metric: EarlyStoppingMetric::Auto,
             patience: 0,
             test_beam: 4,
             test_alpha: 0.6,

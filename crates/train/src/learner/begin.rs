@@ -13,7 +13,7 @@ use super::unread::Unread;
 use crate::advice::Adviser;
 use crate::advice::comparison::comparison;
 use crate::advice::text_check;
-use crate::config::{CheckpointSettings, TrainConfig};
+use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
 use crate::optimizer::Optimizer;
 use crate::report::{Reporter, ReporterOptions, Verbosity};
@@ -25,6 +25,7 @@ use crate::run::start_model::special_ids;
 use crate::run::state::RunState;
 use crate::update::Updater;
 use crate::update::ranks::Workers;
+use crate::validation::Validator;
 
 impl Learner {
     /// Starts a run in `folder`, or resumes the one there from its newest whole checkpoint. It computes on the devices of
@@ -70,8 +71,9 @@ impl Learner {
         notes.extend(faster_precision(precision, device));
         notes.extend(kept_for_the_average(&setup.config.checkpoints));
         notes.extend(left_out_of_validation(corpora));
+        notes.extend(setup.validator.as_ref().and_then(Validator::announcement));
         if mode == RunMode::New {
-            notes.extend(text_warnings(corpora, &setup, &start.model));
+            notes.extend(text_warnings(corpora, &setup, &start.model)?);
         }
         let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
         if from_random_weights {
@@ -85,11 +87,11 @@ impl Learner {
 
     fn assembled(setup: Setup, start: Start, reporter: Reporter) -> Self {
         let Start { model, optimizer, state, .. } = start;
-        let Setup { config, run, replicas, .. } = &setup;
+        let Setup { config, first, run, replicas, .. } = &setup;
         Self {
             updater: updater(config, optimizer, &state, replicas.first()),
-            adviser: Adviser::new(config.schedule.warmup),
-            best_on_disk: best_on_disk(config, run, &state),
+            adviser: Adviser::new(config.schedule.warmup, first.shape.tokens().target_vocab),
+            best_on_disk: best_on_disk(setup.metric(), run, &state),
             look_after: look_after(config, run),
             clock: Clock::new(state.seconds),
             unread: Unread::default(),
@@ -158,15 +160,22 @@ impl Learner {
 }
 
 /// What looks wrong with the texts of a new run.
-fn text_warnings(corpora: &Corpora, setup: &Setup, model: &Model) -> Vec<String> {
+fn text_warnings(
+    corpora: &Corpora,
+    setup: &Setup,
+    model: &Model,
+) -> Result<Vec<String>, TrainError> {
     let (texts, utf8) = (&corpora.texts, setup.config.data.utf8);
-    let mut found = text_check::warnings(texts, utf8);
+    // A rehearsal has looked at them already.
+    let found = corpora.warnings.get_or_init(|| text_check::warnings(texts, utf8));
+    let mut found = found.clone();
+    found.extend(text_check::unknown(&corpora.train, &corpora.tokenizers, texts, utf8)?);
     if setup.first.start.is_some() {
         let (special, device) = (special_ids(setup.first.shape.as_ref()), setup.replicas.first());
         let tokenizers = &corpora.tokenizers;
         found.extend(text_check::other_direction(model, texts, utf8, tokenizers, special, device));
     }
-    found
+    Ok(found)
 }
 
 pub(super) fn updater(
@@ -188,9 +197,9 @@ pub(super) fn updater(
 
 /// What is known of the model in `best/`. A run that starts again from its beginning may be another by its
 /// configuration: its own best replaces what is there.
-fn best_on_disk(config: &TrainConfig, run: &RunDir, state: &RunState) -> Option<BestModel> {
+fn best_on_disk(metric: EarlyStoppingMetric, run: &RunDir, state: &RunState) -> Option<BestModel> {
     let goes_on = state.step > 0;
-    goes_on.then(|| BestModel::read(&run.model("best"), config.validation.metric)).flatten()
+    goes_on.then(|| BestModel::read(&run.model("best"), metric)).flatten()
 }
 
 pub(super) fn check_precision(precision: Precision, device: &Device) -> Result<(), TrainError> {

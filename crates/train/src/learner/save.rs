@@ -82,30 +82,42 @@ impl Learner {
     }
 
     /// Finds the length penalty with which the model in `best/` translates the validation text best, and writes it into
-    /// its `generation.json`.
+    /// its `generation.json` whenever a better one is found: the process may be ended before the last.
     fn choose_alpha(&mut self) -> Result<(), TrainError> {
-        let (beam, alphas) =
-            (self.setup.config.validation.test_beam, &self.setup.config.validation.test_alphas);
-        let Some(validator) = self.setup.validator.as_ref().filter(|_| !alphas.is_empty()) else {
+        let settings = &self.setup.config.validation;
+        let (beam, mut coming) = (settings.test_beam, settings.test_alphas.clone());
+        let (best, grows) = (self.setup.run.model("best"), coming.len() > 1);
+        let Some(validator) = self.setup.validator.as_ref().filter(|_| !coming.is_empty()) else {
             return Ok(());
         };
-        let best = self.setup.run.model("best");
+        self.reporter.note(&format!(
+            "choosing the length penalty of best/ among {coming:?}: the validation text is translated with a beam of {beam}"
+        ))?;
         let translator = Translator::load(&best, &self.device().clone().inner())?;
-        let scores = validator.scores_by_alpha(&translator, beam, alphas)?;
-        let alpha = highest(&scores);
-        let list: Vec<_> =
-            scores.iter().map(|(alpha, bleu)| format!("{alpha}: {bleu:.2}")).collect();
-        let mut search = SearchSettings {
+        let search_with = |alpha| SearchSettings {
             beam_size: beam,
             length_penalty: LengthPenalty::Gnmt(alpha),
             ..self.setup.first.search.clone()
         };
+        coming.sort_by(|a, b| b.total_cmp(a));
+        coming.dedup();
+        let (most, mut scores) = (coming.len() + MOST_BEYOND, Vec::new());
+        while let Some(alpha) = coming.pop() {
+            let (name, score) = validator.score_with(&translator, beam, alpha)?;
+            self.reporter.note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
+            scores.push((alpha, score));
+            if highest(&scores) == alpha {
+                checkpoint::set_search(&best, &search_with(alpha))?;
+            }
+            if grows && coming.is_empty() && scores.len() < most {
+                coming.extend(beyond(&scores));
+            }
+        }
+        let alpha = highest(&scores);
+        let mut search = search_with(alpha);
         search.calibration = validator.calibration(&translator, &search)?;
         checkpoint::set_search(&best, &search)?;
-        self.reporter.note(&format!(
-            "length penalty of best/: {alpha}, by BLEU on the validation text with a beam of {beam}: {}",
-            list.join(", ")
-        ))
+        self.reporter.note(&format!("length penalty of best/: {alpha}"))
     }
 
     /// The newest checkpoints to average. Damaged ones are reported and left out.
@@ -127,8 +139,63 @@ impl Learner {
     }
 }
 
-/// The α with the highest BLEU of `scores`; the first one of several.
+/// The largest number of length penalties that are tried beyond those of the list.
+const MOST_BEYOND: usize = 8;
+
+/// The α with the highest score of `scores`; the first one of several.
 fn highest(scores: &[(f64, f64)]) -> f64 {
     let better = |best: (f64, f64), next: &(f64, f64)| if next.1 > best.1 { *next } else { best };
     scores.iter().fold((0.0, f64::NEG_INFINITY), better).0
+}
+
+/// The next α beyond the best of `scores`, if that is the smallest or the largest and no other is as good: as far from it as
+/// its neighbour.
+fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
+    let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
+    alphas.sort_by(f64::total_cmp);
+    let best = highest(scores);
+    let highest = scores.iter().map(|it| it.1).fold(f64::NEG_INFINITY, f64::max);
+    if scores.iter().filter(|it| it.1 == highest).count() > 1 {
+        return None;
+    }
+    let step = |a: f64, b: f64| (1e6 * (2.0 * a - b)).round().max(0.0) / 1e6;
+    let next = match alphas[..] {
+        [first, second, ..] if best == first => step(first, second),
+        [.., second, last] if best == last => step(last, second),
+        _ => return None,
+    };
+    (!alphas.contains(&next)).then_some(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list of α that are tried where the scores are those of `score`, beginning with `list`.
+    fn tried(list: &[f64], score: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut scores: Vec<_> = list.iter().map(|&alpha| (alpha, score(alpha))).collect();
+        while let Some(next) = beyond(&scores) {
+            scores.push((next, score(next)));
+        }
+        scores.into_iter().map(|(alpha, _)| alpha).collect()
+    }
+
+    #[test]
+    fn the_list_of_length_penalties_grows_until_the_best_is_inside() {
+        let list = [0.6, 0.8, 1.0, 1.2];
+        let with_best = |best: f64| move |alpha: f64| -(alpha - best).abs();
+        for (best, more) in [
+            (0.8, &[][..]),
+            (1.05, &[]),
+            (1.25, &[1.4]),
+            (1.6, &[1.4, 1.6, 1.8]),
+            (0.5, &[0.4]),
+            (0.0, &[0.4, 0.2, 0.0]),
+        ] {
+            assert_eq!(tried(&list, with_best(best))[4..], *more, "{best}");
+        }
+        assert_eq!(tried(&list, |_| 0.0), list);
+        assert_eq!(tried(&[1.0, 0.5], with_best(1.4))[2..], [1.5, 2.0]);
+        assert_eq!(tried(&[1.0], with_best(1.4)), [1.0]);
+    }
 }

@@ -10,7 +10,7 @@ use burnformer_data::{
 };
 use burnformer_kernels::is_fused_on;
 
-use crate::config::{TrainConfig, TrainingSettings};
+use crate::config::{EarlyStoppingMetric, TrainConfig, TrainingSettings};
 use crate::error::TrainError;
 use crate::run::checkpoint;
 use crate::run::corpora::Corpora;
@@ -55,7 +55,7 @@ impl Setup {
         let special = special_ids(first.shape.as_ref());
         let sampler = sampler(&config, corpora, special)?;
         let worst = worst_of(&config, &first.shape, &sampler)?;
-        let validator = Validator::new(&config, corpora, special)?;
+        let validator = Validator::new(&config, corpora, special, first.search.clone())?;
         let (replicas, origin) = (Replicas::new(workers.devices), Origin::of(corpora));
         let TrainingSettings { exchange, exchange_every, .. } = config.training;
         let exchange = Exchange { precision: exchange, every: exchange_every };
@@ -113,6 +113,11 @@ impl Setup {
     pub fn is_scheduled(&self, step: u64) -> bool {
         let every = self.config.checkpoints.every;
         every > 0 && step.is_multiple_of(every)
+    }
+
+    /// The metric that decides which model is best.
+    pub fn metric(&self) -> EarlyStoppingMetric {
+        self.validator.as_ref().map_or(self.config.validation.metric, Validator::metric)
     }
 
     /// The reason why the checkpoint of `step` was written.

@@ -108,6 +108,10 @@ impl Learner {
         if !finite {
             self.report_divergence(Answer::Skip, loss, norm, None)?;
         }
+        let nll = statistics.nll / statistics.tokens as f64;
+        if let Some(warning) = self.adviser.after_update(self.state.step, nll) {
+            self.reporter.note(&warning)?;
+        }
         Ok(back.then_some(Left::Diverged(loss, norm)))
     }
 

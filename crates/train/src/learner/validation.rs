@@ -4,6 +4,7 @@ use burnformer_infer::InferError;
 
 use super::Learner;
 use crate::advice::Measured;
+use crate::config::EarlyStoppingMetric;
 use crate::error::{At, TrainError};
 use crate::report::ValidRecord;
 use crate::run::checkpoint;
@@ -25,10 +26,10 @@ impl Learner {
         if !(validation.loss.is_finite() && validation.nll.is_finite()) {
             return Ok(false);
         }
-        let (metric, step) = (self.setup.config.validation.metric, self.state.step);
-        let value = validation.value(metric);
+        let (metric, step) = (self.setup.metric(), self.state.step);
+        let standing = validation.standing(metric);
         let averaged = subject == Subject::Average;
-        let best = self.state.validation.record(metric, value, step, averaged);
+        let best = self.state.validation.record(metric, standing, step, averaged);
         self.report_validation(&validation, best, subject)?;
         if best {
             self.save_best()?;
@@ -40,10 +41,10 @@ impl Learner {
     /// after the checkpoint from which the run was resumed, with other settings or on another device, and will not
     /// necessarily be found again.
     fn save_best(&mut self) -> Result<(), TrainError> {
-        let metric = self.setup.config.validation.metric;
+        let metric = self.setup.metric();
         let best = self.state.validation.best_model.expect("a validation was recorded");
         if let Some(there) = self.best_on_disk
-            && metric.is_better(there.value, Some(best.value))
+            && metric.is_better(there.standing, Some(best.standing))
         {
             return self
                 .reporter
@@ -61,7 +62,7 @@ impl Learner {
         subject: Subject,
     ) -> Result<(), TrainError> {
         self.state.seconds = self.clock.seconds();
-        let step = self.state.step;
+        let (metric, step) = (self.setup.metric(), self.state.step);
         self.reporter.valid(&ValidRecord {
             step,
             seconds: self.state.seconds,
@@ -69,13 +70,15 @@ impl Learner {
             nll: validation.nll,
             ppl: validation.perplexity(),
             bleu: validation.bleu,
+            chrf: validation.chrf,
             signature: validation.signature.clone(),
             best,
             averaged: subject == Subject::Average,
         })?;
         if subject == Subject::Model {
-            let Validation { nll, length_ratio, .. } = *validation;
-            for warning in self.adviser.after(Measured { step, nll, length_ratio }) {
+            let Validation { nll, bleu, chrf, length_ratio, .. } = *validation;
+            let score = if metric == EarlyStoppingMetric::Chrf { chrf } else { bleu };
+            for warning in self.adviser.after(Measured { step, nll, score, length_ratio }) {
                 self.reporter.note(&warning)?;
             }
         }

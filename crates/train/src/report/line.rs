@@ -19,10 +19,12 @@ pub(super) fn train_line(point: &TrainRecord) -> String {
     )
 }
 
-/// Formats a validation: `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | best`, with the last two
-/// if they apply.
+/// Formats a validation: `valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4 | BLEU 24.31 | chrF 44.20 | best`, with the
+/// last three if they apply.
 pub(super) fn valid_line(point: &ValidRecord) -> String {
-    let bleu = point.bleu.map(|bleu| format!(" | BLEU {bleu:.2}"));
+    let scores = [("BLEU", point.bleu), ("chrF", point.chrf)];
+    let scores =
+        scores.into_iter().filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
     format!(
         "valid | step {}{} | loss {:.3} | nll {:.3} | ppl {}{}{}",
         point.step,
@@ -30,7 +32,7 @@ pub(super) fn valid_line(point: &ValidRecord) -> String {
         point.loss,
         point.nll,
         perplexity(point.ppl),
-        bleu.unwrap_or_default(),
+        scores.collect::<String>(),
         if point.best { " | best" } else { "" },
     )
 }
@@ -122,19 +124,20 @@ mod tests {
     }
 
     #[test]
-    fn the_valid_line_names_bleu_and_best_only_where_they_apply() {
+    fn the_valid_line_names_scores_and_best_only_where_they_apply() {
         let mut point = ValidRecord {
             step: 1200,
             loss: 3.9,
             nll: 3.0142,
             ppl: 20.37,
             bleu: Some(24.312),
+            chrf: Some(44.196),
             best: true,
             ..ValidRecord::default()
         };
         let losses = "valid | step 1200 | loss 3.900 | nll 3.014 | ppl 20.4";
-        assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | best"));
-        (point.bleu, point.best) = (None, false);
+        assert_eq!(valid_line(&point), format!("{losses} | BLEU 24.31 | chrF 44.20 | best"));
+        (point.bleu, point.chrf, point.best) = (None, None, false);
         assert_eq!(valid_line(&point), losses);
     }
 

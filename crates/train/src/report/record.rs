@@ -86,6 +86,9 @@ pub struct ValidRecord {
     pub ppl: f64,
     /// The corpus BLEU of the decoded validation text, 0 to 100; `None` if nothing was decoded.
     pub bleu: Option<f64>,
+    /// The corpus chrF, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chrf: Option<f64>,
     /// The signature, which says how `bleu` was computed.
     pub signature: Option<String>,
     /// Whether this is the best validation so far.

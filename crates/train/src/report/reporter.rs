@@ -36,7 +36,6 @@ pub struct Reporter {
     events: EventsFile,
     log: LogFile,
     console: Console,
-    signature: Option<String>,
 }
 
 impl Reporter {
@@ -56,7 +55,6 @@ impl Reporter {
             events: EventsFile::create(dir, options.resume.map(|point| point.step))?,
             log: LogFile::open(dir)?,
             console: Console::new(options.verbosity, pace),
-            signature: None,
         })
     }
 
@@ -72,19 +70,13 @@ impl Reporter {
         Ok(())
     }
 
-    /// Reports a validation. How its BLEU is computed is reported once, and again if it changes.
+    /// Reports a validation.
     ///
     /// # Errors
     /// [`TrainError::Io`].
     pub fn valid(&mut self, point: &ValidRecord) -> Result<(), TrainError> {
         self.metrics.write(&Record::Valid(point.clone()))?;
         self.events.valid(point)?;
-        if let Some(signature) = &point.signature
-            && self.signature != point.signature
-        {
-            self.note(&format!("BLEU signature: {signature}"))?;
-            self.signature.clone_from(&point.signature);
-        }
         self.note(&line::valid_line(point))
     }
 
@@ -189,20 +181,6 @@ mod tests {
         assert_eq!(steps.iter().map(Record::step).collect::<Vec<_>>(), [100]);
         let log = logged(dir.path());
         assert_eq!((log.len(), log[2].as_str()), (3, "resumed from step 100"));
-    }
-
-    #[test]
-    fn the_bleu_signature_is_said_once() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut reporter = Reporter::create(dir.path(), quiet(None)).unwrap();
-        let signature = Some("nrefs:1|case:mixed".to_string());
-        let point = ValidRecord { bleu: Some(24.31), signature, ..ValidRecord::default() };
-        reporter.valid(&point).unwrap();
-        reporter.valid(&point).unwrap();
-        let log = logged(dir.path());
-        assert_eq!(log.len(), 3);
-        assert_eq!(log[0], "BLEU signature: nrefs:1|case:mixed");
-        assert!(log[1].ends_with("| BLEU 24.31") && log[2] == log[1]);
     }
 
     #[test]

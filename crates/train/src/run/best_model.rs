@@ -5,9 +5,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::EarlyStoppingMetric;
+use crate::config::{EarlyStoppingMetric, Standing};
 use crate::error::{At, TrainError};
-use crate::float_text;
 
 /// The file of `best/` with the value of its model.
 const FILE: &str = "validation.json";
@@ -19,9 +18,9 @@ pub struct BestModel {
     pub step: u64,
     /// Whether it is the average of the checkpoints up to that update.
     pub averaged: bool,
-    /// The metric's value.
-    #[serde(with = "float_text")]
-    pub value: f64,
+    /// The value of the metric, and the loss.
+    #[serde(flatten)]
+    pub standing: Standing,
 }
 
 /// The content of [`FILE`].
@@ -58,7 +57,7 @@ impl std::fmt::Display for BestModel {
             false => "the model of update",
             true => "the average of the checkpoints up to update",
         };
-        write!(f, "{what} {} ({:.4})", self.step, self.value)
+        write!(f, "{what} {} ({:.4})", self.step, self.standing.value)
     }
 }
 
@@ -69,7 +68,8 @@ mod tests {
     #[test]
     fn what_a_model_is_worth_comes_back_bit_for_bit_for_its_own_metric_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let best = BestModel { step: 300, averaged: true, value: 35.13 + f64::EPSILON * 16.0 };
+        let standing = Standing { value: 35.13 + f64::EPSILON * 16.0, nll: 1.0 / 3.0 };
+        let best = BestModel { step: 300, averaged: true, standing };
         best.write(folder.path(), EarlyStoppingMetric::Bleu).unwrap();
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Bleu), Some(best));
         assert_eq!(BestModel::read(folder.path(), EarlyStoppingMetric::Loss), None);

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use burnformer_data::{
     CleaningReport, CleaningSettings, ParallelReader, PrepareSettings, Progress, TokenizedCorpus,
@@ -33,6 +33,8 @@ pub struct Corpora {
     pub texts: Texts,
     /// The model that the run starts from, if it does not start from random weights.
     pub start: Option<StartModel>,
+    /// What looks wrong with the texts, once they have been looked at.
+    pub(crate) warnings: OnceLock<Vec<String>>,
 }
 
 impl Corpora {
@@ -87,6 +89,7 @@ impl Corpora {
             longest_validated: longest_validated(config),
             texts,
             start,
+            warnings: OnceLock::new(),
         };
         corpora.prepare_valid(config, progress)?;
         Ok(corpora)

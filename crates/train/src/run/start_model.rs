@@ -8,7 +8,7 @@ use burnformer_core::{
     with_parameters,
 };
 use burnformer_data::{SpecialIds, Tokenizers};
-use burnformer_infer::{BeamRule, SearchSettings, load_settings, load_tokenizers};
+use burnformer_infer::{BeamRule, LengthPenalty, SearchSettings, load_settings, load_tokenizers};
 
 use crate::config::{ModelSettings, TrainConfig, start_model_in};
 use crate::error::TrainError;
@@ -139,6 +139,8 @@ impl FirstModel {
         };
         shape.validate()?;
         let own = SearchSettings {
+            beam_size: config.validation.test_beam,
+            length_penalty: LengthPenalty::Gnmt(config.validation.test_alpha),
             beam_rule: BeamRule::Near,
             small_letters: true,
             ..SearchSettings::default()

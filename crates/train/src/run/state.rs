@@ -3,7 +3,7 @@
 use burnformer_data::SamplerState;
 use serde::{Deserialize, Serialize};
 
-use crate::config::EarlyStoppingMetric;
+use crate::config::{EarlyStoppingMetric, Standing};
 use crate::float_text;
 use crate::report::{ResumePoint, TrainRecord};
 use crate::run::best_model::BestModel;
@@ -66,12 +66,12 @@ pub struct ValidationState {
 }
 
 impl ValidationState {
-    /// Notes that the model at `step`, or the average of the checkpoints up to there, has the value `value`. Returns
+    /// Notes that the model at `step`, or the average of the checkpoints up to there, has this standing. Returns
     /// true if it is the best of all.
     pub(crate) fn record(
         &mut self,
         metric: EarlyStoppingMetric,
-        value: f64,
+        standing: Standing,
         step: u64,
         averaged: bool,
     ) -> bool {
@@ -79,11 +79,11 @@ impl ValidationState {
             self.averaged = step;
         } else {
             self.validated = step;
-            self.early_stopping.record(metric, value, step);
+            self.early_stopping.record(metric, standing, step);
         }
-        let best = metric.is_better(value, self.best_model.map(|best| best.value));
+        let best = metric.is_better(standing, self.best_model.map(|best| best.standing));
         if best {
-            self.best_model = Some(BestModel { step, averaged, value });
+            self.best_model = Some(BestModel { step, averaged, standing });
         }
         best
     }

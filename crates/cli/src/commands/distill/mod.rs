@@ -12,7 +12,7 @@ use burnformer_infer::{
     Batching, FinishReason, Hypothesis, LONGEST_SENTENCE, LongSources, Request, TranslateOptions,
     Translator,
 };
-use burnformer_metrics::Bleu;
+use burnformer_metrics::{References, WritingSystem};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -43,7 +43,8 @@ pub struct Args {
     /// must not exist. It appears when all is done; until then FILE.work holds what is done, from which the same command goes on
     #[arg(id = "output", long = "out", short, value_name = "FILE")]
     out: PathBuf,
-    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its reference
+    /// Of the N best translations of each sentence, take the one with the highest sentence BLEU against its
+    /// reference; on text for which BLEU does not fit, such as Japanese, with the highest chrF
     #[arg(long, value_name = "N", value_parser = between(2, 1000), requires = "reference")]
     nbest: Option<usize>,
     #[command(flatten)]
@@ -172,11 +173,13 @@ fn whole(translator: &Translator, hypotheses: Vec<Hypothesis>) -> Vec<String> {
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// The first of `texts`, or the one with the highest sentence BLEU against the reference; the first among equals.
+/// The first of `texts`, or the one with the highest score against the reference; the first among equals.
 fn best(texts: Vec<String>, reference: Option<&str>) -> Option<String> {
     let Some(reference) = reference else { return texts.into_iter().next() };
-    let bleu = Bleu { effective_order: true, ..Bleu::default() };
-    let score = |text: &str| bleu.sentence_score(text, &[reference]).map_or(0.0, |it| it.score);
+    let references = [reference];
+    let metric = WritingSystem::of(&references).sentence_metric();
+    let references = References::of_segment(&references);
+    let score = |text: &str| metric.evaluate(&[text], &references).map_or(0.0, |it| it.value);
     let scored = texts.into_iter().map(|text| (score(&text), text));
     let better =
         |best: (f64, String), next: (f64, String)| if next.0 > best.0 { next } else { best };
@@ -196,5 +199,18 @@ mod tests {
         assert_eq!(chosen(Some("the cat sat on a mat today")), "the cat sat on a mat");
         assert_eq!(chosen(Some("nothing in common")), "a cat sat");
         assert_eq!(best(vec![], Some("x")), None);
+    }
+
+    #[test]
+    fn the_translation_closest_to_the_reference_is_taken_in_scripts_without_spaces() {
+        for [first, closest, reference] in [
+            ["他们喜欢狗。", "我喜欢红苹果。", "我喜欢红色的苹果。"],
+            ["彼は犬が好きです。", "私は赤いリンゴが大好き。", "私は赤いリンゴが好きです。"],
+            ["그는 개를 좋아한다.", "나는 붉은 사과를 좋아해.", "나는 붉은 사과를 좋아한다."],
+            ["เขาชอบสุนัข", "ฉันชอบแอปเปิ้ลแดง", "ฉันชอบแอปเปิ้ลสีแดง"],
+        ] {
+            let texts = [first, closest].map(String::from).to_vec();
+            assert_eq!(best(texts, Some(reference)).unwrap(), closest);
+        }
     }
 }

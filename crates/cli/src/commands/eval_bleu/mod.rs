@@ -9,7 +9,7 @@ use burnformer_data::{DataError, LineReader, Utf8Policy};
 use burnformer_infer::{Hypothesis, LONGEST_SENTENCE, LongSources, Request};
 use burnformer_metrics::{
     Bleu, BleuTokenizer, Bootstrap, Chrf, CompoundBleu, Metric, MosesLanguage, References, Score,
-    Smoothing, Ter, as_strs,
+    Smoothing, Ter, WritingSystem, as_strs,
 };
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub struct Args {
     /// German compounds split), which cannot be compared with the others
     #[arg(long, num_args = 1.., default_value = "bleu")]
     metric: Vec<MetricName>,
-    /// How BLEU divides text into words: 13a, intl, char, zh or none
+    /// How BLEU divides text into words: 13a, intl, char, zh or none; zh is for Chinese
     #[arg(long, default_value = "13a")]
     tokenize: BleuTokenizer,
     /// Compare lower-cased text
@@ -145,13 +145,15 @@ pub fn run(args: Args) -> Result<()> {
         }
     };
     let streams: Vec<Vec<&str>> = references.iter().map(|r| as_strs(r)).collect();
+    let writing = WritingSystem::of(&streams[0]);
+    note_words(&args, writing);
     let (references, hypotheses) = (References::new(&streams), as_strs(&hypotheses));
     match args.baseline.as_deref().zip(baseline) {
         Some((path, lines)) => {
             let names = [path, args.model.first().unwrap_or(text)];
             compare(&args, names, [&as_strs(&lines), &hypotheses], &references)?;
         }
-        None => score(&args, &hypotheses, &references)?,
+        None => score(&args, &hypotheses, &references, writing)?,
     }
     let Some((sources, found)) = found.filter(|_| args.calibrate || args.reliability) else {
         return Ok(());
@@ -159,6 +161,22 @@ pub fn run(args: Args) -> Result<()> {
     let rated = Rated::new(&sources, &hypotheses, found, &references)?;
     to_calibrate.map_or(Ok(()), |model| rated.calibrate(model))?;
     if args.reliability { rated.print(&args.model[0]) } else { Ok(()) }
+}
+
+/// Says which score fits references of this `writing`, if BLEU is asked for and its tokeniser looks for spaces in vain.
+fn note_words(args: &Args, writing: WritingSystem) {
+    let looks = matches!(args.tokenize, BleuTokenizer::V13a | BleuTokenizer::International);
+    let fitting = match writing {
+        WritingSystem::Chinese => "--tokenize zh",
+        WritingSystem::Unspaced => "--metric chrf or --tokenize char",
+        WritingSystem::Spaced | WritingSystem::Korean => return,
+    };
+    if looks && args.metric.contains(&MetricName::Bleu) {
+        note(format_args!(
+            "warning: --tokenize {} takes whole sentences for words, as the references are written in {writing}; use {fitting}",
+            args.tokenize
+        ));
+    }
 }
 
 /// Prints the scores of two systems, the baseline first, and how probable their difference is.
@@ -180,7 +198,12 @@ fn compare(
 }
 
 /// Prints the scores of `hypotheses`.
-fn score(args: &Args, hypotheses: &[&str], references: &References) -> Result<()> {
+fn score(
+    args: &Args,
+    hypotheses: &[&str],
+    references: &References,
+    writing: WritingSystem,
+) -> Result<()> {
     let score = |&name: &MetricName| -> Result<Score> {
         let metric = metric(name, args);
         if !args.confidence {
@@ -190,7 +213,13 @@ fn score(args: &Args, hypotheses: &[&str], references: &References) -> Result<()
         Ok(metric.evaluate_with_confidence(hypotheses, references, bootstrap)?)
     };
     let scores = args.metric.iter().map(score).collect::<Result<Vec<_>>>()?;
-    let lost = |score: &Score| score.name == "BLEU" && score.value < LITTLE;
+    let lost = |score: &Score| {
+        let fits = match writing {
+            WritingSystem::Chinese => args.tokenize == writing.bleu().tokenizer,
+            _ => writing.fits_bleu(),
+        };
+        score.name == "BLEU" && fits && score.value < LITTLE
+    };
     if !args.model.is_empty() && hypotheses.len() >= FEW && scores.iter().any(lost) {
         note(
             "nearly nothing is right: does the model translate from the language of --source into that of --reference?",

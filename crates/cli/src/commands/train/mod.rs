@@ -75,10 +75,14 @@ pub fn run(args: Args) -> Result<()> {
     // The run has its own copy of what was read once it has started.
     let learned = trainer.learn(&config, &corpora, &folder, mode, || drop(read));
     if test.is_empty() || (learned.is_err() && !test::is_missing(&learned, &folder)) {
-        return learned;
+        learned?;
+    } else {
+        signals.end_at_once("stopped before the test text was scored; --resume does that");
+        test::score(&config, &test, &folder, &devices[0])?;
     }
-    signals.end_at_once("stopped before the test text was scored; --resume does that");
-    test::score(&config, &test, &folder, &devices[0])
+    let model = folder.join("best");
+    note(format_args!("to go on: burnformer translate --model {} --input FILE", model.display()));
+    Ok(())
 }
 
 /// What all runs of a command have in common.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use burnformer_data::ParallelReader;
-use burnformer_infer::{LengthPenalty, LongSources, Translator};
-use burnformer_metrics::{Bleu, Metric as _, References, as_strs};
+use burnformer_infer::{LongSources, TranslateOptions, Translator};
+use burnformer_metrics::{References, WritingSystem, as_strs};
 use burnformer_train::config::corpus_paths;
 use burnformer_train::{RunDir, TrainConfig, TrainError};
 
@@ -36,7 +36,7 @@ pub(super) fn is_missing(learned: &Result<()>, folder: &Path) -> bool {
     matches!(error, Some(TrainError::NothingToDo { .. })) && !RunDir::test_score_in(folder).exists()
 }
 
-/// Prints a dozen translations of `text` with their references, then its BLEU, which it also writes into the run's folder.
+/// Prints a dozen translations of `text` with their references, then its score, which it also writes into the run's folder.
 ///
 /// # Errors
 /// Those of translating, and if the score cannot be written.
@@ -49,17 +49,13 @@ pub(super) fn score(
     let (source, references): (Vec<_>, Vec<_>) = text.iter().cloned().unzip();
     let model = folder.join("best");
     let translator = Translator::load(&model, device)?;
-    let mut options = translator.options();
-    options.long_sources = LongSources::Truncate;
-    // Without a validation text no length penalty was chosen.
-    if config.validation.test_alphas.is_empty() || config.data.valid.is_empty() {
-        options.search.beam_size = config.validation.test_beam;
-        options.search.length_penalty = LengthPenalty::Gnmt(config.validation.test_alpha);
-    }
+    let long_sources = LongSources::Truncate;
+    let options = TranslateOptions { long_sources, leave_loops: true, ..translator.options() };
     let translations = translator.translate(&source, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
-    let score = Bleu::default().evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
+    let metric = config.validation.metric.of_translations(WritingSystem::of(&references));
+    let score = metric.evaluate(&as_strs(&hypotheses), &References::new(&streams))?;
     let step = source.len().div_ceil(12).max(1);
     for i in (0..source.len()).step_by(step) {
         output::print(format_args!(

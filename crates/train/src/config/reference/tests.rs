@@ -59,7 +59,7 @@ fn defaults_and_presets_are_those_that_resolve() {
     assert!(found("training.seed").fixed && !found("training.max_updates").fixed);
     let metric = found("validation.metric");
     let choices: Vec<_> = metric.choices.iter().map(|choice| choice.value.as_str()).collect();
-    assert_eq!(choices, ["\"bleu\"", "\"ppl\"", "\"loss\""]);
+    assert_eq!(choices, ["\"auto\"", "\"bleu\"", "\"chrf\"", "\"ppl\"", "\"loss\""]);
     assert_eq!(found("data.train").kind, "list of strings");
     assert_eq!(found("max_length").kind, "integer or null");
     assert_eq!(found("sampling").kind, "table or null");

@@ -53,6 +53,7 @@ impl EventsFile {
         let mut scalars =
             vec![("valid/loss", point.loss), ("valid/nll", point.nll), ("valid/ppl", point.ppl)];
         scalars.extend(point.bleu.map(|bleu| ("valid/bleu", bleu)));
+        scalars.extend(point.chrf.map(|chrf| ("valid/chrf", chrf)));
         self.write(point.step, What::scalars(&scalars))
     }
 
