@@ -1,5 +1,6 @@
 //! Texts of any length through the queue.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
@@ -35,22 +36,28 @@ pub(crate) fn best(all: Vec<Translations>) -> Vec<String> {
 type Round = (Vec<Document>, Vec<Vec<Work>>);
 
 impl Service {
-    /// Translates `texts`, each whole, within the time that the limits allow, with the terms of `glossary` and of the
-    /// model's own.
+    /// Translates `texts`, each whole, by the pair of the same place, within the time that the limits allow, with the terms of
+    /// `glossary` and of the model's own. A text whose language is the target stays as it is.
     pub async fn translate(
         self: &Arc<Self>,
         texts: Vec<String>,
-        pair: &LanguagePair,
+        pairs: &[LanguagePair],
         format: Format,
         choice: Choice,
         glossary: Arc<Glossary>,
     ) -> Result<Vec<Translations>, ApiError> {
-        if pair.source == pair.target {
-            return Ok(texts.into_iter().map(|text| vec![text]).collect());
-        }
         let translated = async {
-            let path = self.path(pair, choice, glossary).await?;
-            path.translate(texts, format, pair.source.clone()).await
+            let mut all: Vec<Translations> = texts.into_iter().map(|text| vec![text]).collect();
+            let distinct: BTreeSet<&LanguagePair> = pairs.iter().collect();
+            for pair in distinct.into_iter().filter(|pair| pair.source != pair.target) {
+                let places = (0..all.len()).filter(|&place| pairs[place] == *pair);
+                let (places, texts): (Vec<usize>, Vec<String>) =
+                    places.map(|place| (place, all[place].concat())).unzip();
+                let path = self.path(pair, choice, glossary.clone()).await?;
+                let found = path.translate(texts, format, pair.source.clone()).await?;
+                places.into_iter().zip(found).for_each(|(place, found)| all[place] = found);
+            }
+            Ok(all)
         };
         self.in_time(translated).await
     }

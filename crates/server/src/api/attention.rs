@@ -1,5 +1,6 @@
 //! The attention behind a translation, in JSON and as a page.
 
+use std::slice;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -123,7 +124,9 @@ async fn translated(
 ) -> Result<String, ApiError> {
     let choice = Choice { n_best: 1, ..Choice::default() };
     let texts = vec![sentence.to_owned()];
-    let all = service.translate(texts, pair, Format::Text, choice, Arc::default()).await?;
+    let all = service
+        .translate(texts, slice::from_ref(pair), Format::Text, choice, Arc::default())
+        .await?;
     Ok(best(all).concat())
 }
 

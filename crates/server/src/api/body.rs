@@ -1,6 +1,8 @@
 //! Reading the fields of a request: JSON, or a form of any kind with the same fields.
 
-use axum::body::{Body, Bytes, to_bytes};
+use std::collections::BTreeSet;
+
+use axum::body::{Bytes, to_bytes};
 use axum::extract::multipart::{Multipart, MultipartError};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
@@ -14,8 +16,6 @@ use utoipa::{PartialSchema, ToSchema};
 use super::Shared;
 use super::error::ApiError;
 use crate::compute::compute;
-
-const KINDS: &str = "application/json, application/x-www-form-urlencoded or multipart/form-data";
 
 /// The most fields of a form beside the texts that the limits allow.
 pub(super) const MOST_FIELDS: usize = 64;
@@ -31,32 +31,21 @@ where
 {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &Shared) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
-        let kind = kind(&parts.headers)?;
-        let broken = |_| ApiError::body("the body cannot be read", "send it whole");
-        let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
-        let query = parts.uri.query().unwrap_or_default().to_owned();
-        let most = state.limits.texts + MOST_FIELDS;
-        if kind == "multipart/form-data" {
-            let request = Request::from_parts(parts, Body::from(bytes));
-            let sent = multipart(request, most).await?;
-            let read = move || {
-                let texts = sent.into_iter().map(|part| Ok((part.name.clone(), part.text()?)));
-                read_form(query.as_bytes(), texts, most, LENIENT)
-            };
-            return compute(0, read).await?.map(Self);
-        }
-        let read = move || match kind.as_str() {
-            "application/x-www-form-urlencoded" => {
-                read_form(query.as_bytes(), urlencoded(&bytes), most, LENIENT)
+    async fn from_request(mut request: Request, state: &Shared) -> Result<Self, ApiError> {
+        if kind(request.headers())?.ends_with("json") {
+            let body = std::mem::take(request.body_mut());
+            let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
+            if !bytes.is_empty() {
+                return compute(0, move || read_json(&bytes, LENIENT)).await?.map(Self);
             }
-            _ if bytes.is_empty() => read_form(query.as_bytes(), urlencoded(&[]), most, LENIENT),
-            kind if kind.ends_with("json") => read_json(&bytes, LENIENT),
-            kind => Err(ApiError::media_type(kind, KINDS)),
-        };
-        compute(0, read).await?.map(Self)
+        }
+        let parts = form(request, state.limits.texts + MOST_FIELDS).await?;
+        compute(0, move || read_form(parts, LENIENT)).await?.map(Self)
     }
+}
+
+fn unread<E>(_: E) -> ApiError {
+    ApiError::body("the body cannot be read", "send it whole")
 }
 
 /// The type of a body, in small letters, that of JSON where none is named.
@@ -65,11 +54,8 @@ where
 /// If the body is compressed.
 fn kind(headers: &HeaderMap) -> Result<String, ApiError> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    if let Some(coding) =
-        text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"))
-    {
-        return Err(ApiError::content_encoding(coding));
-    }
+    let coding = text(header::CONTENT_ENCODING).filter(|it| !it.eq_ignore_ascii_case("identity"));
+    coding.map_or(Ok(()), |coding| Err(ApiError::content_encoding(coding)))?;
     let kind = text(header::CONTENT_TYPE).unwrap_or("application/json");
     Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
@@ -93,64 +79,8 @@ fn read_json<T: DeserializeOwned + PartialSchema>(
 
 const REMEDY: &str = "a JSON object, or a form, with the fields that /openapi.json describes";
 
-/// The fields of `query`, and of `sent` those that it lacks, at most `most` of each.
-fn read_form<T: DeserializeOwned + PartialSchema>(
-    query: &[u8],
-    sent: impl Iterator<Item = Result<(String, String), ApiError>>,
-    most: usize,
-    lenient: bool,
-) -> Result<T, ApiError> {
-    let mut all = listed(sent, most)?;
-    all.extend(listed(urlencoded(query), most)?);
-    fields(Value::Object(all), lenient)
-}
-
-/// The values of each name. One that comes twice, or that ends in brackets as PHP writes them (`q[]`, `q[0]`), has a list.
-fn listed(
-    pairs: impl Iterator<Item = Result<(String, String), ApiError>>,
-    most: usize,
-) -> Result<Map<String, Value>, ApiError> {
-    let mut fields = Map::new();
-    for (number, pair) in pairs.enumerate() {
-        let (name, value) = pair?;
-        if number == most {
-            let message = format!("more than the {most} fields allowed");
-            return Err(ApiError::bad(&name, message, "send less at a time"));
-        }
-        let bare = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-        let bare = bare.filter(|(_, index)| index.bytes().all(|c| c.is_ascii_digit()));
-        let (name, is_list) = bare.map_or((&*name, false), |(bare, _)| (bare, true));
-        match fields.get_mut(name) {
-            None if is_list => drop(fields.insert(name.into(), vec![value].into())),
-            None => drop(fields.insert(name.into(), value.into())),
-            Some(Value::Array(values)) => values.push(value.into()),
-            Some(first) => *first = vec![first.take(), value.into()].into(),
-        }
-    }
-    Ok(fields)
-}
-
-/// The names and values of a form or a query.
-pub(super) fn urlencoded(text: &[u8]) -> impl Iterator<Item = Result<(String, String), ApiError>> {
-    text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
-            let spaced: Vec<u8> = side.iter().map(|&c| if c == b'+' { b' ' } else { c }).collect();
-            percent_decode(&spaced).decode_utf8().map(String::from)
-        });
-        let wrong = |_| not_utf8(&String::from_utf8_lossy(pair));
-        let name = sides.next().transpose().map_err(wrong)?.unwrap_or_default();
-        let value = sides.next().transpose().map_err(|_| not_utf8(&name))?;
-        Ok((name, value.unwrap_or_default()))
-    })
-}
-
-fn not_utf8(field: &str) -> ApiError {
-    let field: String = field.chars().take(40).collect();
-    let remedy = "encode its text as UTF-8, and its bytes by %, such as %C3%A4 for ä";
-    ApiError::bad(&field, format!("the field {field:?} is not UTF-8"), remedy)
-}
-
-/// A part of a form of `multipart/form-data`.
+/// A field of a form or of a query.
+#[derive(Default)]
 pub(super) struct Part {
     pub name: String,
     pub file_name: String,
@@ -163,29 +93,83 @@ impl Part {
     /// # Errors
     /// If it is not UTF-8.
     pub fn text(self) -> Result<String, ApiError> {
-        String::from_utf8(self.bytes.into()).map_err(|_| not_utf8(&self.name))
+        String::from_utf8(self.bytes.into()).map_err(|_| {
+            let field: String = self.name.chars().take(40).collect();
+            let remedy = "encode its text as UTF-8, and its bytes by %, such as %C3%A4 for ä";
+            ApiError::bad(&field, format!("the field {field:?} is not UTF-8"), remedy)
+        })
     }
 }
 
-/// The parts of a form, at most `most`.
-pub(super) async fn multipart(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
-    let remedy = "a form whose parts are fields, with the boundary that its type names";
-    let broken = |error: MultipartError| ApiError::body(error.body_text(), remedy);
+/// The fields of the query, and those of the body that it lacks, at most `most`.
+pub(super) async fn form(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
     let kind = kind(request.headers())?;
-    let parts = Multipart::from_request(request, &()).await;
-    let wrong = |_| ApiError::media_type(&kind, "multipart/form-data; boundary=…");
-    let mut parts = parts.map_err(wrong)?;
-    let mut all = Vec::new();
-    while let Some(part) = parts.next_field().await.map_err(broken)? {
-        let [name, file_name] =
-            [part.name(), part.file_name()].map(|name| name.unwrap_or_default().to_owned());
-        if all.len() == most {
-            let message = format!("more than the {most} fields allowed");
-            return Err(ApiError::bad(&name, message, "send less at a time"));
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let query: Vec<Part> = urlencoded(query.as_bytes()).take(most + 1).collect();
+    let mut parts = if kind == "multipart/form-data" {
+        multipart(request, most).await?
+    } else {
+        let bytes = to_bytes(request.into_body(), usize::MAX).await.map_err(unread)?;
+        if kind != "application/x-www-form-urlencoded" && !bytes.is_empty() {
+            return Err(ApiError::media_type(&kind));
         }
+        urlencoded(&bytes).take(most + 1).collect()
+    };
+    let names: BTreeSet<&str> = query.iter().map(|part| part.name.as_str()).collect();
+    parts.retain(|part| !names.contains(&*part.name));
+    parts.extend(query);
+    parts.get(most).map_or(Ok(()), |part| {
+        let message = format!("more than the {most} fields allowed");
+        Err(ApiError::bad(&part.name, message, "send less at a time"))
+    })?;
+    Ok(parts)
+}
+
+async fn multipart(request: Request, most: usize) -> Result<Vec<Part>, ApiError> {
+    let parts = Multipart::from_request(request, &()).await;
+    let wrong = |_| ApiError::media_type("multipart/form-data without its boundary");
+    let (mut parts, mut all) = (parts.map_err(wrong)?, Vec::new());
+    let broken = |error: MultipartError| ApiError::body(error.body_text(), "send the form whole");
+    while let Some(part) = parts.next_field().await.map_err(broken)?.filter(|_| all.len() <= most) {
+        let names = [part.name(), part.file_name()];
+        let [name, file_name] = names.map(|name| name.unwrap_or_default().to_owned());
         all.push(Part { name, file_name, bytes: part.bytes().await.map_err(broken)? });
     }
     Ok(all)
+}
+
+/// The fields of a form of `application/x-www-form-urlencoded`.
+fn urlencoded(text: &[u8]) -> impl Iterator<Item = Part> {
+    text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let mut sides = pair.splitn(2, |&byte| byte == b'=').map(|side| {
+            let spaced: Vec<u8> = side.iter().map(|&c| if c == b'+' { b' ' } else { c }).collect();
+            percent_decode(&spaced).collect::<Vec<u8>>()
+        });
+        let [name, value] = [(); 2].map(|()| sides.next().unwrap_or_default());
+        let name = String::from_utf8_lossy(&name).into_owned();
+        Part { name, bytes: value.into(), ..Part::default() }
+    })
+}
+
+/// The fields of a form. A name that comes twice, or that ends in brackets as PHP writes them (`q[]`, `q[0]`), has a list.
+fn read_form<T: DeserializeOwned + PartialSchema>(
+    parts: Vec<Part>,
+    lenient: bool,
+) -> Result<T, ApiError> {
+    let mut all = Map::new();
+    for part in parts {
+        let name = part.name.clone();
+        let bare = name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
+        let bare = bare.filter(|(_, index)| index.bytes().all(|c| c.is_ascii_digit()));
+        let value = part.text()?;
+        match (all.get_mut(bare.map_or(&*name, |(bare, _)| bare)), bare) {
+            (None, Some((bare, _))) => drop(all.insert(bare.into(), vec![value].into())),
+            (None, None) => drop(all.insert(name, value.into())),
+            (Some(Value::Array(values)), _) => values.push(value.into()),
+            (Some(first), _) => *first = vec![first.take(), value.into()].into(),
+        }
+    }
+    fields(Value::Object(all), lenient)
 }
 
 /// The fields, or what is wrong with one of them, or which is missing or misspelt.
@@ -287,6 +271,9 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -298,7 +285,12 @@ mod tests {
     }
 
     fn form(query: &str, sent: &[u8]) -> Result<Asked, ApiError> {
-        read_form(query.as_bytes(), urlencoded(sent), 10, true)
+        let mut request = Request::new(Body::from(sent.to_vec()));
+        *request.uri_mut() = format!("/?{query}").parse().unwrap();
+        let form_type = "application/x-www-form-urlencoded".parse().unwrap();
+        request.headers_mut().insert(header::CONTENT_TYPE, form_type);
+        let parts = super::form(request, 10).now_or_never().unwrap()?;
+        read_form(parts, true)
     }
 
     fn texts(asked: Asked) -> (Vec<String>, bool) {
@@ -352,7 +344,7 @@ mod tests {
             (form("", b"q=%E4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
             (form("", b"q=\xe4").unwrap_err(), "the field \\\"q\\\" is not UTF-8"),
             (form("", b"q=%C3&q=%BC").unwrap_err(), "not UTF-8"),
-            (form("", b"%ff=a&q=a").unwrap_err(), "not UTF-8"),
+            (form("q=%ff", b"").unwrap_err(), "not UTF-8"),
             (form("", &b"q=&".repeat(11)).unwrap_err(), "more than the 10 fields"),
         ] {
             assert!(format!("{error:?}").contains(needle), "{error:?}");

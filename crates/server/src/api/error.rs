@@ -126,10 +126,11 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, error).field(field).remedy("send less at a time")
     }
 
-    /// 415: the type of the body is not one of `known`.
-    pub fn media_type(found: &str, known: &str) -> Self {
+    /// 415.
+    pub fn media_type(found: &str) -> Self {
         let error = format!("the content type {found:?} is not understood");
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(known)
+        let remedy = "multipart/form-data, application/x-www-form-urlencoded or, but for files, application/json";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).remedy(remedy)
     }
 
     /// 415: the body is compressed.

@@ -12,7 +12,7 @@ use burnformer_documents::Format;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::body::{MOST_FIELDS, multipart, urlencoded};
+use super::body::{MOST_FIELDS, form};
 use super::error::{ApiError, ErrorBody, Refused};
 use super::{Service, Shared, bearer, extensions};
 use crate::connections::Connection;
@@ -63,10 +63,10 @@ pub(crate) async fn translate_file(
     let wrong = |_| ApiError::bad("file", "the file is not UTF-8", "convert it to UTF-8");
     let texts = vec![String::from_utf8(bytes.to_vec()).map_err(wrong)?];
     service.check_texts("file", 1, texts.iter().map(String::as_str))?;
-    let pair = service.sourced(&asked, &target, &texts, format).await?.pairs.remove(0);
+    let pairs = service.sourced(&asked, &target, &texts, format).await?.0;
     let choice = Choice { n_best: 1, ..Choice::default() };
     let text =
-        best(service.translate(texts, &pair, format, choice, Arc::default()).await?).concat();
+        best(service.translate(texts, &pairs, format, choice, Arc::default()).await?).concat();
     let api_key = bearer(&headers).map(str::to_owned).or(sent.api_key);
     let owner = match api_key.filter(|_| service.keys.are_required()) {
         Some(key) => Owner::Key(key),
@@ -119,12 +119,8 @@ struct Sent {
 
 impl Sent {
     async fn read(request: Request) -> Result<Self, ApiError> {
-        let key = |pair: Result<(String, String), ApiError>| {
-            pair.ok().and_then(|(name, key)| (name == "api_key").then_some(key))
-        };
-        let query = request.uri().query().unwrap_or_default().as_bytes();
-        let mut sent = Self { api_key: urlencoded(query).find_map(key), ..Self::default() };
-        for part in multipart(request, MOST_FIELDS).await? {
+        let mut sent = Self::default();
+        for part in form(request, MOST_FIELDS).await? {
             match part.name.as_str() {
                 "file" => sent.file = Some((part.file_name, part.bytes)),
                 "source" => sent.source = Some(part.text()?),

@@ -119,14 +119,13 @@ pub(crate) async fn translate(
     service.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let alternatives = alternatives(&service, request.alternatives)?;
     let choice = Choice { n_best: alternatives + 1, ..Choice::default() };
-    let sourced = service.sourced(&request.source, &request.target, &texts, format).await?;
-    let glossary = Arc::default();
-    let pairs = &sourced.pairs;
-    let translations = service.translate_each(texts, pairs, format, choice, glossary).await?;
+    let (pairs, detected) =
+        service.sourced(&request.source, &request.target, &texts, format).await?;
+    let translations = service.translate(texts, &pairs, format, choice, Arc::default()).await?;
     let others = || translations.iter().map(|all| all[1..].to_vec()).collect();
     Ok(Json(TranslateResponse {
         alternatives: (alternatives > 0).then(|| OneOrMany::new(others(), one)),
-        detected_language: sourced.detected.map(|found| Detected::of(found, one)),
+        detected_language: detected.map(|found| Detected::of(found, one)),
         translated_text: OneOrMany::new(best(translations), one),
     }))
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use burnformer_documents::Format;
-use futures_util::future::{join_all, try_join_all};
 
 use super::error::ApiError;
 use super::{AUTO, Service};
@@ -12,7 +11,6 @@ use crate::compute::compute;
 use crate::detect::{Detection, Known, prose};
 use crate::engine::{Choice, Work};
 use crate::language::{LanguagePair, name, resolve};
-use crate::text::Translations;
 
 /// How far a text has to be more likely in the target language than in any other to stay as it is, in log-probability over the
 /// length penalty. Of 1,000 short texts, 23 stay wrongly and 948 of 1,000 rightly; without it 36 and 964.
@@ -32,11 +30,8 @@ struct Guess {
     codes: Vec<String>,
 }
 
-/// Texts with the language of each, as far as it was found out.
-pub(super) struct Sourced {
-    pub pairs: Vec<LanguagePair>,
-    pub detected: Option<Vec<Detection>>,
-}
+/// The languages from and into which each text is to be translated, and those that were found out.
+type Sourced = (Vec<LanguagePair>, Option<Vec<Detection>>);
 
 impl Service {
     /// From which language to which each of `texts` is to be translated: from `source`, or from the language that it is in.
@@ -51,8 +46,7 @@ impl Service {
         format: Format,
     ) -> Result<Sourced, ApiError> {
         if source != AUTO {
-            let pairs = vec![self.pair(source, target)?; texts.len()];
-            return Ok(Sourced { pairs, detected: None });
+            return Ok((vec![self.pair(source, target)?; texts.len()], None));
         }
         let target = self.target(target)?;
         let detected = self.detect(texts, format, Some(&target)).await?;
@@ -69,7 +63,7 @@ impl Service {
             Err(ApiError::bad("source", message, remedy))
         };
         let pairs = (1..).zip(&detected).map(pair).collect::<Result<_, _>>()?;
-        Ok(Sourced { pairs, detected: Some(detected) })
+        Ok((pairs, Some(detected)))
     }
 
     /// The language that each of `texts` is most probably in: one that can be translated, into `target` if that is given, or
@@ -103,7 +97,8 @@ impl Service {
             texts.iter().map(guess).collect()
         };
         let guesses = compute(size, guess).await?;
-        let likely = self.likely(&guesses, target).await;
+        let likely = tokio::time::timeout(self.limits.time, self.likely(&guesses, target)).await;
+        let likely = likely.ok().and_then(Result::ok).unwrap_or_else(|| vec![None; guesses.len()]);
         let settle = |(Guess { found, sure, codes, .. }, likely): (Guess, Option<Detection>)| {
             let is_source = |found: &Detection| found.served && Some(&*found.language) != target;
             let found = likely.or(found.filter(|found| sure || is_source(found)));
@@ -115,103 +110,54 @@ impl Service {
         Ok(guesses.into_iter().zip(likely).map(settle).collect())
     }
 
-    /// For each of `texts` the possible language in which it is most likely, by the probability that a model into each language
-    /// gives it as its own translation; where there is no such model for one of them, by the probability of its
-    /// translation into `target`. `None` where the models do not tell.
+    /// For each of `texts` the possible language in which it is most likely, by the log-probability that a model into each
+    /// language gives it as its own translation; where there is no such model for one of them, by that of its translation into
+    /// `target`. `None` where the models do not tell.
+    ///
+    /// # Errors
+    /// If a model fails.
     async fn likely(
         self: &Arc<Self>,
         texts: &[Guess],
         target: Option<&str>,
-    ) -> Vec<Option<Detection>> {
-        let into = |code: &str| self.models.pairs().find(|pair| pair.target == code);
+    ) -> Result<Vec<Option<Detection>>, ApiError> {
+        let pairs = || self.models.pairs();
+        let into = |code: &str| pairs().find(|pair| pair.target == code);
         let from = |code: &str| {
-            let mut pairs = self.models.pairs().filter(|pair| pair.source == code);
-            pairs.find(|pair| target.is_none_or(|target| pair.target == target))
+            pairs().find(|pair| pair.source == code && target.is_none_or(|it| pair.target == it))
         };
-        let mut asked = BTreeMap::<(&LanguagePair, bool), Vec<(usize, &str)>>::new();
+        let mut asked = BTreeMap::<_, Vec<(usize, &str)>>::new();
         for (place, text) in texts.iter().enumerate().filter(|_| self.models.fit()) {
             let is_said = text.codes.iter().all(|code| into(code).is_some());
             let by = |code: &str| if is_said { into(code) } else { from(code) };
-            let models: Vec<_> =
-                text.codes.iter().filter_map(|code| Some((by(code)?, code))).collect();
-            for (pair, code) in models.iter().filter(|_| models.len() > 1) {
-                asked.entry((*pair, is_said)).or_default().push((place, code.as_str()));
+            let models = text.codes.iter().filter_map(|code| Some((by(code)?, code)));
+            for (pair, code) in models.clone().filter(|_| models.clone().count() > 1) {
+                asked.entry((pair, is_said)).or_default().push((place, code));
             }
         }
-        let asked = asked.into_iter().map(|((pair, is_said), places)| async move {
-            let texts = places.iter().map(|&(place, _)| texts[place].words.as_str()).collect();
-            (self.scores(pair, texts, is_said).await, places)
-        });
-        let mut scored = vec![Vec::new(); texts.len()];
-        let mut failed = vec![false; texts.len()];
-        for (scores, places) in join_all(asked).await {
-            for (number, (place, code)) in places.into_iter().enumerate() {
-                let stays = if Some(code) == target { STAYS } else { 0.0 };
-                match &scores {
-                    Some(scores) => scored[place].push((scores[number] - stays, code)),
-                    None => failed[place] = true,
-                }
-            }
-        }
-        let best = |(scores, failed): (Vec<(f64, &str)>, bool)| {
-            let (most, code) =
-                *scores.iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| !failed)?;
-            let confidence =
-                100.0 / scores.iter().map(|(score, _)| (score - most).exp()).sum::<f64>();
-            let differs = scores.iter().any(|(score, _)| *score < most);
-            differs.then(|| Detection { language: code.into(), confidence, served: true })
-        };
-        scored.into_iter().zip(failed).map(best).collect()
-    }
-
-    /// The log-probability, over the length penalty, that the model for `pair` gives to each of `texts` as its own
-    /// translation if `is_said`, or else to its translation. `None` if the model fails.
-    async fn scores(
-        self: &Arc<Self>,
-        pair: &LanguagePair,
-        texts: Vec<&str>,
-        is_said: bool,
-    ) -> Option<Vec<f64>> {
-        let work = |text: &str| {
-            let text: String = text.chars().take(MOST_CHARACTERS).collect();
-            let prefix = if is_said { text.clone() } else { String::new() };
-            Work { text, prefix, ..Work::default() }
-        };
+        let mut scores = vec![Vec::<(f64, &str)>::new(); texts.len()];
         let choice = Choice { beam: Some(1), alpha: Some(1000), n_best: 1 };
-        let scored = async {
+        for ((pair, is_said), places) in asked {
+            let work = |&(place, _): &(usize, &str)| {
+                let text: String = texts[place].words.chars().take(MOST_CHARACTERS).collect();
+                let prefix = if is_said { text.clone() } else { String::new() };
+                Work { text, prefix, ..Work::default() }
+            };
             let path = self.path(pair, choice, Arc::default()).await?;
-            path.sentences(texts.into_iter().map(work).collect()).await
-        };
-        let scored = tokio::time::timeout(self.limits.time, scored).await.ok()?.ok()?;
-        scored.iter().map(|found| Some(found.first()?.score)).collect()
-    }
-
-    /// Translates each of `texts` by the pair of the same place, as [`translate`](Self::translate) does.
-    pub(super) async fn translate_each(
-        self: &Arc<Self>,
-        texts: Vec<String>,
-        pairs: &[LanguagePair],
-        format: Format,
-        choice: Choice,
-        glossary: Arc<burnformer_glossary::Glossary>,
-    ) -> Result<Vec<Translations>, ApiError> {
-        let mut groups = BTreeMap::<_, (Vec<usize>, Vec<String>)>::new();
-        for (place, (text, pair)) in texts.into_iter().zip(pairs).enumerate() {
-            let (places, texts) = groups.entry(pair.clone()).or_default();
-            places.push(place);
-            texts.push(text);
-        }
-        let translate = |(pair, (places, texts)): (LanguagePair, (Vec<usize>, Vec<String>))| {
-            let glossary = glossary.clone();
-            async move {
-                let all = self.translate(texts, &pair, format, choice, glossary).await?;
-                Ok::<_, ApiError>(places.into_iter().zip(all))
+            let all = path.sentences(places.iter().map(work).collect()).await?;
+            for ((place, code), found) in places.into_iter().zip(all) {
+                let stays = if Some(code) == target { STAYS } else { 0.0 };
+                scores[place].extend(found.first().map(|best| (best.score - stays, code)));
             }
+        }
+        let best = |scores: Vec<(f64, &str)>| {
+            let (most, code) = *scores.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+            let others: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
+            let differs = scores.iter().any(|(score, _)| *score < most);
+            let (language, confidence) = (code.to_owned(), 100.0 / others);
+            differs.then_some(Detection { language, confidence, served: true })
         };
-        let all = try_join_all(groups.into_iter().map(translate)).await?;
-        let mut all: Vec<_> = all.into_iter().flatten().collect();
-        all.sort_by_key(|(place, _)| *place);
-        Ok(all.into_iter().map(|(_, translations)| translations).collect())
+        Ok(scores.into_iter().map(best).collect())
     }
 
     /// The codes of the languages that can be translated, into `target` if that is given.

@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Refused};
 use super::libretranslate::{Detected, OneOrMany, alternatives};
-use super::source::Sourced;
 use super::{AUTO, Shared, format, glossary};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
@@ -65,10 +64,9 @@ pub(crate) async fn translate(
     service.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let choice = choice(&service, request.beam, request.length_penalty, 1)?;
     let asked = request.source.as_deref().unwrap_or(AUTO);
-    let Sourced { pairs, detected } =
-        service.sourced(asked, &request.target, &texts, format).await?;
+    let (pairs, detected) = service.sourced(asked, &request.target, &texts, format).await?;
     let glossary = glossary::read(request.glossary, &service.limits).await?;
-    let all = service.translate_each(texts, &pairs, format, choice, glossary).await?;
+    let all = service.translate(texts, &pairs, format, choice, glossary).await?;
     let source = pairs.into_iter().next().map(|pair| pair.source).unwrap_or_default();
     let detected = detected.map(|found| Detected::of(found, one));
     Ok(Json(DocumentsResponse { translations: best(all), source, detected }))
