@@ -48,6 +48,8 @@ pub(crate) struct References {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
+    /// Those that divide cells of a table, and backslashes.
+    Bare,
     /// The characters that would begin markup in most places.
     Light,
     /// Every character that can begin markup.
@@ -85,7 +87,8 @@ impl Position {
 impl Escape {
     /// Whether `c` stands in an atom as it is.
     pub(crate) fn keeps_atoms(&self, c: char) -> bool {
-        matches!(self, Self::Markdown(Markdown { level: Level::Light, .. })) && c != '|'
+        matches!(self, Self::Markdown(Markdown { level: Level::Bare | Level::Light, .. }))
+            && c != '|'
     }
 
     /// Whether markup beside a character decides how it is written.
@@ -145,8 +148,9 @@ impl Markdown {
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         let harmless = match c {
             '|' if self.place == Position::TableCell => false,
-            '`' => false,
             '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
+            _ if self.level == Level::Bare => true,
+            '`' => false,
             '*' => space(before) && space(after),
             '_' => word(before) && word(after) || space(before) && space(after),
             _ if self.level == Level::Light => true,

@@ -304,7 +304,7 @@ impl<'a> Parser<'a> {
     fn finish_block(&mut self) {
         let lines = take(&mut self.lines);
         self.line_end = None;
-        let (level, references) = (Level::Light, Arc::clone(&self.references));
+        let (level, references) = (Level::Bare, Arc::clone(&self.references));
         let place = self.places.last().copied().unwrap_or(Position::Paragraph);
         let escape = Escape::Markdown(Markdown { level, place, references });
         self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });

@@ -111,8 +111,8 @@ impl std::error::Error for UnknownFormat {}
 pub(crate) fn finish_block(block: &Block, layout: &Layout, source: &str) -> String {
     let breaks = breaks(block, &layout.alignment, &layout.atoms);
     match &block.escape {
-        Escape::Markdown(light) => {
-            markdown::finish(block, layout, light, &breaks).unwrap_or_else(|| source.into())
+        Escape::Markdown(place) => {
+            markdown::finish(block, layout, place, &breaks).unwrap_or_else(|| source.into())
         }
         Escape::Attribute { source, .. } if block.is_unchanged() => source.clone(),
         Escape::Attribute { quote: None, .. } => {

@@ -66,19 +66,22 @@ fn kinds() -> Suite {
     all.split("\n%%%%\n").enumerate().map(named).collect()
 }
 
+/// The name of a form of a document, and how it is made.
+type Form<'a> = (&'a str, &'a dyn Fn(&str) -> String);
+
 /// The documents of `suite` within a quotation and an item, and with other ends of lines.
 fn within(suite: &Suite) -> Suite {
     let lines = |text: &str, first: &str, others: &str| {
         first.to_string() + &text.trim_end().replace('\n', &format!("\n{others}")) + "\n"
     };
-    let forms: [(&str, &dyn Fn(&str) -> String); 5] = [
+    let forms: [Form<'_>; 5] = [
         ("quoted", &|text| lines(text, "> ", "> ")),
         ("in an item", &|text| lines(text, "- ", "  ")),
         ("in a quoted item", &|text| lines(&lines(text, "1. ", "   "), "> ", "> ")),
         ("with CRLF", &|text| text.replace('\n', "\r\n")),
         ("with CR", &|text| text.replace('\n', "\r")),
     ];
-    let in_form = |(form, change): &(&str, &dyn Fn(&str) -> String)| {
+    let in_form = |(form, change): &Form<'_>| {
         suite.iter().map(|(name, text)| (format!("{name} {form}"), change(text))).collect::<Suite>()
     };
     forms.iter().flat_map(in_form).collect()

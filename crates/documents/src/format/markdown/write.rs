@@ -27,22 +27,24 @@ pub(super) fn options() -> Options {
 pub(in crate::format) fn finish(
     block: &Block,
     layout: &Layout,
-    light: &Markdown,
+    markdown: &Markdown,
     breaks: &[usize],
 ) -> Option<String> {
-    let full = Markdown { level: Level::Full, ..light.clone() };
     let tags = with_html_tags(block);
     let ways = [
-        (block, light, breaks),
-        (block, &full, breaks),
-        (&tags, &full, breaks),
-        (&tags, &full, &[]),
+        (block, Level::Bare, breaks),
+        (block, Level::Light, breaks),
+        (block, Level::Full, breaks),
+        (&tags, Level::Full, breaks),
+        (&tags, Level::Full, &[]),
     ];
-    let mut ways = ways
+    let with_escape = |(block, level, breaks)| {
+        (block, Escape::Markdown(Markdown { level, ..markdown.clone() }), breaks)
+    };
+    let (block, escape, breaks) = ways
         .into_iter()
-        .map(|(block, escape, breaks)| (block, Escape::Markdown(escape.clone()), breaks));
-    let (block, escape, breaks) =
-        ways.find(|(block, escape, breaks)| reads_as_meant(block, layout, escape, breaks))?;
+        .map(with_escape)
+        .find(|(block, escape, breaks)| reads_as_meant(block, layout, escape, breaks))?;
     let written = render(block, layout, &escape, breaks).text;
     Some(written.trim_matches(is_space).into())
 }
