@@ -34,6 +34,8 @@ pub(crate) struct Entities {
 pub(crate) struct Markdown {
     pub(crate) level: Level,
     pub(crate) place: Position,
+    /// Whether it is a part of a paragraph, in whose other parts markup can end.
+    pub(crate) is_part: bool,
     pub(crate) references: Arc<References>,
 }
 
@@ -149,11 +151,11 @@ impl Markdown {
         let harmless = match c {
             '|' if self.place == Position::TableCell => false,
             '\\' => after.is_some_and(|c| !c.is_ascii_punctuation()),
-            _ if self.level == Level::Bare => true,
+            _ if self.level == Level::Bare && !self.is_part => true,
             '`' => false,
             '*' => space(before) && space(after),
             '_' => word(before) && word(after) || space(before) && space(after),
-            _ if self.level == Level::Light => true,
+            _ if self.level == Level::Light => !(self.is_part && "[]<~$".contains(c)),
             '[' | ']' | '<' | '>' | '~' | '&' | '$' => false,
             // Attributes and closing marks of headings.
             '#' if self.place == Position::Heading => false,
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn markdown_escapes_emphasis_but_not_names_and_products() {
         let (level, place) = (Level::Light, Position::Paragraph);
-        let light = Markdown { level, place, references: Arc::default() };
+        let light = Markdown { level, place, is_part: false, references: Arc::default() };
         let light = Escape::Markdown(light);
         assert_eq!(written(&light, "*a* snake_case 2 * 3 _x"), r"\*a\* snake_case 2 * 3 \_x");
     }

@@ -92,6 +92,8 @@ struct Parser<'a> {
     /// The end of the element of HTML that stays as it is.
     kept_until: usize,
     lines: Lines,
+    /// Whether the block is a part of a paragraph.
+    is_part: bool,
     /// The start of a line break that is not yet in the block.
     line_end: Option<usize>,
     html: Option<HtmlBlock>,
@@ -109,6 +111,7 @@ impl<'a> Parser<'a> {
             skipped: 0,
             kept_until: 0,
             lines,
+            is_part: false,
             line_end: None,
             html: None,
         }
@@ -164,7 +167,7 @@ impl<'a> Parser<'a> {
             Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
                 self.inline(range, |builder, raw| builder.atom(code, raw));
             }
-            Event::InlineHtml(raw) if !is_open && html::divides(raw) => self.finish_block(),
+            Event::InlineHtml(raw) if !is_open && html::divides(raw) => self.finish_part(),
             Event::InlineHtml(raw) if html::divides(raw) => {
                 self.inline(range, |builder, raw| builder.point(raw));
             }
@@ -173,7 +176,8 @@ impl<'a> Parser<'a> {
             }
             Event::FootnoteReference(_) => self.inline(range, |builder, raw| builder.point(raw)),
             Event::HardBreak if is_open => self.hard_break(range),
-            Event::HardBreak | Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => {
+            Event::HardBreak => self.finish_part(),
+            Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => {
                 self.finish_block();
             }
         }
@@ -301,12 +305,19 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn finish_part(&mut self) {
+        self.is_part = true;
+        self.finish_block();
+        self.is_part = true;
+    }
+
     fn finish_block(&mut self) {
         let lines = take(&mut self.lines);
         self.line_end = None;
         let (level, references) = (Level::Bare, Arc::clone(&self.references));
         let place = self.places.last().copied().unwrap_or(Position::Paragraph);
-        let escape = Escape::Markdown(Markdown { level, place, references });
+        let is_part = take(&mut self.is_part);
+        let escape = Escape::Markdown(Markdown { level, place, is_part, references });
         self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });
     }
 }
