@@ -34,7 +34,8 @@ pub struct Args {
         conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
     )]
     pub(super) format: Option<Format>,
-    /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else en]
+    /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else
+    /// the first in the name of the model (de-en), else en]
     #[arg(long, value_name = "LANGUAGE", requires = "format")]
     pub(super) language: Option<String>,
     #[command(flatten)]
