@@ -13,8 +13,6 @@ use burnformer_files::Temporary;
 use burnformer_view::{Picture, PictureFormat};
 use clap::error::ErrorKind;
 
-use crate::values::NoModel;
-
 /// The exit code for a command line that was not understood.
 const WRONG_USAGE: u8 = 2;
 
@@ -29,6 +27,16 @@ pub struct Closed;
 #[derive(Debug, thiserror::Error)]
 #[error("stopped by signal {0}")]
 pub struct Stopped(pub i32);
+
+/// The error of an option whose value names no model.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause:#}")]
+pub struct NoModel {
+    /// The cause.
+    pub cause: anyhow::Error,
+    /// Whether it is one to fetch: the network or the disk is at fault, and not the command line.
+    pub is_fetched: bool,
+}
 
 /// A file or standard output, to which results are written.
 pub struct Output {

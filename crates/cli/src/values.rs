@@ -8,7 +8,7 @@ use burnformer_hub::ModelName;
 use burnformer_interop::Format;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 
-use crate::output::note;
+use crate::output::{NoModel, note};
 use crate::{embedded, named};
 
 /// Parses the `name` of one of `all`.
@@ -49,15 +49,6 @@ pub fn model() -> impl TypedValueParser<Value = PathBuf> {
 pub fn named_model(name: &Path) -> Result<PathBuf, NoModel> {
     let is_fetched = name.to_str().and_then(ModelName::parse).is_some_and(|name| name.is_ok());
     model_dir(name).map_err(|cause| NoModel { cause, is_fetched })
-}
-
-/// Why an option's value gives no model.
-#[derive(Debug, thiserror::Error)]
-#[error("{cause:#}")]
-pub struct NoModel {
-    cause: anyhow::Error,
-    /// Whether it is one to fetch: the network or the disk is at fault, and not the command line.
-    pub is_fetched: bool,
 }
 
 /// The model directory that `name` names: a folder, that of a run, a model inside the program, or one to fetch.

@@ -3,7 +3,7 @@ use burn::tensor::{Bool, Device, Int, Tensor};
 use burnformer_core::{look_ahead_mask, padding_mask, window_mask};
 use burnformer_view::{AttentionMatrix, HeadGrid};
 
-use super::Output;
+use super::output::Output;
 
 /// Arguments of `plot masks`.
 #[derive(clap::Args)]

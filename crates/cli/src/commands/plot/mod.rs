@@ -1,15 +1,11 @@
 //! `plot`: curves of runs, and figures of the paper.
 
 mod masks;
+mod output;
 mod paper;
 mod runs;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
-use burnformer_view::Picture;
-
-use crate::output::draw;
 
 /// Arguments of `plot`.
 #[derive(clap::Args)]
@@ -32,20 +28,6 @@ enum Paper {
     Smoothing(paper::Smoothing),
     /// The masks of attention: padding, look-ahead, window (paper §3.2.3 and §4)
     Masks(masks::Masks),
-}
-
-/// The files of the pictures.
-#[derive(clap::Args)]
-struct Output {
-    /// Write the picture to this file, .png or .svg; may be given several times
-    #[arg(long, short, required = true, value_name = "FILE")]
-    output: Vec<PathBuf>,
-}
-
-impl Output {
-    fn save(&self, picture: &impl Picture) -> Result<()> {
-        draw(picture, &self.output)
-    }
 }
 
 /// Draws the picture.

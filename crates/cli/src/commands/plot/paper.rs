@@ -3,7 +3,7 @@ use burnformer_core::sinusoid;
 use burnformer_train::noam;
 use burnformer_view::{Axis, Chart, Figure, Series};
 
-use super::Output;
+use super::output::Output;
 
 /// Arguments of `plot positions`.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use burnformer_core::model_dir::load_config;
 use burnformer_train::report::{METRICS_FILE, Record, TrainRecord, ValidRecord, read_metrics};
 use burnformer_view::{Axis, Chart, Figure, Series};
 
-use super::Output;
+use super::output::Output;
 
 /// Arguments of `plot RUN…`.
 #[derive(clap::Args)]
