@@ -44,7 +44,8 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Stands around text. A link that finds its definition by its text has this as `label`, which is written if the text changes.
+    /// Stands around text. A link that finds its definition by its text has this as `label`, which
+    /// is written if the text changes.
     Element { open: String, close: String, label: Option<String> },
     /// Stands between characters. `space_after` says that the source has white space after it and the text has none; `is_space` says
     /// that the space after it in the text replaces it.
@@ -108,7 +109,8 @@ impl Node {
 }
 
 impl Block {
-    /// Whether each sentence is its own translation. All white space and control characters are the same.
+    /// Whether each sentence is its own translation. All white space and control characters are the
+    /// same.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.segments.iter().all(|Segment { range, state }| match state {
             State::Done(Done { translated, .. }) => {

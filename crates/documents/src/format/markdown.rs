@@ -27,7 +27,8 @@ pub(super) fn parse(text: &str) -> Vec<Piece> {
     parser.read(events.into_offset_iter())
 }
 
-/// The pieces of a block that is read again, with the definitions of its document. Blocks without letters are among them.
+/// The pieces of a block that is read again, with the definitions of its document. Blocks without
+/// letters are among them.
 fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece> {
     let known = |link: BrokenLink<'_>| {
         let nowhere = || (CowStr::from(""), CowStr::from(""));
@@ -251,7 +252,8 @@ impl<'a> Parser<'a> {
         self.inline(start..end, |builder, raw| builder.close_with(name, raw, label));
     }
 
-    /// The end of a link or an image that ends at `end`: the parser leaves the second brackets of `[text][]` out.
+    /// The end of a link or an image that ends at `end`: the parser leaves the second brackets of
+    /// `[text][]` out.
     fn collapsed_end(&self, end: usize) -> usize {
         let (before, after) = self.text.split_at(end);
         let collapsed = !before.ends_with("[]") && before.ends_with(']') && after.starts_with("[]");

@@ -1,5 +1,6 @@
-//! Markdown of other people: the examples of CommonMark and of GitHub's extensions, as `pulldown-cmark` has them in its tests, and the
-//! READMEs of the packages in cargo's registry, where they are for everybody who builds this one. Neither is copied here.
+//! Markdown of other people: the examples of CommonMark and of GitHub's extensions, as
+//! `pulldown-cmark` has them in its tests, and the READMEs of the packages in cargo's registry,
+//! where they are for everybody who builds this one. Neither is copied here.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +34,8 @@ fn readmes() -> Suite {
     packages().into_iter().filter_map(read).collect()
 }
 
-/// Examples in which the lines beside a paragraph make something else of it: a table's, and the beginning of a definition.
+/// Examples in which the lines beside a paragraph make something else of it: a table's, and the
+/// beginning of a definition.
 const KNOWN: [&str; 3] = ["spec.rs 210", "table.rs 15", "table.rs 19"];
 
 /// The examples in the tests of `pulldown-cmark`.
@@ -57,7 +59,8 @@ fn examples() -> Suite {
     all
 }
 
-/// Documents of each kind that was once written wrongly; others, divided in the same way, from the file that `KINDS` names.
+/// Documents of each kind that was once written wrongly; others, divided in the same way, from the
+/// file that `KINDS` names.
 fn kinds() -> Suite {
     let file = std::env::var("KINDS").ok().and_then(|file| fs::read_to_string(file).ok());
     let all = file.unwrap_or_else(|| include_str!("../fixtures/kinds.md").into());
@@ -104,8 +107,8 @@ fn shorten(sentence: &PendingSentence) -> Translated {
     Translated { text, links: Vec::new() }
 }
 
-/// The elements of `markdown` in the order of the document, without text; those of a paragraph in alphabetical order, each with
-/// those around it. Emphasis may be written as HTML.
+/// The elements of `markdown` in the order of the document, without text; those of a paragraph in
+/// alphabetical order, each with those around it. Emphasis may be written as HTML.
 pub fn tree(markdown: &str) -> Vec<String> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -181,7 +184,8 @@ pub fn tree(markdown: &str) -> Vec<String> {
     all
 }
 
-/// How many documents of `suite` are `same` after a translation by `model`; prints the names of the others.
+/// How many documents of `suite` are `same` after a translation by `model`; prints the names of the
+/// others.
 fn count(suite: &Suite, name: &str, model: Model<'_>, same: &dyn Fn(&str, &str) -> bool) -> usize {
     let is_same = |(document, text): &&(String, String)| {
         let after = translate(text, Format::Markdown, model);

@@ -22,8 +22,8 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_GFM
 }
 
-/// The translated block, escaped as little as possible: read again, it must be the same text with the same markup. None if it cannot be
-/// written so.
+/// The translated block, escaped as little as possible: read again, it must be the same text with
+/// the same markup. None if it cannot be written so.
 pub(in crate::format) fn finish(
     block: &Block,
     layout: &Layout,
@@ -84,8 +84,9 @@ fn reads_as_meant(block: &Block, layout: &Layout, escape: &Escape, breaks: &[usi
     same_place && around && outline(found) == written.outline.replace(SOFT_HYPHEN, "")
 }
 
-/// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and each begins with the marks in
-/// `newline`, which are spaces now. It is `source` if it would be no block of HTML, or another.
+/// `html` within Markdown: no line is empty, which would end it unless `source` has such lines, and
+/// each begins with the marks in `newline`, which are spaces now. It is `source` if it would be no
+/// block of HTML, or another.
 pub(in crate::format) fn html_lines(html: &str, source: &str, newline: &str) -> String {
     let is_empty = |line: &str| line.chars().all(|c| c.is_whitespace() || c == '>');
     let has_empty = source.trim().lines().any(is_empty);
@@ -116,7 +117,8 @@ fn is_space(c: char) -> bool {
     c.is_ascii_whitespace()
 }
 
-/// The block with `newline` instead of line breaks and the marks of quotations and indentation behind them.
+/// The block with `newline` instead of line breaks and the marks of quotations and indentation
+/// behind them.
 fn with_newline(block: &Block, newline: &str) -> Block {
     let mut block = block.clone();
     block.lines.newline = newline.into();
