@@ -240,3 +240,34 @@ fn a_model_is_fine_tuned_on_a_mixture_named_on_the_command_line() {
     let other = stderr(&toy.train("none", &["--from", &from, "--set", "model.d_model=32"]));
     assert!(other.contains("model.d_model is 32") && other.contains("has 64"), "{other}");
 }
+
+#[test]
+fn tokens_that_a_tokeniser_does_not_know_are_told_and_from_a_hundredth_on_as_a_warning() {
+    let toy = Toy::new();
+    let short = ["--set", "training.max_updates=1", "--set", "validation.bleu=false"];
+    stdout(&toy.train("first", &short));
+    // Without its bytes, the tokeniser knows no letter that was not in its text.
+    let json = fs::read_to_string(toy.path("first/best/tokenizer.json")).unwrap();
+    let tokenizer = toy.path("tokenizer.json");
+    fs::write(&tokenizer, json.replace("\"byte_fallback\":true", "\"byte_fallback\":false"))
+        .unwrap();
+    assert_ne!(fs::read_to_string(&tokenizer).unwrap(), json);
+    let files = format!("tokenizer.files=[{:?}]", tokenizer.display().to_string());
+    let [_, target] = &toy.corpus.train;
+    let text = fs::read_to_string(target).unwrap();
+    for (euros, warns) in [(0, None), (3, Some(false)), (500, Some(true))] {
+        let with = |(place, line): (usize, &str)| match place < euros {
+            true => format!("{line} €\n"),
+            false => format!("{line}\n"),
+        };
+        fs::write(target, text.lines().enumerate().map(with).collect::<String>()).unwrap();
+        let out = format!("run{euros}");
+        let output = toy.train(&out, &[&short[..], &["--set", &files]].concat());
+        stdout(&output);
+        let said = stderr(&output);
+        let line = said.lines().find(|line| line.contains("are unknown to the tokeniser"));
+        let told = line.map(|line| line.starts_with("warning: ") && line.contains("among them: €"));
+        assert_eq!(told, warns, "{said}");
+        assert!(line.is_none_or(|line| line.contains("0.00 % of the source tokens")), "{said}");
+    }
+}
