@@ -22,6 +22,8 @@ mod pipeline;
 mod quantize;
 mod runs;
 mod scores;
+#[cfg(feature = "serve")]
+mod serve;
 mod shards;
 mod shortlist;
 mod streams;

@@ -1,0 +1,165 @@
+//! `serve` with models of several languages, and languages that it finds out.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use crate::common::{burnformer, refused, run, run_with, stderr, stdout};
+use serde_json::{Value, json};
+
+/// A running server.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(options: &[&str]) -> Self {
+        let mut command = burnformer(&[&["serve", "--listen", "0"], options].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening at http://").expect(&line).to_owned();
+        Self { child, address }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (body, mut answer) = (body.to_string(), String::new());
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        stream.read_to_string(&mut answer).unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (answer[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A model of OPUS-MT's form with the target languages French, German and Brazilian Portuguese, in `folder`.
+fn several_targets(folder: &Path) -> String {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/fixtures");
+    let (opus, m2m100) = (folder.join("opus"), fixtures.join("m2m100/relu"));
+    fs::create_dir(&opus).unwrap();
+    for entry in fs::read_dir(fixtures.join("hugging_face/shared_swish")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, opus.join(path.file_name().unwrap())).unwrap();
+    }
+    for side in ["source.spm", "target.spm"] {
+        fs::copy(m2m100.join("sentencepiece.bpe.model"), opus.join(side)).unwrap();
+    }
+    let pieces = fs::read(m2m100.join("vocab.json")).unwrap();
+    let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
+    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).take(18);
+    let tags = ["</s>", "<unk>", ">>fra<<", ">>deu<<", ">>pob<<"].map(String::from).into_iter();
+    let tokens = tags.chain(pieces.cloned()).chain(["<pad>".into()]);
+    let ids: serde_json::Map<_, _> = tokens.zip((0..).map(|id: u32| id.into())).collect();
+    fs::write(opus.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
+    let out = folder.join("model").display().to_string();
+    stdout(&run(&["import", opus.to_str().unwrap(), "--out", &out]));
+    out
+}
+
+#[test]
+fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = several_targets(folder.path());
+    let text = "the house is small";
+    let told = |language: &str| {
+        let options = ["translate", "--model", &model, "--target-language", language];
+        let output = run_with(&options, text.as_bytes());
+        assert_eq!(stderr(&output), "");
+        stdout(&output).trim_end().to_owned()
+    };
+    assert_ne!(told("fr"), told("de"), "the fixture tells its languages apart");
+    let pairs = ["en-fr", "en-de", "en-pob"].map(|pair| format!("{pair}={model}"));
+    let [fr, de, pob] = &pairs;
+    let server = Server::start(&["--model", fr, "--model", de, "--model", pob]);
+    for language in ["fr", "de", "pob"] {
+        let body = json!({"q": text, "source": "en", "target": language});
+        let (status, answer) = server.post("/translate", &body);
+        assert_eq!((status, answer["translatedText"].as_str()), (200, Some(&*told(language))));
+    }
+    let silent = run_with(&["translate", "--model", &model], text.as_bytes());
+    let warned = stderr(&silent);
+    assert!(warned.contains(">>fra<<") && warned.contains("--target-language"), "{warned}");
+    stdout(&silent);
+    for language in ["es", "xx", "french"] {
+        let pair = format!("en-{language}={model}");
+        let output = run(&["serve", "--listen", "0", "--model", &pair]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("none of those that the model knows (fra, deu, pob)"), "{said}");
+        assert!(!said.contains("--target-language"), "serve has no such option: {said}");
+        refused(
+            &["translate", "--model", &model, "--target-language", language],
+            2,
+            &["fra, deu, pob", "as --target-language"],
+        );
+    }
+}
+
+/// Each text in the language before it, German and English, of one to four words.
+const SHORT: &str = "de Haus|de Guten Morgen|de Wo wohnst du, Tom?|de Ich bin Toms Gast.|de Tom lernt.|de Aktion:\
+    |de Das ist Toms Auto.|de Ja|de Löschen|de Ich habe lange Haare.|en house|en Good morning|en Any date\
+    |en Field|en change message|en Tom will decide.|en Somebody killed Tom.|en This is pointless.|en yes|en Delete";
+
+#[test]
+fn the_models_in_the_program_tell_short_texts_apart() {
+    let server = Server::start(&[]);
+    let texts: Vec<(&str, &str)> =
+        SHORT.split('|').filter_map(|line| line.split_once(' ')).collect();
+    for (target, other) in [("en", "de"), ("de", "en")] {
+        let list: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
+        let body = json!({"q": list, "source": "auto", "target": target});
+        let (status, answer) = server.post("/translate", &body);
+        assert_eq!(status, 200, "{answer}");
+        let found = answer["detectedLanguage"].as_array().unwrap().iter();
+        let found: Vec<&str> = found.map(|one| one["language"].as_str().unwrap()).collect();
+        let right = |code: &str| {
+            let pairs = texts.iter().zip(&found).filter(|((language, _), _)| *language == code);
+            pairs.filter(|(_, found)| **found == code).count()
+        };
+        assert!(right(other) == 10 && right(target) >= 8, "into {target}: {found:?}");
+    }
+}
+
+#[test]
+fn a_network_that_fails_is_no_wrong_usage() {
+    let cache = tempfile::tempdir().unwrap();
+    for name in ["firefox:de-en", "hf:a/b"] {
+        let pair = format!("de-en={name}");
+        for arguments in [
+            vec!["translate", "--model", name],
+            vec!["inspect", name],
+            vec!["import", name],
+            vec!["serve", "--model", &pair],
+        ] {
+            let mut command = burnformer(&arguments);
+            command.env("XDG_CACHE_HOME", cache.path()).stdin(Stdio::null());
+            // Nothing listens at port 9 of this machine.
+            command.env("FIREFOX_SETTINGS_ENDPOINT", "http://127.0.0.1:9");
+            command.env("HF_ENDPOINT", "http://127.0.0.1:9");
+            for name in ["HF_HOME", "HF_HUB_CACHE", "HF_TOKEN", "HF_HUB_OFFLINE"] {
+                command.env_remove(name);
+            }
+            let output = command.output().unwrap();
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+            assert!(said.contains("cannot be reached") && !said.contains("Usage"), "{said}");
+        }
+    }
+    refused(&["inspect", "hf:opus-mt"], 2, &["OWNER/NAME"]);
+    refused(&["inspect", "embedded:xx-yy"], 2, &["embedded"]);
+}
