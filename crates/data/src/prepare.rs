@@ -15,7 +15,8 @@ use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizer
 /// Version of training and tokenising. It is raised whenever their result changes. Old caches are then not reused.
 ///
 /// 2: text over `max_training_chars` is sampled by pairs; before, a joint tokeniser learned only from the source side.
-const RECIPE: &[u8] = b"burnformer-data recipe 2";
+/// 3: text is read without its invisible characters.
+const RECIPE: &[u8] = b"burnformer-data recipe 3";
 
 /// The origin of the tokenisers.
 #[derive(Clone, Debug)]

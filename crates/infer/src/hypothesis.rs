@@ -14,7 +14,9 @@ pub struct Hypothesis {
     pub tokens: Vec<u32>,
     /// The model's natural log-probability of each of `tokens`, before any constraint or temperature.
     pub log_probs: Vec<f32>,
-    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses are ranked by it.
+    /// The sum of `log_probs` divided by the [`LengthPenalty`](crate::LengthPenalty). Hypotheses are ranked by it. Of one that
+    /// [is raised](Self::is_raised) it is the score of the text in capitals, as [`Translator::score`](crate::Translator::score)
+    /// gives it.
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
@@ -24,6 +26,8 @@ pub struct Hypothesis {
     /// Whether the source was in capitals and this is a translation of its small letters, of which the text is raised again;
     /// see [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).
     pub is_raised: bool,
+    /// The text of the source that each unknown token stands for.
+    pub copies: Vec<String>,
 }
 
 impl Hypothesis {
@@ -36,6 +40,7 @@ impl Hypothesis {
             finish: FinishReason::EndOfSentence,
             is_second: false,
             is_raised: false,
+            copies: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` around the subword model: normaliser, splitting into words, decoder, special tokens.
 //!
-//! A text is divided into words in the way of SentencePiece: NFC, control characters removed, white space collapsed
-//! and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes letters, digits and
+//! A text, which comes here without its [invisible characters](burnformer_text::visible), is divided into words in the way
+//! of SentencePiece: NFC, control characters removed, white space collapsed and stripped, `▁` before each word. A piece never contains parts of two words, and never mixes letters, digits and
 //! punctuation, so that `house`, `house,` and `house.` share a token. An apostrophe stays with the letters before it
 //! (`l'`, `don'`), as in the usual tokenisation of French and English. NFKC is deliberately not used: it would change
 //! characters that the target side has to produce (`…`, `½`, full-width forms).

@@ -25,7 +25,7 @@ impl Tokenizer {
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|cause| open_error(path, cause))?;
         if path.extension().is_some_and(|extension| extension == "spm" || extension == "model") {
-            return Self::from_sentencepiece(path, bytes, None);
+            return Ok(Self::from_sentencepiece(path, bytes, None)?.without_invisible());
         }
         Self::from_bytes(path, &bytes)
     }
@@ -67,7 +67,8 @@ impl Tokenizer {
     /// `vocab` is the content of a `vocab.json`, an object of pieces and ids: a piece that it lacks is unknown, and its
     /// `</s>`, `<unk>` and `<pad>` (or `<blank>`) are the special ids. Without it pieces have the ids of the model. A text
     /// may begin with a token of the form `>>fra<<` that the vocabulary has, which names the target language and is not cut.
-    /// Error messages call them by `name` and by the name of the vocabulary.
+    /// It has the ids of the C++ library, those of invisible characters included, unless
+    /// [`without_invisible`](Self::without_invisible) follows. Error messages call them by `name` and by the name of the vocabulary.
     ///
     /// # Errors
     /// [`DataError::SentencePiece`] or [`DataError::VocabularyFile`] by the file that is wrong.
@@ -81,6 +82,7 @@ impl Tokenizer {
         Ok(Self {
             kind: Kind::SentencePiece(Box::new(inner)),
             vocab_size,
+            keeps_invisible: true,
             words: Default::default(),
         })
     }

@@ -4,7 +4,7 @@
 //! In a `tokenizer.json`, ids 0 to 3 are the [special tokens](crate::special). In one that is trained here they are
 //! followed by the 256 bytes, the characters and the learned pieces. A character outside the vocabulary is spelled in bytes,
 //! so no input is unknown, and
-//! `decode(encode(x)) == x` for NFC text with single spaces.
+//! `decode(encode(x)) == x` for NFC text with single spaces and without [invisible](burnformer_text::visible) characters.
 
 mod bpe;
 mod caught;
@@ -23,6 +23,7 @@ mod unigram;
 mod word_cache;
 mod words;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -47,6 +48,8 @@ use word_cache::WordCache;
 pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
+    /// Whether it encodes invisible characters too.
+    keeps_invisible: bool,
     /// The words of texts that came in large numbers, if the tokeniser allows it.
     words: Arc<OnceLock<Option<WordCache>>>,
 }
@@ -87,7 +90,8 @@ impl Tokenizer {
         // The highest id plus one: an embedding matrix must also fit a loaded vocabulary with gaps.
         let highest = inner.get_vocab(true).into_values().max();
         let vocab_size = highest.map_or(0, |id| id as usize + 1);
-        Self { kind: Kind::HuggingFace(Box::new(inner)), vocab_size, words: Arc::default() }
+        let kind = Kind::HuggingFace(Box::new(inner));
+        Self { kind, vocab_size, keeps_invisible: false, words: Arc::default() }
     }
 
     /// Saves a `tokenizer.json`, or the model of a SentencePiece tokeniser without its vocabulary, atomically: the file is
@@ -133,10 +137,38 @@ impl Tokenizer {
     /// that was trained by this crate can encode every text. A SentencePiece tokeniser gives the unknown token for each
     /// piece that its vocabulary lacks.
     pub fn encode(&self, text: &str) -> Vec<u32> {
+        let text = &self.visible(text);
         match &self.kind {
             Kind::HuggingFace(inner) => encode(inner, text).unwrap_or_else(|| vec![special::UNK]),
             Kind::SentencePiece(inner) => inner.encode(text),
         }
+    }
+
+    /// `text` as [`encode`](Self::encode) reads it: without its [invisible](burnformer_text::visible) characters, except for
+    /// those that the tokeniser's own normaliser replaces, as some make spaces of zero-width spaces.
+    pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.keeps_invisible {
+            true => Cow::Borrowed(text),
+            false => burnformer_text::visible_but(text, |c| self.replaces(c)),
+        }
+    }
+
+    /// The tokeniser for texts as people give them: one [of a SentencePiece model](Self::from_sentencepiece) encodes every
+    /// character as the library does, and then leaves out [invisible](Self::visible) ones.
+    #[must_use]
+    pub fn without_invisible(self) -> Self {
+        Self { keeps_invisible: false, ..self }
+    }
+
+    fn replaces(&self, c: char) -> bool {
+        let normal = |text: &str| match &self.kind {
+            Kind::HuggingFace(inner) => {
+                caught::survived(|| pipeline::normalized(inner, text)).and_then(Result::ok)
+            }
+            Kind::SentencePiece(inner) => Some(inner.normalize(text)),
+        };
+        let between = normal(&format!("a{c}b")).filter(|normal| !normal.contains(c));
+        between.is_some() && between != normal("ab")
     }
 
     /// Encodes every text like [`Tokenizer::encode`], in parallel. The results have the order of the texts.
@@ -145,7 +177,10 @@ impl Tokenizer {
             && texts.len() >= MANY
             && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
         {
-            let together = |texts: &[S]| words.encode(texts, |text| encode(inner, text));
+            let together = |texts: &[S]| {
+                let texts: Vec<_> = texts.iter().map(|text| self.visible(text.as_ref())).collect();
+                words.encode(&texts, |text| encode(inner, text))
+            };
             let encoded = texts.par_chunks(TOGETHER).flat_map_iter(together);
             return encoded.map(|ids| ids.unwrap_or_else(|| vec![special::UNK])).collect();
         }
@@ -155,9 +190,29 @@ impl Tokenizer {
     /// Decodes `ids` to text. Special tokens and ids outside the vocabulary are left out, and bytes that form no
     /// character become U+FFFD. If a loaded tokeniser cannot decode the ids, the text is empty.
     pub fn decode(&self, ids: &[u32]) -> String {
+        self.decode_copying(ids, &[])
+    }
+
+    /// Decodes `ids` like [`decode`](Self::decode), with the next of `copies` in the place of each unknown token.
+    pub fn decode_copying(&self, ids: &[u32], copies: &[String]) -> String {
         match &self.kind {
-            Kind::HuggingFace(_) => self.spaced(ids),
-            Kind::SentencePiece(_) => self.spaced(ids).trim().to_owned(),
+            Kind::HuggingFace(_) if copies.is_empty() => self.spaced(ids),
+            Kind::HuggingFace(inner) => {
+                let text = caught::survived(|| pipeline::decode_copying(inner, ids, copies));
+                text.and_then(Result::ok).unwrap_or_default()
+            }
+            Kind::SentencePiece(inner) => inner.decode(ids, copies).trim().to_owned(),
+        }
+    }
+
+    /// The text of each unknown token of [`encode`](Self::encode), in order.
+    pub fn unknown_texts(&self, text: &str) -> Vec<String> {
+        let text = &*self.visible(text);
+        match &self.kind {
+            Kind::HuggingFace(inner) => caught::survived(|| pipeline::unknown(inner, text))
+                .and_then(Result::ok)
+                .unwrap_or_else(|| vec![text.to_owned()]),
+            Kind::SentencePiece(inner) => inner.unknown_texts(text),
         }
     }
 
@@ -168,7 +223,7 @@ impl Tokenizer {
                 let text = caught::survived(|| inner.decode(ids, true));
                 text.and_then(Result::ok).unwrap_or_default()
             }
-            Kind::SentencePiece(inner) => inner.decode(ids),
+            Kind::SentencePiece(inner) => inner.decode(ids, &[]),
         }
     }
 

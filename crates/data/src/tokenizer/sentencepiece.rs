@@ -68,15 +68,28 @@ impl SentencePieceTokenizer {
         self.ids.get(token).copied()
     }
 
+    pub fn normalize(&self, text: &str) -> String {
+        self.model.normalize(text)
+    }
+
     /// Pieces are looked up by their text, which for unknown text may be a token that the model has no piece for.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let (language, text) = self.language(text);
-        let id = |piece: String| {
-            let id = self.id(&piece).filter(|&id| !self.is_special(id) && !is_language(&piece));
-            let id = id.filter(|id| !self.languages.contains(id));
-            id.unwrap_or(self.special.unk)
-        };
-        language.into_iter().chain(self.model.encode_pieces(text).into_iter().map(id)).collect()
+        let pieces = self.model.encode_pieces(text);
+        language.into_iter().chain(pieces.iter().map(|piece| self.id_of(piece))).collect()
+    }
+
+    /// The pieces of `text` without a token.
+    pub fn unknown_texts(&self, text: &str) -> Vec<String> {
+        let pieces = self.model.encode_pieces(self.language(text).1);
+        let unknown = pieces.iter().filter(|piece| self.id_of(piece) == self.special.unk);
+        unknown.map(|piece| piece.replace(SPACE, " ").trim().to_owned()).collect()
+    }
+
+    /// The id of a piece of a text.
+    fn id_of(&self, piece: &str) -> u32 {
+        let id = self.id(piece).filter(|&id| !self.is_special(id) && !is_language(piece));
+        id.filter(|id| !self.languages.contains(id)).unwrap_or(self.special.unk)
     }
 
     /// The id of the target language that `text` begins with, and the rest of it.
@@ -116,11 +129,15 @@ impl SentencePieceTokenizer {
         [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
     }
 
-    /// The text of `ids`, without special tokens, with the spaces at its end.
-    pub fn decode(&self, ids: &[u32]) -> String {
-        let ordinary =
-            ids.iter().filter(|&id| !self.is_special(*id) && !self.languages.contains(id));
-        let tokens: Vec<&str> = ordinary.filter_map(|&id| self.token(id)).collect();
+    /// The text of `ids`, without special tokens, with the spaces at its end and the next of `copies` for each unknown token.
+    pub fn decode(&self, ids: &[u32], copies: &[String]) -> String {
+        let mut copies = copies.iter().map(String::as_str);
+        let is_left_out = |id| self.is_special(id) || self.languages.contains(&id);
+        let token = |&id: &u32| match id == self.special.unk {
+            true => copies.next(),
+            false => self.token(id).filter(|_| !is_left_out(id)),
+        };
+        let tokens: Vec<&str> = ids.iter().filter_map(token).collect();
         self.model.decode_pieces(&tokens).replace(SPACE, " ")
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use tokenizers::{NormalizedString, Normalizer};
 
 use super::pipeline;
 use crate::error::{DataError, Result};
@@ -46,11 +45,8 @@ fn count_chunk(pipeline: &tokenizers::Tokenizer, lines: &[String]) -> Result<Has
 }
 
 fn split(tokenizer: &tokenizers::Tokenizer, line: &str) -> tokenizers::Result<Vec<String>> {
-    let mut normalized = NormalizedString::from(line);
-    if let Some(normalizer) = tokenizer.get_normalizer() {
-        normalizer.normalize(&mut normalized)?;
-    }
-    pipeline::words(tokenizer, normalized.get())
+    let normalized = pipeline::normalized(tokenizer, &burnformer_text::visible(line))?;
+    pipeline::words(tokenizer, &normalized)
 }
 
 fn merge(parts: Vec<HashMap<String, u64>>) -> Vec<(String, u64)> {

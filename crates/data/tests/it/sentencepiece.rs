@@ -35,6 +35,23 @@ fn a_piece_has_the_id_of_the_vocabulary_and_is_unknown_without_one() {
 }
 
 #[test]
+fn the_text_without_a_token_is_copied() {
+    let tokenizer = tokenizer();
+    let text = "the house is  small";
+    assert_eq!(tokenizer.unknown_texts(text), ["i"]);
+    let ids = tokenizer.encode(text);
+    assert_eq!(tokenizer.decode_copying(&ids, &["i".into()]), "the house is small");
+    assert_eq!(tokenizer.decode_copying(&[1, 2], &["7 €".into()]), "7 € the");
+}
+
+#[test]
+fn invisible_characters_are_left_out_where_that_is_asked_for() {
+    let text = "\u{200B}the hou\u{AD}se\u{200E}s";
+    assert!(tokenizer().encode(text).contains(&1));
+    assert_eq!(tokenizer().without_invisible().encode(text), tokenizer().encode("the houses"));
+}
+
+#[test]
 fn special_ids_are_those_of_the_vocabulary_and_give_no_text() {
     let tokenizer = tokenizer();
     let expected = TokenizerSpecialIds { pad: 10, bos: None, eos: 0, unk: 1 };

@@ -29,11 +29,10 @@ fn both() -> [Tokenizer; 2] {
     [trained(TokenizerKind::Bpe, 400), trained(TokenizerKind::Unigram, 340)]
 }
 
-/// NFC, single spaces, no control characters, and no `▁`, which stands for a space.
+/// NFC, single spaces, no invisible characters, and no `▁`, which stands for a space.
 fn plain(text: &str) -> String {
-    let kept: String =
-        text.chars().filter(|c| !c.is_control() && !"▁\u{feff}".contains(*c)).collect();
-    let normal: String = kept.nfc().collect();
+    let kept = text.replace('▁', "");
+    let normal: String = burnformer_text::visible(&kept).nfc().collect();
     normal.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -271,4 +270,103 @@ fn a_piece_of_white_space_belongs_to_the_word_after_it_and_the_last_word_exists(
     let ids = [&word[..], &[space], &tokenizer.encode("12")[..]].concat();
     assert_eq!(tokenizer.words_of(&ids)[word.len()], 1);
     assert_eq!(tokenizer.words_of(&[special::BOS]), [0]);
+}
+
+/// Of each kind of invisible character several: controls, marks of direction, fillers, joiners, selectors, tags.
+const INVISIBLE: &str = "\0\u{1}\u{7F}\u{9F}\u{AD}\u{34F}\u{61C}\u{115F}\u{1160}\u{17B4}\u{180E}\u{200B}\u{200C}\
+    \u{200D}\u{200E}\u{200F}\u{202A}\u{202E}\u{2060}\u{2061}\u{2064}\u{2066}\u{2069}\u{206A}\u{206F}\u{3164}\
+    \u{FE00}\u{FE0F}\u{FEFF}\u{FFA0}\u{FFF9}\u{FFFB}\u{1BCA0}\u{1D173}\u{E0001}\u{E0020}\u{E007F}\u{E0100}";
+
+#[test]
+fn invisible_characters_change_no_ids_in_any_script() {
+    let sentences = [
+        "Die Größe des Hauses.",
+        "The house (not this one)!",
+        "L'été, où va-t-on ?",
+        "Сколько стоит дом?",
+        "هذا بيت كبير.",
+        "این کتاب خوب است.",
+        "यह एक बड़ा घर है।",
+        "这是一座大房子。",
+        "これは大きな家です。",
+        "이것은 큰 집이다.",
+        "นี่คือบ้านหลังใหญ่",
+    ];
+    let settings = TokenizerSettings { character_coverage: 1.0, ..TokenizerSettings::bpe(460) };
+    let tokenizer = Tokenizer::train(sentences, &settings).unwrap();
+    let invisible: Vec<char> = INVISIBLE.chars().collect();
+    let dirty = |sentence: &str, at: usize| -> String {
+        let joins = |c: &char| matches!(c, '\u{600}'..='\u{6FF}' | '\u{900}'..='\u{97F}');
+        let chars: Vec<char> = sentence.chars().collect();
+        let insert = |(place, &c): (usize, &char)| {
+            let new = invisible[(place + at) % invisible.len()];
+            let means = "\u{200C}\u{200D}".contains(new) && place > 0 && joins(&chars[place - 1]);
+            [Some(new).filter(|_| !(means && joins(&c))), Some(c)]
+        };
+        chars.iter().enumerate().map(|(place, c)| (place, c)).flat_map(insert).flatten().collect()
+    };
+    let texts = sentences
+        .map(|sentence| (0..invisible.len()).map(|at| dirty(sentence, at)).collect::<Vec<_>>());
+    let dirty_lines: Vec<&String> = texts.iter().flatten().cycle().take(1100).collect();
+    let clean =
+        Tokenizer::train(dirty_lines.iter().take(sentences.len() * invisible.len()), &settings);
+    let repeated = sentences.iter().flat_map(|&line| std::iter::repeat_n(line, invisible.len()));
+    let expected = Tokenizer::train(repeated, &settings).unwrap();
+    assert_eq!(
+        clean.unwrap().to_bytes(),
+        expected.to_bytes(),
+        "a corpus with them trains the same tokeniser"
+    );
+    for (sentence, texts) in sentences.iter().zip(&texts) {
+        let ids = tokenizer.encode(sentence);
+        texts.iter().for_each(|text| assert_eq!(tokenizer.encode(text), ids, "{text:?}"));
+    }
+    let together = tokenizer.encode_batch(&dirty_lines);
+    let lines = dirty_lines.iter().zip(&together);
+    lines.for_each(|(line, ids)| assert_eq!(ids, &tokenizer.encode(line), "{line:?}"));
+    assert!(tokenizer.encode(INVISIBLE).is_empty());
+    for text in ["می\u{200C}خواهم", "क्\u{200D}ष", "👩\u{200D}💻 1\u{FE0F}\u{20E3}"]
+    {
+        assert_eq!(tokenizer.decode(&tokenizer.encode(text)), text);
+    }
+}
+
+/// A `tokenizer.json` that spells no characters in bytes.
+fn without_bytes() -> Tokenizer {
+    let bytes = trained(TokenizerKind::Bpe, 400).to_bytes();
+    let mut json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    json["model"]["byte_fallback"] = false.into();
+    Tokenizer::from_bytes("t".as_ref(), &serde_json::to_vec(&json).unwrap()).unwrap()
+}
+
+#[test]
+fn unknown_tokens_have_the_texts_that_they_stand_for_and_copy_texts() {
+    let tokenizer = without_bytes();
+    for (text, unknown) in [
+        ("The dog sees 7 €.", &["€"][..]),
+        ("€uro 東京 has 5 €¥ dogs\u{AD}☃", &["€", "東京", "€¥", "☃"]),
+        ("The dog", &[]),
+        ("☃", &["☃"]),
+    ] {
+        let ids = tokenizer.encode(text);
+        assert_eq!(ids.iter().filter(|&&id| id == special::UNK).count(), unknown.len(), "{text}");
+        let texts = tokenizer.unknown_texts(text);
+        assert_eq!(texts, unknown, "{text}");
+        assert_eq!(tokenizer.decode_copying(&ids, &texts), text.replace('\u{AD}', ""));
+    }
+}
+
+/// The normaliser of T5 and Marian makes a space of a zero-width space; soft hyphens it leaves.
+#[test]
+fn a_normaliser_of_its_own_comes_before_the_rule() {
+    let mut json: serde_json::Value =
+        serde_json::from_slice(&trained(TokenizerKind::Bpe, 400).to_bytes()).unwrap();
+    let step =
+        serde_json::json!({"type": "Replace", "pattern": {"String": "\u{200B}"}, "content": " "});
+    json["normalizer"]["normalizers"].as_array_mut().unwrap().insert(0, step);
+    let tokenizer =
+        Tokenizer::from_bytes("t".as_ref(), &serde_json::to_vec(&json).unwrap()).unwrap();
+    let same = |a: &str, b: &str| assert_eq!(tokenizer.encode(a), tokenizer.encode(b), "{a:?}");
+    same("\u{200B}The\u{200B}dog\u{200B}", "The dog");
+    same("The d\u{AD}og\u{200E}\u{1}", "The dog");
 }

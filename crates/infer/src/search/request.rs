@@ -59,6 +59,8 @@ pub struct Request {
     /// The target ids among which the search chooses, in any order; `None` allows all. `</s>`, the prefix and the tokens of
     /// the terms are allowed in any case. Probabilities are those among the allowed tokens.
     pub shortlist: Option<Vec<u32>>,
+    /// The texts of the unknown tokens of the source, in order, which unknown tokens of the translation copy.
+    pub unknown: Vec<String>,
     /// Ends the search early, with the empty translation.
     pub cancel: Cancel,
 }

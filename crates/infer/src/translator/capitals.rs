@@ -30,7 +30,8 @@ impl Translator {
             let text = is_free.then(|| self.tokenizers.source.decode(&request.source))?;
             let small = |text: String| {
                 let source = self.tokenizers.source.encode(&text);
-                (place, Request { source, ..request.clone() })
+                let unknown = self.unknown_texts(&text, &source);
+                (place, Request { source, unknown, ..request.clone() })
             };
             is_in_capitals(&text).then(|| forms(&text).map(small))
         };
@@ -41,33 +42,76 @@ impl Translator {
     /// fails, they stay.
     pub(super) fn try_small_letters(
         &self,
+        requests: &[Request],
         small: &[(usize, Request)],
         options: &TranslateOptions,
         all: &mut [Vec<Hypothesis>],
     ) {
         let small = small.iter().filter(|(place, _)| *place < all.len()).cloned();
-        let (places, mut requests): (Vec<usize>, Vec<Request>) = small.unzip();
+        let (places, mut forms): (Vec<usize>, Vec<Request>) = small.unzip();
         let truncated = TranslateOptions { long_sources: LongSources::Truncate, ..options.clone() };
-        self.prepare(&mut requests, &truncated);
+        self.prepare(&mut forms, &truncated);
         let found =
-            search_counting(&*self.model, &requests, &options.search, &options.batching, &|_| ());
-        for ((place, request), mut found) in
-            places.into_iter().zip(&requests).zip(found.unwrap_or_default())
+            search_counting(&*self.model, &forms, &options.search, &options.batching, &|_| ());
+        for ((place, form), mut found) in
+            places.into_iter().zip(&forms).zip(found.unwrap_or_default())
         {
             let [small, given] = [&found[0], &all[place][0]];
-            let is_loop = repeats(&small.tokens) && !repeats(&request.source);
+            let is_loop = repeats(&small.tokens) && !repeats(&form.source);
             if probability(small) > probability(given) && !is_loop {
                 found.iter_mut().for_each(|own| own.is_raised = true);
                 all[place] = found;
             }
         }
+        self.score_raised(requests, options, all);
+    }
+
+    /// Gives the raised hypotheses of `all` the scores of their texts in capitals.
+    fn score_raised(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) {
+        let pairs = requests.iter().zip(all);
+        let raised =
+            pairs.flat_map(|(request, found)| found.iter_mut().map(move |own| (request, own)));
+        let raised: Vec<_> = raised.filter(|(_, own)| own.is_raised).collect();
+        let sources: Vec<_> = raised.iter().map(|(request, _)| request.source.clone()).collect();
+        let texts: Vec<_> = raised.iter().map(|(_, own)| self.text_of(own)).collect();
+        let targets = self.tokenizers.target.encode_batch(&texts);
+        let (scores, _) = self.score_ids_until_error(&sources, &targets, options);
+        for ((_, own), score) in raised.into_iter().zip(scores) {
+            own.score = score.score;
+        }
     }
 }
 
-/// Whether `text` is all in capitals: it has at least two, and no small letter but ß, which has none.
+/// The letters from which on a capital word beside numbers is taken for a word; those of acronyms are fewer.
+const WORD: usize = 6;
+
+/// Whether `text` is all in capitals: it has capital words and no small letter but ß, which has no capital, and letters of
+/// scripts without case are few beside the words. One short word beside a number is an acronym or a unit (`5 GB`).
 pub(super) fn is_in_capitals(text: &str) -> bool {
-    let is_small = |letter: char| letter.is_lowercase() && letter != 'ß';
-    text.chars().filter(|letter| letter.is_uppercase()).nth(1).is_some() && !text.contains(is_small)
+    let is_small = |c: char| c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c]);
+    // Cherokee is commonly written in its capitals alone.
+    let is_capital = |c: &char| {
+        c.is_uppercase() && !c.to_lowercase().eq([*c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
+    };
+    if text.contains(is_small) {
+        return false;
+    }
+    let is_caseless = |c: &char| c.is_alphabetic() && !is_capital(c) && !c.is_lowercase();
+    let caseless = text.chars().filter(is_caseless).count();
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let lengths = words.filter(|word| !word.contains(char::is_numeric));
+    let lengths = lengths.map(|word| word.chars().filter(is_capital).count());
+    let lengths: Vec<usize> = lengths.filter(|&capitals| capitals > 1).collect();
+    let has_words = match text.contains(char::is_numeric) {
+        true => lengths.len() > 1 || lengths.iter().any(|&length| length >= WORD),
+        false => !lengths.is_empty(),
+    };
+    has_words && lengths.len() > 2 * caseless
 }
 
 /// `text` in small letters, each of as many bytes as its capital, so that every part stays at its place.
@@ -96,13 +140,44 @@ mod tests {
 
     #[test]
     fn only_a_text_all_in_capitals_has_other_forms() {
-        for text in ["7 WO? ÄRGER!", "DIE STRAßE", "DER HUND 東 IST GUT"] {
+        let capitals = "7 WO? ÄRGER!|DIE STRAßE|DER HUND 東 IST GUT|HILFE!|À L'AIDE !|ЧТО ЭТО?|ΠΟΥ ΕΙΝΑΙ;|\
+            PISO 3º DERECHA|KAPITEL 3|2 HUNDE UND 3 KATZEN|İSTANBUL'DA|E-MAIL-ADRESSE|DON’T PANIC";
+        for text in capitals.split('|') {
             assert!(is_in_capitals(text), "{text}");
         }
-        for text in ["", "7", "I", "A 7", "Wo", "ÄRGEr", "東京", "ß"] {
+        let others = "|7|I|A 7|Wo|ÄRGEr|東京|ß|5 GB|NATO 2024|COVID-19|U2|MP3|ISO 9001|H2O|B2B 24/7|Ⅷ Ⅸ|𝐀𝐁 𝐂𝐃|\
+            ᎣᏏᏲ ᏙᎯᏧ|მე მიყვარს NATO|A4 80 g/m²";
+        for text in others.split('|') {
             assert!(!is_in_capitals(text), "{text}");
         }
         assert_eq!(forms("7 WO? ÄRGER!"), ["7 wo? ärger!", "7 Wo? ärger!"]);
+    }
+
+    #[test]
+    fn an_acronym_in_a_script_without_case_is_no_text_in_capitals() {
+        let sentences = [
+            "오늘 나는 {} 본다.",
+            "我在{}工作。",
+            "私は{}を見る。",
+            "أشاهد {} الآن.",
+            "मैं {} देखता हूँ।",
+            "ฉันดู{}",
+            "אני רואה {} היום",
+            "আমি {} দেখি।",
+            "நான் {} பார்க்கிறேன்.",
+            "ես տեսնում եմ {}",
+            "მე ვხედავ {}",
+            "ខ្ញុំមើល {}",
+            "ຂ້ອຍເບິ່ງ {}",
+            "ငါ {} ကြည့်တယ်",
+            "አሁን {} አያለሁ",
+        ];
+        let acronyms =
+            ["TV", "NASA", "USB-C", "BMW X5", "HTML CSS", "UNESCO 2024", "A/B", "ÖBB, SBB"];
+        for (sentence, acronym) in sentences.iter().flat_map(|s| acronyms.map(|a| (s, a))) {
+            let text = sentence.replace("{}", acronym);
+            assert!(!is_in_capitals(&text), "{text}");
+        }
     }
 
     #[test]

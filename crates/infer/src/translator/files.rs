@@ -77,10 +77,12 @@ fn load_sentencepiece(
         if let Some(bytes) = model_dir::read(dir, vocabulary)? {
             let vocabulary = dir.join(vocabulary);
             let vocabulary = Some((vocabulary.as_path(), bytes));
-            return Ok(Some(Tokenizer::from_sentencepiece(&dir.join(name), model, vocabulary)?));
+            let tokenizer = Tokenizer::from_sentencepiece(&dir.join(name), model, vocabulary)?;
+            return Ok(Some(tokenizer.without_invisible()));
         }
     }
-    Ok(Some(Tokenizer::from_sentencepiece(&dir.join(name), model, None)?))
+    let tokenizer = Tokenizer::from_sentencepiece(&dir.join(name), model, None)?;
+    Ok(Some(tokenizer.without_invisible()))
 }
 
 fn load_tokenizer(dir: &Path, name: &str) -> Result<Option<Tokenizer>, InferError> {

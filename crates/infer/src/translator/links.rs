@@ -75,12 +75,14 @@ fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option
 fn spans(tokenizer: &Tokenizer, text: &str) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
+    let visible = tokenizer.visible(text);
+    let places = places_of(&visible, text);
     let mut begin = 0;
     (1..=ids.len())
         .map(|count| {
             let end = match count == ids.len() {
                 true => text.len(),
-                false => place_in(text, &whole, tokenizer.decode(&ids[..count]).len()),
+                false => places[place_in(&visible, &whole, tokenizer.decode(&ids[..count]).len())],
             };
             let end = end.max(begin);
             let blank = text[begin..end].len() - text[begin..end].trim_start().len();
@@ -89,6 +91,19 @@ fn spans(tokenizer: &Tokenizer, text: &str) -> Vec<Range<usize>> {
             span
         })
         .collect()
+}
+
+/// Where the characters of `visible`, which is `text` without some of its own, stand in `text`: at the byte of each its place.
+fn places_of(visible: &str, text: &str) -> Vec<usize> {
+    let mut places = vec![text.len(); visible.len() + 1];
+    let mut chars = visible.char_indices().peekable();
+    for (place, c) in text.char_indices() {
+        // A blank of another kind may stand for a space.
+        if let Some((at, _)) = chars.next_if(|&(_, own)| own == c || own == ' ') {
+            places[at] = place;
+        }
+    }
+    places
 }
 
 /// The place in `text` of byte `end` of `whole`, which is what the tokeniser makes of `text`: the same one where the two
@@ -123,6 +138,17 @@ mod tests {
             assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{spans:?}");
         }
         assert!(spans(&tokenizer(), "").is_empty());
+    }
+
+    #[test]
+    fn spans_are_those_of_the_text_with_its_invisible_characters() {
+        let plain = "das alte Meer 😀!";
+        let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
+        let parts = |text: &str| {
+            let visible = |span: Range<usize>| text[span].replace('\u{AD}', "").trim().to_owned();
+            spans(&tokenizer(), text).into_iter().map(visible).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(&text), parts(plain));
     }
 
     #[test]

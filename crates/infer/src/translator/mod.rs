@@ -12,6 +12,7 @@ mod stream;
 mod terms;
 mod translate;
 mod translation;
+mod unknown;
 
 pub use files::{
     SOURCE_SENTENCEPIECE_FILE, SOURCE_TOKENIZER_FILE, TARGET_SENTENCEPIECE_FILE,

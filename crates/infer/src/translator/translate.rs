@@ -1,5 +1,7 @@
 //! Translation of sentences.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use super::load::Translator;
@@ -7,10 +9,10 @@ use super::options::{LongSources, TranslateOptions};
 use super::translation::{Translation, text_of};
 use crate::doubt::repeats;
 use crate::error::{InferError, until_error};
-use crate::hypothesis::Hypothesis;
+use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::ids::first_too_long;
 use crate::search::{Request, check, search_counting};
-use crate::settings::SearchSettings;
+use crate::settings::{BeamRule, SearchSettings};
 
 /// The number of tokens of which no sequence occurs twice in the second search for a translation that was a loop.
 const WITHOUT_LOOPS: usize = 3;
@@ -68,7 +70,8 @@ impl Translator {
             let source = source.as_ref();
             let ids = self.tokenizers.source.encode(source);
             let terms = self.terms_for(source, &ids, options)?;
-            Ok(Request { terms, ..Request::new(ids) })
+            let unknown = self.unknown_texts(source, &ids);
+            Ok(Request { terms, unknown, ..Request::new(ids) })
         };
         sources.par_iter().map(request).collect()
     }
@@ -172,11 +175,51 @@ impl Translator {
         let done = |count| options.tally.add(count);
         let mut all =
             search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
-        self.try_small_letters(small, options, &mut all);
+        self.try_small_letters(requests, small, options, &mut all);
         if options.leave_loops {
             self.leave_loops(requests, options, &mut all);
         }
+        self.copy_unknown(requests, &mut all);
+        self.add_distinct(requests, options, &mut all);
         Ok(all)
+    }
+
+    /// Leaves one hypothesis of each text. Where texts came twice, a search with twice the beam finds others, if it does not fail.
+    fn add_distinct(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) {
+        let SearchSettings { n_best, beam_size, .. } = options.search;
+        // The list of transformers is that of its search.
+        let is_theirs = options.search.beam_rule == BeamRule::Transformers;
+        if n_best == 1 || options.search.sampling.is_some() || is_theirs {
+            return;
+        }
+        let leave_one = |found: &mut Vec<Hypothesis>| {
+            let (mut texts, count) = (HashSet::new(), found.len());
+            found.retain(|own| texts.insert(self.text_of(own)));
+            found.len() < count && !found[0].is_second && !found[0].is_raised
+        };
+        let mut places: Vec<usize> = (0..all.len()).collect();
+        places.retain(|&place| leave_one(&mut all[place]));
+        let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
+        let search = &options.search;
+        let wider =
+            SearchSettings { n_best: 2 * n_best, beam_size: 2 * beam_size, ..search.clone() };
+        let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
+        let mut found = found.unwrap_or_default();
+        self.copy_unknown(&again, &mut found);
+        for (place, found) in places.into_iter().zip(found) {
+            let own = &mut all[place];
+            let (best, is_cut) =
+                (own[0].score, |own: &Hypothesis| own.finish == FinishReason::Limit);
+            own.extend(found.into_iter().filter(|new| new.score <= best));
+            own.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
+            leave_one(own);
+            own.truncate(n_best);
+        }
     }
 
     /// Searches again for the requests whose best hypothesis is a loop, and takes what is none. If that fails, loops stay.

@@ -46,7 +46,7 @@ impl Translation {
 
 /// The text of a hypothesis, on one line.
 pub(super) fn text_of(hypothesis: &Hypothesis, tokenizer: &Tokenizer) -> String {
-    let text = one_line(&tokenizer.decode(&hypothesis.tokens));
+    let text = one_line(&tokenizer.decode_copying(&hypothesis.tokens, &hypothesis.copies));
     if hypothesis.is_raised { text.to_uppercase() } else { text }
 }
 

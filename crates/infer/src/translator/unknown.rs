@@ -1,0 +1,68 @@
+//! Unknown tokens of translations, which copy the text of the source that they attend to.
+
+use super::load::Translator;
+use crate::attention::{HeadWeights, strongest};
+use crate::hypothesis::Hypothesis;
+use crate::ids::closed;
+use crate::search::Request;
+
+impl Translator {
+    /// The texts of the unknown tokens of `source`, whose ids are `ids`: the [`unknown`](Request::unknown) of its request.
+    pub fn unknown_texts(&self, source: &str, ids: &[u32]) -> Vec<String> {
+        let reader = &self.tokenizers.source;
+        let is_known = !ids.contains(&reader.special_ids().unk);
+        if is_known { Vec::new() } else { reader.unknown_texts(source) }
+    }
+
+    /// Gives the unknown tokens of `all`, the translations of `requests`, the texts that they stand for.
+    ///
+    /// Each copies the unknown token of the source to which it attends most, by the mean of the heads of the last layer, or the
+    /// most attended word of a source that is known. Without attention, as in ensembles, they follow the order of the source.
+    pub(super) fn copy_unknown(&self, requests: &[Request], all: &mut [Vec<Hypothesis>]) {
+        let unk = self.tokenizers.target.special_ids().unk;
+        for (request, found) in requests.iter().zip(all) {
+            for own in found.iter_mut().filter(|own| own.tokens.contains(&unk)) {
+                own.copies = self.copies(request, &own.tokens, unk);
+            }
+        }
+    }
+
+    fn copies(&self, request: &Request, tokens: &[u32], unk: u32) -> Vec<String> {
+        let eos = self.model.special().eos;
+        let (source, target) = (closed(&request.source, eos), closed(tokens, eos));
+        let weights = self.model.attention(&source, &target);
+        let weights =
+            weights.and_then(|weights| weights.cross.last().map(|own| HeadWeights::mean(own)));
+        let texts = self.copied_texts(request, &source);
+        let copy = |(count, query): (usize, usize)| {
+            let index = match &weights {
+                Some(weights) => {
+                    let row = weights.row(query);
+                    strongest(&texts.iter().map(|&(key, _)| row[key]).collect::<Vec<_>>())
+                }
+                None => texts.len().checked_sub(1).map(|last| count.min(last)),
+            };
+            index.map(|index| texts[index].1.clone()).unwrap_or_default()
+        };
+        (0..tokens.len()).filter(|&query| tokens[query] == unk).enumerate().map(copy).collect()
+    }
+
+    /// The positions of `source`, the ids of `request`, that can be copied, with their texts.
+    fn copied_texts(&self, request: &Request, source: &[u32]) -> Vec<(usize, String)> {
+        let reader = &self.tokenizers.source;
+        let unk = reader.special_ids().unk;
+        let unknown = (0..source.len()).filter(|&key| source[key] == unk);
+        let texts: Vec<_> = unknown.zip(request.unknown.iter().cloned()).collect();
+        if !texts.is_empty() {
+            return texts;
+        }
+        let known = &source[..source.len() - 1];
+        let text = reader.decode(known);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let word = |(key, word): (usize, usize)| Some((key, (*words.get(word)?).to_owned()));
+        reader.words_of(known).into_iter().enumerate().filter_map(word).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
