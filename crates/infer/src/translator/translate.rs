@@ -199,7 +199,12 @@ impl Translator {
         }
         let leave_one = |found: &mut Vec<Hypothesis>| {
             let (mut texts, count) = (HashSet::new(), found.len());
-            found.retain(|own| texts.insert(self.text_of(own)));
+            found.retain(|own| {
+                let text = self.text_of(own);
+                // Bytes that are no characters have no text by which to compare them.
+                let is_broken = text.contains(char::REPLACEMENT_CHARACTER);
+                texts.insert((is_broken.then(|| own.tokens.clone()), text))
+            });
             found.len() < count && !found[0].is_second && !found[0].is_raised
         };
         let mut places: Vec<usize> = (0..all.len()).collect();
