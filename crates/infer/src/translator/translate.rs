@@ -14,6 +14,12 @@ use crate::ids::first_too_long;
 use crate::search::{Request, check, search_counting};
 use crate::settings::{BeamRule, SearchSettings};
 
+/// Sorts the hypotheses of a search: first those that the model ended, then the better ones.
+fn sort(all: &mut [Hypothesis]) {
+    let is_cut = |own: &Hypothesis| own.finish == FinishReason::Limit;
+    all.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
+}
+
 /// The number of tokens of which no sequence occurs twice in the second search for a translation that was a loop.
 const WITHOUT_LOOPS: usize = 3;
 
@@ -184,7 +190,8 @@ impl Translator {
         Ok(all)
     }
 
-    /// Leaves one hypothesis of each text. Where texts came twice, a search with twice the beam finds others, if it does not fail.
+    /// Where hypotheses have one text, a search with twice the beam finds others in the place of all but the best of them. They
+    /// stay only where there are too few others.
     fn add_distinct(
         &self,
         requests: &[Request],
@@ -197,33 +204,37 @@ impl Translator {
         if n_best == 1 || options.search.sampling.is_some() || is_theirs {
             return;
         }
-        let leave_one = |found: &mut Vec<Hypothesis>| {
-            let (mut texts, count) = (HashSet::new(), found.len());
-            found.retain(|own| {
-                let text = self.text_of(own);
-                // Bytes that are no characters have no text by which to compare them.
-                let is_broken = text.contains(char::REPLACEMENT_CHARACTER);
-                texts.insert((is_broken.then(|| own.tokens.clone()), text))
-            });
-            found.len() < count && !found[0].is_second && !found[0].is_raised
+        // The hypotheses behind the first of each text.
+        let others = |found: &mut Vec<Hypothesis>| {
+            let mut texts = HashSet::new();
+            found.extract_if(.., |own| !texts.insert(self.text_of(own))).collect::<Vec<_>>()
         };
-        let mut places: Vec<usize> = (0..all.len()).collect();
-        places.retain(|&place| leave_one(&mut all[place]));
+        let others_of: Vec<_> = all.iter_mut().map(others).collect();
+        let found_once = |own: &Hypothesis| !own.is_second && !own.is_raised;
+        let asks = |place: &usize| !others_of[*place].is_empty() && found_once(&all[*place][0]);
+        let places: Vec<usize> = (0..all.len()).filter(asks).collect();
         let again: Vec<Request> = places.iter().map(|&place| requests[place].clone()).collect();
-        let search = &options.search;
+        let wider = (2 * n_best, 2 * beam_size);
         let wider =
-            SearchSettings { n_best: 2 * n_best, beam_size: 2 * beam_size, ..search.clone() };
+            SearchSettings { n_best: wider.0, beam_size: wider.1, ..options.search.clone() };
         let found = search_counting(&*self.model, &again, &wider, &options.batching, &|_| ());
         let mut found = found.unwrap_or_default();
         self.copy_unknown(&again, &mut found);
         for (place, found) in places.into_iter().zip(found) {
             let own = &mut all[place];
-            let (best, is_cut) =
-                (own[0].score, |own: &Hypothesis| own.finish == FinishReason::Limit);
+            let best = own[0].score;
             own.extend(found.into_iter().filter(|new| new.score <= best));
-            own.sort_by(|a, b| is_cut(a).cmp(&is_cut(b)).then(b.score.total_cmp(&a.score)));
-            leave_one(own);
+            sort(own);
+            others(own);
             own.truncate(n_best);
+        }
+        for (own, others) in all.iter_mut().zip(others_of).filter(|(_, others)| !others.is_empty())
+        {
+            own.extend(others);
+            own.truncate(n_best);
+            if found_once(&own[0]) {
+                sort(own);
+            }
         }
     }
 
