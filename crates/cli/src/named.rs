@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use burnformer_hub::{Fetched, ModelName, Progress, Settings};
-use burnformer_interop::Format;
+use burnformer_interop::TextFiles;
 use burnformer_train::user_cache;
 use serde::{Deserialize, Serialize};
 
+use crate::commands::import;
 use crate::output::note;
 
 /// What is known of a model that was converted: the file beside its directory.
@@ -93,8 +94,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
         }
         return Ok(burnformer_core::model_dir::verify(to)?);
     }
-    let package = Format::find(from)?.read(from)?;
-    package.save(to)?;
+    let (_, package) = import::convert(None, from, to, &TextFiles::default(), true)?;
     for remark in &package.remarks {
         note(format_args!("note: {remark}"));
     }

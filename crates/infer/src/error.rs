@@ -23,7 +23,7 @@ pub enum InferError {
     /// The model directory holds no tokeniser.
     #[error(
         "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, nor source.spm; \
-         copy the tokeniser that the model was trained with into it", dir.display()
+         make it again with its tokeniser, as by `import --sentencepiece SOURCE TARGET`", dir.display()
     )]
     NoTokenizer {
         /// The directory.

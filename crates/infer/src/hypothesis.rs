@@ -21,7 +21,7 @@ pub struct Hypothesis {
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
     /// Whether the first search found a loop, and this was found by another one; see
-    /// [`TranslateOptions::leave_loops`](crate::TranslateOptions::leave_loops).
+    /// [`SearchSettings::second_search`](crate::SearchSettings::second_search).
     pub is_second: bool,
     /// Whether the source was in capitals and this is a translation of its small letters, of which the text is raised again;
     /// see [`SearchSettings::small_letters`](crate::SearchSettings::small_letters).

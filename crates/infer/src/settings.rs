@@ -58,6 +58,10 @@ pub struct SearchSettings {
     /// not where a prefix or terms are prescribed. Models that are trained here do: few texts have enough capitals to
     /// learn from.
     pub small_letters: bool,
+    /// Searches once more for a translation that repeats a sequence of tokens again and again, which its source does not, with
+    /// no sequence of three tokens twice. It has no effect on draws, and where `no_repeat_ngram` is set. Models that are
+    /// trained here do; an imported one does not unless it is told to, so that it translates as in its own system.
+    pub second_search: bool,
     /// How the confidence in a translation follows from its probability; without it, translations have none.
     pub calibration: Option<Calibration>,
 }
@@ -124,6 +128,7 @@ impl Default for SearchSettings {
             at_limit: AtLimit::default(),
             sampling: None,
             small_letters: false,
+            second_search: false,
             calibration: None,
         }
     }

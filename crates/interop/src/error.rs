@@ -18,6 +18,17 @@ pub enum InteropError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The file is larger than the memory that is free.
+    #[error(
+        "{}: {:.1} GB are more than the free memory; free some, or take the model in int8 or another machine",
+        path.display(), *bytes as f64 / 1e9
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
     /// A file that belongs to a model of this format is missing.
     #[error("{}: there is no {wanted}; {remedy}", path.display())]
     Missing {
@@ -40,7 +51,7 @@ pub enum InteropError {
     /// The format was not recognised.
     #[error(
         "{}: no model of a known format; give a folder with config.json and model.safetensors or pytorch_model.bin \
-         (Hugging Face), with model.bin (CTranslate2), or with a .npz or .bin of Marian, or name the format", path.display()
+         (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of Marian, a package (.argosmodel, .zip), or name the format", path.display()
     )]
     UnknownFormat {
         /// The given path.

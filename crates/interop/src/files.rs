@@ -1,7 +1,7 @@
 //! Reads whole files, in memory that is bounded by their size.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::error::{InteropError, Result};
@@ -20,17 +20,55 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     let len = usize::try_from(size.len()).unwrap_or(usize::MAX);
-    if bytes.try_reserve_exact(len).is_err() {
-        return Err(io(std::io::ErrorKind::OutOfMemory.into()));
+    if has_no_memory(len) || bytes.try_reserve_exact(len).is_err() {
+        return Err(InteropError::TooLarge { path: path.into(), bytes: size.len() });
     }
     let file = File::open(path).map_err(io)?;
     file.take(size.len()).read_to_end(&mut bytes).map_err(io)?;
     Ok(bytes)
 }
 
-/// The content of `path`, if there is such a file.
+/// Whether this machine says that it has less than `len` bytes of memory: asking for more can end the process.
+fn has_no_memory(len: usize) -> bool {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    kilobytes.is_some_and(|kilobytes: usize| len / 1024 >= kilobytes)
+}
+
+/// The content of `path`, if there is anything of this name. A link to nothing is an error, not an absence.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
-    if path.exists() { read_file(path).map(Some) } else { Ok(None) }
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        _ => read_file(path).map(Some),
+    }
+}
+
+/// The first `len` bytes of a regular file, or all of fewer; none of anything else.
+pub(crate) fn start(path: &Path, len: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A pipe would wait for a writer.
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(len).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+/// The names of what `dir` holds beside folders, in alphabetical order.
+pub(crate) fn names(dir: &Path) -> Result<Vec<String>> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let io = |error| InteropError::io(dir, error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        if !entry.path().is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Reads a JSON file.

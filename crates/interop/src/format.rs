@@ -6,9 +6,11 @@ use std::str::FromStr;
 
 use burnformer_core::TransformerConfig;
 
+use crate::archive::{root, unpacked};
 use crate::ctranslate2::{self, Quantisation};
 use crate::error::{InteropError, Result};
 use crate::package::Package;
+use crate::text_files::TextFiles;
 use crate::{hugging_face, marian};
 
 /// A file format of another system.
@@ -31,6 +33,8 @@ impl Format {
     /// All formats.
     pub const ALL: [Self; 4] =
         [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8, Self::Marian];
+    /// The formats that can be written: all but Marian's own.
+    pub const WRITTEN: [Self; 3] = [Self::HuggingFace, Self::CTranslate2, Self::CTranslate2Int8];
 
     /// The name of the format on a command line.
     pub fn name(self) -> &'static str {
@@ -51,7 +55,7 @@ impl Format {
         match self {
             Self::HuggingFace => hugging_face::check(config),
             Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::check(config),
-            Self::Marian => marian::check_shape(config),
+            Self::Marian => Err(not_written()),
         }
     }
 
@@ -82,11 +86,19 @@ impl Format {
     /// # Errors
     /// An [`InteropError`] that names the file, and the tensor or key, and what to do.
     pub fn read(self, path: &Path) -> Result<Package> {
+        self.read_with(path, &TextFiles::default())
+    }
+
+    /// Reads the model at `path` with the vocabularies and SentencePiece models `files`.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn read_with(self, path: &Path, files: &TextFiles) -> Result<Package> {
         there(path)?;
         match self {
-            Self::HuggingFace => hugging_face::read(path),
-            Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::read(path),
-            Self::Marian => marian::read(path),
+            Self::HuggingFace => hugging_face::read(path, files),
+            Self::CTranslate2 | Self::CTranslate2Int8 => ctranslate2::read(path, files),
+            Self::Marian => marian::read(path, files),
         }
     }
 
@@ -100,9 +112,27 @@ impl Format {
             Self::HuggingFace => hugging_face::write(package, path),
             Self::CTranslate2 => ctranslate2::write(package, path, Quantisation::Float32),
             Self::CTranslate2Int8 => ctranslate2::write(package, path, Quantisation::Int8),
-            Self::Marian => marian::write(package, path),
+            Self::Marian => Err(not_written()),
         }
     }
+}
+
+/// Reads the model at `path`, of `format` or of the one that is recognised, with the vocabularies and SentencePiece models
+/// `files`. It is a folder, a file, or a package of both in one file (`.argosmodel`, `.zip`).
+///
+/// # Errors
+/// Those of [`Format::find`] and [`Format::read`]; [`InteropError::Damaged`] for a damaged package.
+pub fn import(path: &Path, format: Option<Format>, files: &TextFiles) -> Result<(Format, Package)> {
+    there(path)?;
+    let unpacked = if path.is_dir() { None } else { unpacked(path)? };
+    let path = unpacked.as_ref().map_or(path.into(), |folder| root(folder.path()));
+    let format = format.map_or_else(|| Format::find(&path), Ok)?;
+    Ok((format, format.read_with(&path, files)?))
+}
+
+fn not_written() -> InteropError {
+    let (what, remedy) = ("a model that it did not train", "export to CTranslate2");
+    InteropError::CannotExport { format: "Marian", what: what.into(), remedy }
 }
 
 /// Returns an error if there is nothing at `path`.

@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod carried;
 mod ctranslate2;
 mod cursor;
@@ -38,14 +39,16 @@ mod padding;
 mod positions;
 mod safe;
 mod tensors;
+mod text_files;
 mod torch;
 mod vocabulary;
 mod zip;
 
 pub use error::{InteropError, Result};
-pub use format::Format;
+pub use format::{Format, import};
 pub use package::Package;
 pub use tensors::{Tensor, Tensors};
+pub use text_files::TextFiles;
 
 /// The program in the README, compiled as it stands there.
 #[cfg(doctest)]

@@ -44,6 +44,11 @@ pub struct Package {
 }
 
 impl Package {
+    /// Whether there are tokenisers, without which no text can be translated.
+    pub fn has_tokenizers(&self) -> bool {
+        self.texts.keys().any(|name| name.ends_with(".spm") || name.ends_with("tokenizer.json"))
+    }
+
     /// Writes the new model directory `dir`. Its manifest is written last.
     ///
     /// # Errors
@@ -157,17 +162,6 @@ pub(crate) fn activation_in<T: Copy>(
     })
 }
 
-/// Returns an error for models that neither MarianMTModel nor CTranslate2 can express: heads of other widths, recurrent
-/// decoders, restricted self-attention.
-///
-/// # Errors
-/// [`InteropError::CannotExport`].
-pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
-    check_widths(config, format)?;
-    let ssru = config.conventions.target_history == TargetHistory::Ssru;
-    refuse(format, ssru, "a recurrent decoder (SSRU)", "only Marian has one")
-}
-
 /// Refuses models whose encoder does not see the `</s>` that `format` always adds to a source.
 ///
 /// # Errors
@@ -177,17 +171,20 @@ pub(crate) fn check_source_end(config: &TransformerConfig, format: &'static str)
     refuse(format, hidden, "an encoder that does not see </s>", "export to CTranslate2")
 }
 
-/// Refuses what no other system has: heads of other widths, restricted self-attention.
+/// Refuses what neither MarianMTModel nor CTranslate2 has: heads of other widths, restricted self-attention, recurrent
+/// decoders.
 ///
 /// # Errors
 /// [`InteropError::CannotExport`].
-pub(crate) fn check_widths(config: &TransformerConfig, format: &'static str) -> Result<()> {
+pub(crate) fn check_layers(config: &TransformerConfig, format: &'static str) -> Result<()> {
     let TransformerConfig { d_model, heads, d_k, d_v, attention_window, .. } = config;
     let even = d_model.is_multiple_of(*heads) && [*d_k, *d_v] == [d_model / heads; 2];
     let (widths, window) = ("train with d_k = d_v = 0", "train with attention_window = 0");
+    let ssru = config.conventions.target_history == TargetHistory::Ssru;
     let features = [
         (!even, "heads of another width than d_model / heads", widths),
         (attention_window.is_some(), "restricted self-attention", window),
+        (ssru, "a recurrent decoder (SSRU)", "only Marian has one"),
     ];
     refuse_any(format, &features)
 }

@@ -39,8 +39,13 @@ pub(crate) fn append(package: &mut Package) {
     bias.shape[0] = rows;
 }
 
+/// The name of a token that a vocabulary leaves out.
+pub(crate) fn unused(id: usize) -> String {
+    format!("<unused{id}>")
+}
+
 /// `tokens` with those that [`append`] adds; the last one is `<pad>`.
 pub(crate) fn filled(tokens: &[String], pad: u32) -> Vec<String> {
-    let fill = (tokens.len()..pad as usize).map(|id| format!("<unused{id}>"));
+    let fill = (tokens.len()..pad as usize).map(unused);
     tokens.iter().cloned().chain(fill).chain(["<pad>".to_string()]).collect()
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::error::{InteropError, Result};
 use crate::files::parse_json;
 use crate::package::Package;
+use crate::padding::unused;
 
 /// The tokens of source and target, one per row of the embeddings. A row without a token is named `<unusedN>`.
 ///
@@ -65,13 +66,13 @@ pub(crate) fn of_file(path: &Path, bytes: &[u8], rows: usize) -> Result<Vec<Stri
         let message = format!("token {token} has id {id}, but the model has {rows} rows");
         return Err(InteropError::damaged(path, message));
     }
-    let token = |id: usize| ids.remove(&(id as u64)).unwrap_or_else(|| format!("<unused{id}>"));
+    let token = |id: usize| ids.remove(&(id as u64)).unwrap_or_else(|| unused(id));
     Ok((0..rows).map(token).collect())
 }
 
 /// How many of `tokens` are left without the unused ones at their end.
 pub(crate) fn real(tokens: &[String]) -> usize {
-    let is_real = |id: &usize| tokens[*id] != format!("<unused{id}>");
+    let is_real = |id: &usize| tokens[*id] != unused(*id);
     (0..tokens.len()).rev().find(is_real).map_or(0, |last| last + 1)
 }
 

@@ -4,11 +4,10 @@
 //! archive's size.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 use std::ops::Range;
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, ZipArchive};
 
 /// Whether `bytes` begin with the header of a ZIP archive.
 pub(crate) fn is_zip(bytes: &[u8]) -> bool {
@@ -54,32 +53,28 @@ fn disjoint(files: &BTreeMap<String, Range<usize>>) -> Result<(), String> {
     }
 }
 
-/// Largest archive that is written: its places have 32 bits, which every program reads.
-pub(crate) const LARGEST: usize = u32::MAX as usize;
-
-/// An archive of `files`, stored as they are, each with its name and the first day that the format knows, 1980-01-01, so
-/// that equal models are equal bytes.
-///
-/// # Panics
-/// If the archive is larger than [`LARGEST`].
-pub(crate) fn write(files: &[(String, Vec<u8>)]) -> Vec<u8> {
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    let options = options.last_modified_time(DateTime::DEFAULT);
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        archive.start_file(name.as_str(), options).expect("a name of its own");
-        archive.write_all(bytes).expect("less than 4 GiB");
-    }
-    let bytes = archive.finish().expect("memory can be written").into_inner();
-    assert!(bytes.len() <= LARGEST, "an archive of less than 4 GiB");
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use zip::write::SimpleFileOptions;
+    use zip::{DateTime, ZipWriter};
+
     use super::*;
 
     const ENTRY: &[u8] = b"PK\x01\x02";
+
+    /// An archive of `files`, stored as they are, each with its name.
+    fn write(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        let options = options.last_modified_time(DateTime::DEFAULT);
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in files {
+            archive.start_file(name.as_str(), options).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
 
     fn files() -> Vec<(String, Vec<u8>)> {
         vec![("a.npy".into(), vec![1, 2, 3]), ("folder/b".into(), vec![9; 100])]

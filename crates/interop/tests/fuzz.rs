@@ -150,9 +150,6 @@ target!(ctranslate2_config, CTranslate2, "ctranslate2/int8", "config.json");
 target!(ctranslate2_vocabulary, CTranslate2, "ctranslate2/int8", "shared_vocabulary.json");
 target!(ctranslate2_int8, CTranslate2, "ctranslate2/int8", "model.bin");
 target!(ctranslate2_int16, CTranslate2, "ctranslate2/int16", "model.bin");
-target!(ctranslate2_first, CTranslate2, "opennmt/small-v1", "model.bin");
-target!(ctranslate2_second, CTranslate2, "opennmt/small-v2", "model.bin");
-target!(ctranslate2_lines, CTranslate2, "opennmt/small-v2", "source_vocabulary.txt");
 target!(marian_npz, Marian, "marian/post_swish", "model.npz");
 target!(marian_int8, Marian, "marian/student", "model.int8.bin");
 target!(marian_float32, Marian, "marian/ssru", "model.float32.bin");
@@ -174,7 +171,7 @@ fn memory_beyond_the_bound_is_seen() {
 fn many_damaged_weights_are_read_to_their_end() {
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let target = Target::new(Format::CTranslate2, "opennmt/small-v2", "model.bin");
+    let target = Target::new(Format::CTranslate2, "ctranslate2/int16", "model.bin");
     let strategy = cases(&target);
     let mut reads = || {
         let bytes = strategy.new_tree(&mut runner).unwrap().current();

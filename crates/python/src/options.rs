@@ -30,6 +30,7 @@ pub const NAMES: [&str; 21] = [
     "at_limit",
     "sampling",
     "small_letters",
+    "second_search",
     "batch_size",
     "batch_tokens",
     "longest",
@@ -132,8 +133,7 @@ impl Options {
     /// If a value is out of its range, or a file is wrong.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
         self.search.validate()?;
-        let mut options =
-            TranslateOptions { search: self.search, leave_loops: true, ..translator.options() };
+        let mut options = TranslateOptions { search: self.search, ..translator.options() };
         let batching = &mut options.batching;
         batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
         batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);

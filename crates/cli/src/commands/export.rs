@@ -5,13 +5,13 @@ use burnformer_interop::{Format, Package};
 
 use super::model;
 use crate::output::note;
-use crate::values::model_format;
+use crate::values::one_of;
 
 /// Arguments of `export`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The format to write
-    #[arg(value_parser = model_format())]
+    #[arg(value_parser = one_of(&Format::WRITTEN, Format::name))]
     format: Format,
     /// The model directory; embedded:de-en and embedded:en-de are inside the program
     #[arg(long, short, value_parser = model(), value_name = "DIR")]

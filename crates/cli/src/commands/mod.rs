@@ -92,6 +92,10 @@ struct Searching {
     /// α of the length penalty ((5 + n) / 6)^α, where n is the number of tokens [default: the model's]
     #[arg(long)]
     alpha: Option<f64>,
+    /// Whether a translation that is a loop is searched for once more, without loops [default: the model's; false of imported
+    /// ones]
+    #[arg(long, value_name = "BOOL")]
+    second_search: Option<bool>,
     /// The language to translate from, for a model of several languages: `en`, `eng`, `en-GB` or as its vocabulary
     /// writes it (eng_Latn)
     #[arg(long, value_name = "CODE")]
@@ -122,9 +126,10 @@ impl Searching {
                  >>{tag}<<, leave it to chance; name it with --target-language"
             ));
         }
-        let mut options = TranslateOptions { languages, leave_loops: true, ..translator.options() };
+        let mut options = TranslateOptions { languages, ..translator.options() };
         let search = &mut options.search;
         search.n_best = n_best;
+        search.second_search = self.second_search.unwrap_or(search.second_search);
         search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
         if let Some(alpha) = self.alpha {
             search.length_penalty = LengthPenalty::Gnmt(alpha);

@@ -15,7 +15,8 @@ fn fixture(name: &str) -> String {
 fn an_imported_model_is_an_ordinary_model_directory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("model").display().to_string();
-    let output = run(&["import", &fixture("hugging_face/shared_swish"), "--out", &out]);
+    let output =
+        run(&["import", &fixture("hugging_face/shared_swish"), "--no-tokenizer", "--out", &out]);
     assert!(stderr(&output).contains("hugging-face"), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
     let json: Value = serde_json::from_str(&stdout(&run(&["inspect", &out, "--json"]))).unwrap();
@@ -29,11 +30,18 @@ fn a_model_that_was_exported_is_imported_with_the_same_bytes() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let weights =
         |name: &str| fs::read(folder.path().join(name).join("model.safetensors")).unwrap();
-    stdout(&run(&["import", "ctranslate2", &fixture("ctranslate2/float32"), "--out", &path("a")]));
+    stdout(&run(&[
+        "import",
+        "ctranslate2",
+        &fixture("ctranslate2/float32"),
+        "--no-tokenizer",
+        "--out",
+        &path("a"),
+    ]));
     for format in ["ctranslate2", "hugging-face"] {
         let [other, again] = [path(&format!("{format}-out")), format!("{format}-in")];
         stdout(&run(&["export", format, "--model", &path("a"), "--out", &other]));
-        stdout(&run(&["import", &other, "--out", &path(&again)]));
+        stdout(&run(&["import", &other, "--no-tokenizer", "--out", &path(&again)]));
         assert!(weights("a") == weights(&again), "{format}");
     }
 }
@@ -84,7 +92,7 @@ fn the_model_of_another_program_is_named_with_the_command_that_converts_it() {
         }
         // The remedy.
         let out = folder.path().join(format).display().to_string();
-        stdout(&run(&["import", &model, "--out", &out]));
+        stdout(&run(&["import", &model, "--no-tokenizer", "--out", &out]));
         stdout(&run(&["inspect", &out]));
     }
 }
@@ -139,7 +147,7 @@ fn what_cannot_be_imported_or_exported_says_why_and_leaves_nothing() {
     assert!(stderr(&output).contains("no model of a known format"), "{}", stderr(&output));
     let output = run(&["import", "pdf", &empty, "--out", &out]);
     assert_eq!(output.status.code(), Some(2));
-    stdout(&run(&["import", &fixture("hugging_face/half"), "--out", &out]));
+    stdout(&run(&["import", &fixture("hugging_face/half"), "--no-tokenizer", "--out", &out]));
     let output = run(&["import", &fixture("hugging_face/half"), "--out", &out]);
     assert!(stderr(&output).contains("not empty"), "{}", stderr(&output));
     // The fixture has no vocabulary.
@@ -172,14 +180,111 @@ fn a_model_of_several_languages_is_told_which_ones_and_refuses_to_guess() {
     assert!(!Path::new(&path("run")).exists());
 }
 
+/// `change` of a folder with a model of OPUS-MT's form and its tokenisers.
+fn opus(folder: &Path, name: &str, change: impl FnOnce(&Path)) -> String {
+    let dir = folder.join(name);
+    fs::create_dir(&dir).unwrap();
+    for entry in fs::read_dir(fixture("hugging_face/shared_swish")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
+    }
+    for side in ["source.spm", "target.spm"] {
+        fs::copy(fixture("m2m100/relu/sentencepiece.bpe.model"), dir.join(side)).unwrap();
+    }
+    let pieces = fs::read(fixture("m2m100/relu/vocab.json")).unwrap();
+    let pieces: serde_json::Map<_, _> = serde_json::from_slice(&pieces).unwrap();
+    let pieces = pieces.keys().filter(|piece| !piece.starts_with(['<', '_'])).take(19);
+    let tokens = ["</s>", "<unk>"].into_iter().chain(pieces.map(String::as_str));
+    let tokens = tokens.chain([">>fra<<", ">>ron<<", "<pad>"]);
+    let ids: serde_json::Map<String, Value> =
+        tokens.zip(0..).map(|(token, id): (_, u32)| (token.to_string(), id.into())).collect();
+    fs::write(dir.join("vocab.json"), serde_json::to_vec(&ids).unwrap()).unwrap();
+    change(&dir);
+    dir.display().to_string()
+}
+
 #[test]
-fn what_came_from_marian_goes_back_to_it_with_the_same_bytes() {
+fn a_model_with_target_tags_says_that_none_was_named_and_refuses_others_with_its_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model").display().to_string();
+    stdout(&run(&["import", &opus(folder.path(), "opus", |_| ()), "--out", &model]));
+    let silent = run_with(&["translate", "--model", &model], b"the house\n");
+    let said = stderr(&silent);
+    assert!(said.contains(">>fra<<") && said.contains("--target-language"), "{said}");
+    assert_eq!(stdout(&silent).lines().count(), 1);
+    for language in ["fra", "ro"] {
+        let told = ["translate", "--model", &model, "--target-language", language];
+        let told = run_with(&told, b"the house\n");
+        assert!(!stderr(&told).contains("--target-language"), "{}", stderr(&told));
+        stdout(&told);
+    }
+    let other = ["translate", "--model", &model, "--target-language", "de"];
+    assert_refused(&run_with(&other, b"the house\n"), 2, &["fra, ron", "\"de\""]);
+}
+
+/// What cannot be used is not written.
+#[test]
+fn an_import_translates_once_before_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let import = |dir: &str| run(&["import", dir, "--out", &out]);
+    let broken = |value: f32| {
+        opus(folder.path(), &format!("{value}"), |dir| {
+            let path = dir.join("model.safetensors");
+            let mut bytes = fs::read(&path).unwrap();
+            let last = bytes.len() - 4;
+            bytes[last..].copy_from_slice(&value.to_le_bytes());
+            fs::write(path, bytes).unwrap();
+        })
+    };
+    for value in [f32::NAN, f32::INFINITY] {
+        assert_refused(&import(&broken(value)), 1, &["NaN"]);
+    }
+    let untold = opus(folder.path(), "untold", |dir| {
+        ["source.spm", "target.spm"]
+            .iter()
+            .for_each(|name| fs::remove_file(dir.join(name)).unwrap());
+    });
+    assert_refused(&import(&untold), 1, &["--sentencepiece", "--no-tokenizer"]);
+    let unfit = opus(folder.path(), "unfit", |dir| {
+        let path = dir.join("vocab.json");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, text.replace("\"<pad>\":23", "\"<pad>\":99")).unwrap();
+    });
+    assert_refused(&import(&unfit), 1, &["vocab.json"]);
+    assert!(!Path::new(&out).exists());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "no temporary folder stays");
+    let spm = fixture("m2m100/relu/sentencepiece.bpe.model");
+    stdout(&run(&["import", &untold, "--sentencepiece", &spm, "--out", &out]));
+    stdout(&run_with(&["translate", "--model", &out], b"the house\n"));
+}
+
+/// A model directory of an earlier version, written with NaN in it.
+#[test]
+fn a_directory_with_nan_is_refused_by_every_command_that_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let weights =
-        |name: &str| fs::read(folder.path().join(name).join("model.safetensors")).unwrap();
-    stdout(&run(&["import", &fixture("marian/student"), "--out", &path("a")]));
-    stdout(&run(&["export", "marian", "--model", &path("a"), "--out", &path("npz")]));
-    stdout(&run(&["import", &path("npz"), "--out", &path("b")]));
-    assert!(weights("a") == weights("b"));
+    stdout(&run(&["import", &opus(folder.path(), "opus", |_| ()), "--out", &path("model")]));
+    let (weights, manifest) = (path("model/model.safetensors"), path("model/manifest.json"));
+    let mut bytes = fs::read(&weights).unwrap();
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(&weights, &bytes).unwrap();
+    let mut json: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    let digest = <sha2::Sha256 as sha2::Digest>::digest(&bytes);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    json["files"]["model.safetensors"]["sha256"] = digest.into();
+    fs::write(&manifest, serde_json::to_vec(&json).unwrap()).unwrap();
+    let (model, out) = (path("model"), path("out"));
+    for arguments in [
+        &["inspect", &model][..],
+        &["quantize", "--model", &model, "--out", &out],
+        &["average", &model, &model, "--out", &out],
+        &["export", "ctranslate2", "--model", &model, "--out", &out],
+        &["translate", "--model", &model],
+    ] {
+        let output = run(arguments);
+        assert_refused(&output, 1, &["NaN", "model.safetensors"]);
+    }
+    assert!(!Path::new(&out).exists());
 }

@@ -120,6 +120,14 @@ pub enum ModelDirError {
         /// What is wrong.
         message: String,
     },
+    /// The weights hold numbers that no training leaves in a model that works.
+    #[error("{}: tensor {name} holds NaN or infinite numbers; the model is broken, take an earlier one or get it anew", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+    },
     /// The size or the hash of the file differs from the manifest.
     #[error("{}: {what} differs from manifest.json; the file was changed or truncated, copy the whole directory anew", path.display())]
     Tampered {

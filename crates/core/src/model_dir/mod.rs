@@ -158,7 +158,21 @@ pub fn load_parameters(
     let config = load_config(dir)?;
     let parameters = read_tensors_checked(dir, WEIGHTS)?;
     check_size(&dir.join(CONFIG), config.as_ref(), &parameters)?;
-    Ok((config, parameters))
+    match parameters.iter().find(|(_, data)| !is_finite(data)) {
+        Some((name, _)) => {
+            Err(ModelDirError::NotFinite { path: dir.join(WEIGHTS), name: name.clone() })
+        }
+        None => Ok((config, parameters)),
+    }
+}
+
+/// Whether all numbers of `data` are finite. The largest magnitude is compared, because that needs no branch per number.
+fn is_finite(data: &TensorData) -> bool {
+    let largest = |values: &[f32]| values.iter().map(|x| x.to_bits() & i32::MAX as u32).max();
+    match data.as_slice::<f32>() {
+        Ok(values) => largest(values).is_none_or(|bits| f32::from_bits(bits).is_finite()),
+        Err(_) => data.iter::<f32>().all(f32::is_finite),
+    }
 }
 
 /// Compares the number of parameters before memory for the model in the configuration is allocated.

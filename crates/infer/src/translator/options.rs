@@ -92,10 +92,6 @@ pub struct TranslateOptions {
     ///
     /// [`Translator::check_shortlist`]: crate::Translator::check_shortlist
     pub shortlist: Option<Arc<Shortlist>>,
-    /// Whether a translation that repeats a sequence of tokens again and again, which its source does not, is searched for once
-    /// more, with no sequence of three tokens twice. It has no effect on draws, and where
-    /// [`no_repeat_ngram`](SearchSettings::no_repeat_ngram) is set already.
-    pub leave_loops: bool,
     /// Counts the finished work, for a program that tells its user.
     pub tally: Tally,
 }
@@ -110,7 +106,6 @@ impl Default for TranslateOptions {
             languages: Languages::default(),
             glossary: None,
             shortlist: None,
-            leave_loops: false,
             tally: Tally::default(),
         }
     }

@@ -182,7 +182,7 @@ impl Translator {
         let mut all =
             search_counting(&*self.model, requests, &options.search, &options.batching, &done)?;
         self.try_small_letters(requests, small, options, &mut all);
-        if options.leave_loops {
+        if options.search.second_search {
             self.leave_loops(requests, options, &mut all);
         }
         self.copy_unknown(requests, &mut all);

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::old::{self, Version};
 use crate::cursor::Cursor;
 use crate::error::{InteropError, Result};
 use crate::tensors::{NumberType, Tensor, elements};
 
-/// The version of the format that is written. All before it are read.
+/// The version of the format that is written.
 pub(super) const VERSION: u64 = 6;
+/// The first version that is read, of 2020: variables have types and other names since.
+const FIRST_VERSION: u64 = 4;
 /// The name of the kind of model.
 pub(super) const SPEC: &str = "TransformerSpec";
-/// The revision of the names of variables that is written. All before it are read.
+/// The revision of the names of variables that is written.
 pub(super) const REVISION: u64 = 7;
+/// The first revision that is read.
+const FIRST_REVISION: u64 = 3;
 /// The types of numbers, indexed by their number in the file.
 const TYPES: [NumberType; 6] = [
     NumberType::Float32,
@@ -39,7 +42,7 @@ pub(super) struct Binary<'a> {
     bytes: &'a [u8],
     variables: BTreeMap<String, Variable>,
     aliases: BTreeMap<String, String>,
-    version: Version,
+    version: u64,
     /// How many more numbers may be taken.
     left: usize,
 }
@@ -53,52 +56,35 @@ impl Parts<'_> {
         self.0.text(len)
     }
 
-    /// The versions that the file begins with.
-    fn version(&mut self) -> Result<Version> {
+    /// The version that the file begins with.
+    fn version(&mut self) -> Result<u64> {
         let convert = "convert the original model with CTranslate2 4";
-        let binary = self.0.number(4)?;
-        if !(1..=VERSION).contains(&binary) {
-            let what = format!("binary version {binary}");
+        let version = self.0.number(4)?;
+        if !(FIRST_VERSION..=VERSION).contains(&version) {
+            let what = format!("binary version {version}");
             return Err(InteropError::unsupported(self.0.path, what, convert));
         }
-        let (spec, revision) = match binary {
-            1 => (String::new(), 1),
-            _ => (self.text()?, self.0.number(4)?),
-        };
-        let heads = old::heads(&spec, revision);
-        match heads.filter(|_| (1..=REVISION).contains(&revision)) {
-            Some(heads) => Ok(Version { binary, revision, heads }),
-            None => {
-                let what = format!("model {spec:?} of revision {revision}");
-                Err(InteropError::unsupported(self.0.path, what, convert))
-            }
+        let (spec, revision) = (self.text()?, self.0.number(4)?);
+        if spec == SPEC && (FIRST_REVISION..=REVISION).contains(&revision) {
+            return Ok(version);
         }
+        let what = format!("model {spec:?} of revision {revision}");
+        Err(InteropError::unsupported(self.0.path, what, convert))
     }
 
-    /// The type of numbers of a variable, and the unit in which its size is counted.
-    fn kind(&mut self, version: Version) -> Result<Option<(NumberType, usize)>> {
-        let kind = self.0.size(1)?;
-        Ok(match version.names_types() {
-            true => TYPES.get(kind).map(|&number| (number, 1)),
-            false => old::number_of_size(kind).map(|number| (number, kind)),
-        })
-    }
-
-    fn variable(&mut self, version: Version) -> Result<(String, Variable)> {
-        let name = version.own_name(self.text()?);
+    fn variable(&mut self) -> Result<(String, Variable)> {
+        let name = self.text()?;
         let rank = self.0.number(1)?;
         let shape = (0..rank).map(|_| self.0.size(4));
         let shape = shape.collect::<Result<Vec<_>>>()?;
-        let kind = self.kind(version)?;
+        let (kind, len) = (self.0.size(1)?, self.0.size(4)?);
         let damaged = |what| InteropError::damaged(self.0.path, format!("variable {name} {what}"));
-        let (number, unit) = kind.ok_or_else(|| damaged("has an unknown type"))?;
+        let number = *TYPES.get(kind).ok_or_else(|| damaged("has an unknown type"))?;
         let expected = elements(&shape).and_then(|count| count.checked_mul(number.size()));
-        let unfit = damaged("has another size than its shape says");
-        let len = (self.0.size(4)?).checked_mul(unit);
-        match len.filter(|_| expected == len) {
-            Some(len) => Ok((name, Variable { shape, number, place: self.0.range(len)? })),
-            None => Err(unfit),
+        if expected != Some(len) {
+            return Err(damaged("has another size than its shape says"));
         }
+        Ok((name, Variable { shape, number, place: self.0.range(len)? }))
     }
 }
 
@@ -112,20 +98,28 @@ impl<'a> Binary<'a> {
         let version = parts.version()?;
         let mut variables = BTreeMap::new();
         for _ in 0..parts.0.number(4)? {
-            let (name, variable) = parts.variable(version)?;
+            let (name, variable) = parts.variable()?;
             variables.insert(name, variable);
         }
         let mut aliases = BTreeMap::new();
-        let count = if version.has_aliases() { parts.0.number(4)? } else { 0 };
-        for _ in 0..count {
+        for _ in 0..parts.0.number(4)? {
             let (alias, name) = (parts.text()?, parts.text()?);
             aliases.insert(format!("{alias}_scale"), format!("{name}_scale"));
             aliases.insert(alias, name);
         }
         let left = bytes.len().saturating_mul(MOST_SHARED) / 4;
         let mut file = Self { path, bytes, variables, aliases, version, left };
-        for (alias, name) in version.aliases() {
-            file.add_alias(alias, name);
+        for side in ["encoder", "decoder"] {
+            // Before revision 5, what both sides have stood once.
+            for name in ["num_heads", "pre_norm", "activation"] {
+                file.add_alias(format!("{side}/{name}"), name.into());
+            }
+            let scale = format!("{side}/embeddings/multiply_by_sqrt_depth");
+            file.add_alias(format!("{side}/scale_embeddings"), scale);
+        }
+        for name in ["weight", "weight_scale"] {
+            let before = format!("encoder/embeddings/{name}");
+            file.add_alias(format!("encoder/embeddings_0/{name}"), before);
         }
         Ok(file)
     }
@@ -138,9 +132,14 @@ impl<'a> Binary<'a> {
         }
     }
 
-    /// The versions of the format and of the names.
-    pub fn version(&self) -> Version {
-        self.version
+    /// Whether the special tokens are named by variables instead of `config.json`.
+    pub fn has_settings_in_variables(&self) -> bool {
+        self.version < 6
+    }
+
+    /// The number of variables.
+    pub fn len(&self) -> usize {
+        self.variables.len()
     }
 
     fn find(&self, name: &str) -> Option<&Variable> {
@@ -208,13 +207,8 @@ impl<'a> Binary<'a> {
 
     /// The scales of `name`, one per row.
     fn scales(&self, name: &str, rows: usize) -> Result<Vec<f32>> {
-        let is_int16 = |own: &Variable| own.number == NumberType::Int16;
-        let int16 = self.find(name).is_some_and(is_int16);
         let name = format!("{name}_scale");
-        let Some(variable) = self.find(&name) else {
-            let scales = int16.then(|| vec![old::INT16_SCALE; rows]);
-            return scales.ok_or_else(|| self.missing(&name));
-        };
+        let variable = self.find(&name).ok_or_else(|| self.missing(&name))?;
         let scales = variable.number.read_all(&self.bytes[variable.place.clone()]);
         let positive = scales.iter().all(|&scale| scale.is_finite() && scale > 0.0);
         match scales.len() {

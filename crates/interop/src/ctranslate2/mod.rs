@@ -4,25 +4,25 @@ mod binary;
 mod binary_out;
 mod folder;
 mod layers;
-mod old;
 mod settings;
 mod vocabulary;
 mod write;
 
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burnformer_core::{
     Activation, Conventions, DecoderStart, EmbeddingScale, NormPosition, OutputBias, Positions,
     Sinusoids, SourceEnd, TransformerConfig,
 };
 use burnformer_infer::{LengthPenalty, SearchSettings};
+use serde_json::Value;
 
 use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
-use crate::files::read_file;
+use crate::files::{parse_json, read_file, start};
 use crate::package::Package;
 use crate::tensors::Tensors;
+use crate::text_files::TextFiles;
 use crate::{carried, padding, positions};
 use binary::Binary;
 use folder::{ACTIVATIONS, CONFIG, WEIGHTS};
@@ -31,24 +31,35 @@ use vocabulary::Vocabularies;
 
 pub(crate) use write::{Quantisation, check, write};
 
+/// The file by which a package of Argos Translate is known.
+const ARGOS: &str = "metadata.json";
 /// How much positions in a file may differ from the computed ones: the rounding of float16.
 const POSITION_TOLERANCE: f32 = 2e-3;
 
 /// Whether `dir` looks like a model of CTranslate2.
 pub(crate) fn is_there(dir: &Path) -> bool {
+    let path = folder(dir).join(WEIGHTS);
     // A file of Marian of this name begins with a 1 of 64 bits.
-    let begins = |path: &Path| {
-        let mut bytes = [0; 8];
-        std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes)).map(|()| bytes)
-    };
-    begins(&dir.join(WEIGHTS)).is_ok_and(|bytes| bytes != 1u64.to_le_bytes())
+    path.exists() && start(&path, 8) != 1u64.to_le_bytes()
 }
 
-/// Reads the model in the folder `dir`.
+/// The folder of the model itself: in a package of Argos Translate it is a part of the package.
+fn folder(dir: &Path) -> PathBuf {
+    let model = dir.join("model");
+    if is_argos(dir) && model.is_dir() { model } else { dir.into() }
+}
+
+fn is_argos(dir: &Path) -> bool {
+    dir.join(ARGOS).is_file()
+}
+
+/// Reads the model in the folder `dir`, or in the package of Argos Translate that it is. `files` are those that the user
+/// names.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the variable or key, and what to do.
-pub(crate) fn read(dir: &Path) -> Result<Package> {
+pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
+    let (package, dir) = (dir, &*folder(dir));
     let path = dir.join(WEIGHTS);
     let bytes = read_file(&path)?;
     let mut file = Binary::read(&path, &bytes)?;
@@ -64,8 +75,12 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         weights.insert("output_bias".into(), bias);
     }
     positions(&path, &mut file, &mut config, &mut weights)?;
-    let search = carried::search(dir)?.unwrap_or_else(search);
-    let texts = vocabularies.files(dir, config.pad)?;
+    let search = match (carried::search(dir)?, is_argos(package)) {
+        (Some(search), _) => search,
+        (None, true) => argos_search(package)?,
+        (None, false) => search(),
+    };
+    let texts = vocabularies.files(&[dir, package], config.pad, files)?;
     let remarks = remarks(&settings, &config);
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
     if !vocabularies.has_padding() {
@@ -102,6 +117,26 @@ fn search() -> SearchSettings {
     }
 }
 
+/// The settings of Argos Translate (`argostranslate/translate.py`), for the package in `dir`.
+///
+/// # Errors
+/// [`InteropError::Unsupported`] for a package whose text needs more than SentencePiece.
+fn argos_search(dir: &Path) -> Result<SearchSettings> {
+    let path = dir.join(ARGOS);
+    let metadata: Value = parse_json(&path, &read_file(&path)?)?;
+    let refuse = |what, remedy| Err(InteropError::unsupported(&path, what, remedy));
+    if metadata["target_prefix"].as_str().is_some_and(|prefix| !prefix.is_empty()) {
+        return refuse("a target_prefix", "import the model that the package was made of");
+    }
+    if dir.join("bpe.model").exists() && !dir.join("sentencepiece.model").exists() {
+        return refuse(
+            "a tokeniser of Moses and subword-nmt (bpe.model)",
+            "take a package with sentencepiece.model",
+        );
+    }
+    Ok(SearchSettings { beam_size: 4, length_penalty: LengthPenalty::Power(0.2), ..search() })
+}
+
 /// The configuration, without what depends on the values of the weights.
 fn shape(
     dir: &Path,
@@ -113,6 +148,12 @@ fn shape(
     let [source_vocab, target_vocab] = rows(file)?;
     let [_, d_model] = file.shape("encoder/embeddings_0/weight")?;
     refuse_options(path, file)?;
+    let layers = ["encoder", "decoder"].map(|side| layers::count(file, side));
+    // A layer has more variables. One with too few is told later.
+    if layers[0] + layers[1] > file.len() / 8 {
+        let message = format!("{layers:?} layers, but {} variables", file.len());
+        return Err(InteropError::damaged(path, message));
+    }
     let [d_ff, _] = file.shape("encoder/layer_0/ffn/linear_0/weight")?;
     let [decoder_d_ff, _] = file.shape("decoder/layer_0/ffn/linear_0/weight")?;
     let [heads, decoder_heads] = heads(path, file, d_model)?;
@@ -130,8 +171,8 @@ fn shape(
         d_k: d_model / heads,
         d_v: d_model / heads,
         d_ff,
-        encoder_layers: layers::count(file, "encoder"),
-        decoder_layers: layers::count(file, "decoder"),
+        encoder_layers: layers[0],
+        decoder_layers: layers[1],
         norm: match both_sides(path, file, "pre_norm", 1.0)? != 0.0 {
             true => NormPosition::Pre,
             false => NormPosition::Post,
@@ -160,10 +201,12 @@ fn shape(
 
 /// The numbers of heads in encoder and decoder.
 fn heads(path: &Path, file: &Binary, d_model: usize) -> Result<[usize; 2]> {
-    let heads = ["encoder", "decoder"].map(|side| {
-        let heads = file.scalar(&format!("{side}/num_heads"));
-        heads.unwrap_or(file.version().heads.into()).max(1.0) as usize
-    });
+    let heads = |side| {
+        let name = format!("{side}/num_heads");
+        let heads = file.scalar(&name).ok_or_else(|| file.missing(&name))?;
+        Ok::<_, InteropError>(heads.max(1.0) as usize)
+    };
+    let heads = [heads("encoder")?, heads("decoder")?];
     match heads.iter().find(|&&heads| !d_model.is_multiple_of(heads)) {
         Some(heads) => {
             let message = format!("{heads} heads do not divide the width {d_model}");

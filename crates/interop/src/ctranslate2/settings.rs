@@ -41,9 +41,16 @@ impl Settings {
     pub fn read(path: &Path, file: &Binary) -> Result<Self> {
         let settings = match read_if_there(path)? {
             Some(bytes) => parse_json(path, &bytes)?,
-            None => Self::default(),
+            None if file.has_settings_in_variables() => Self::default(),
+            None => {
+                return Err(InteropError::Missing {
+                    path: path.into(),
+                    wanted: "config.json".into(),
+                    remedy: "a model of CTranslate2 3 and later has it beside model.bin: it names the special tokens",
+                });
+            }
         };
-        Ok(match file.version().has_settings_in_variables() {
+        Ok(match file.has_settings_in_variables() {
             true => {
                 Self { layer_norm_epsilon: settings.layer_norm_epsilon, ..Self::of_variables(file) }
             }

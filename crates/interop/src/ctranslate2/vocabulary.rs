@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{InteropError, Result};
-use crate::files::{parse_json, read_file, read_if_there};
-use crate::{carried, padding, vocabulary};
+use crate::files::{parse_json, read_if_there};
+use crate::text_files::{TextFiles, sentencepiece, texts};
+use crate::{carried, padding};
 
 /// The names that systems give to padding.
 const PADDING: [&str; 2] = ["<pad>", "<blank>"];
@@ -84,31 +85,26 @@ impl Vocabularies {
         self.padding().is_some()
     }
 
-    /// The tokenisers in the same folder as files of a model directory: those of the format of `tokenizers` that have these tokens, or
-    /// else the vocabularies and the SentencePiece models. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
+    /// The tokenisers in the first of `dirs` as files of a model directory: those of the format of `tokenizers` that have these tokens, or
+    /// else the vocabularies and the SentencePiece models in any of `dirs`. If the vocabularies have no padding, `<pad>` with the id `pad` is added at
     /// their end.
-    pub fn files(&self, dir: &Path, pad: u32) -> Result<BTreeMap<String, Vec<u8>>> {
-        let mut files = carried::tokenizers(dir, [&self.source, self.target()])?;
-        if !files.is_empty() {
-            return Ok(files);
+    pub fn files(
+        &self,
+        dirs: &[&Path],
+        pad: u32,
+        files: &TextFiles,
+    ) -> Result<BTreeMap<String, Vec<u8>>> {
+        let tokens = [&self.source[..], self.target()];
+        let carried = carried::tokenizers(dirs[0], tokens)?;
+        if !carried.is_empty() && files.sentencepiece.is_empty() {
+            return Ok(carried);
         }
-        let mut add = |name: &str, tokens: &[String]| {
-            let bytes = match self.has_padding() {
-                true => vocabulary::json(tokens),
-                false => vocabulary::json(&padding::filled(tokens, pad)),
-            };
-            files.insert(name.to_string(), bytes);
-        };
-        add("vocab.json", &self.source);
-        if let Some(target) = &self.target {
-            add("target_vocab.json", target);
-        }
-        for name in ["source.spm", "target.spm"] {
-            if let Some(bytes) = read_if_there(&dir.join(name))? {
-                files.insert(name.into(), bytes);
-            }
-        }
-        Ok(files)
+        let models = sentencepiece(dirs, files, tokens)?;
+        let [source, target] = tokens.map(|tokens| match self.has_padding() {
+            true => tokens.to_vec(),
+            false => padding::filled(tokens, pad),
+        });
+        Ok(texts([&source, &target], models))
     }
 }
 
@@ -118,10 +114,7 @@ fn tokens(dir: &Path, side: &str) -> Result<Option<Vec<String>>> {
         return parse_json(&path, &bytes).map(Some);
     }
     let path = dir.join(format!("{side}_vocabulary.txt"));
-    if !path.exists() {
-        return Ok(None);
-    }
-    let bytes = read_file(&path)?;
+    let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(&path, e))?;
     let text = text.strip_suffix('\n').unwrap_or(text);
     // A token may end in a carriage return, so that only those at the end of every line are no part of it.

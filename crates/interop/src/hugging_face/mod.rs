@@ -10,16 +10,17 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids};
+use burnformer_core::{DecoderStart, EmbeddingSharing, OutputBias, Sinusoids, TransformerConfig};
 
 use crate::embeddings::Embeddings;
 use crate::error::{InteropError, Result};
 use crate::files::{parse_json, read_file, read_if_there};
 use crate::package::Package;
 use crate::tensors::{Taken, Tensor};
-use crate::{carried, layers, positions, safe, torch};
+use crate::text_files::{TextFiles, sentencepiece};
+use crate::{carried, layers, positions, safe, torch, vocabulary};
 use config::{Family, GenerationConfig, MarianConfig};
-use folder::{CONFIG, GENERATION, PYTORCH, SAFETENSORS, TEXTS, TOKENIZERS};
+use folder::{CONFIG, GENERATION, PYTORCH, SAFETENSORS, TOKENIZERS, VOCABULARIES};
 
 pub(crate) use write::{check, write};
 
@@ -32,14 +33,15 @@ pub(crate) fn is_there(dir: &Path) -> bool {
 }
 
 fn weights_file(dir: &Path) -> Option<PathBuf> {
-    [SAFETENSORS, PYTORCH].map(|name| dir.join(name)).into_iter().find(|path| path.is_file())
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    [SAFETENSORS, PYTORCH].map(|name| dir.join(name)).into_iter().find(is_there)
 }
 
-/// Reads the model in the folder `dir`.
+/// Reads the model in the folder `dir`. `files` are those that the user names.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the tensor or key, and what to do.
-pub(crate) fn read(dir: &Path) -> Result<Package> {
+pub(crate) fn read(dir: &Path, files: &TextFiles) -> Result<Package> {
     let path = dir.join(CONFIG);
     let bytes = read_file(&path)?;
     let marian: MarianConfig = parse_json(&path, &bytes)?;
@@ -89,7 +91,7 @@ pub(crate) fn read(dir: &Path) -> Result<Package> {
         None => (search, remarks),
     };
     let texts = match family {
-        Family::Marian => read_texts(dir)?,
+        Family::Marian => read_texts(dir, &config, files)?,
         Family::M2m100 => languages::read_texts(dir, config.source_vocab)?,
     };
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
@@ -111,23 +113,37 @@ fn read_weights(dir: &Path) -> Result<Taken> {
     Ok(Taken::new(&path, tensors))
 }
 
-fn read_texts(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+/// The tokenisers as files of a model directory: SentencePiece models with a vocabulary, or those of the library `tokenizers`.
+fn read_texts(
+    dir: &Path,
+    config: &TransformerConfig,
+    files: &TextFiles,
+) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut texts = BTreeMap::new();
-    for name in TEXTS {
+    for name in VOCABULARIES {
         if let Some(bytes) = read_if_there(&dir.join(name))? {
             texts.insert(name.to_string(), bytes);
         }
     }
-    if !texts.is_empty() {
-        return Ok(texts);
-    }
-    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers` alone.
-    for name in TOKENIZERS {
-        if let Some(bytes) = read_if_there(&dir.join(name))? {
-            texts.insert(name.to_string(), write::without_closing(&dir.join(name), &bytes)?);
+    if let Some(source) = texts.get("vocab.json") {
+        let tokens = |name: &str, rows| {
+            vocabulary::of_file(&dir.join(name), texts.get(name).unwrap_or(source), rows)
+        };
+        let source = tokens("vocab.json", config.source_vocab)?;
+        let target = tokens("target_vocab.json", config.target_vocab)?;
+        if let Some([source, target]) = sentencepiece(&[dir], files, [&source, &target])? {
+            texts.extend([("source.spm".into(), source), ("target.spm".into(), target)]);
+            return Ok(texts);
         }
     }
-    Ok(texts)
+    // Of a model that was written here, or whose tokeniser is one of the library `tokenizers` alone.
+    let mut tokenizers = BTreeMap::new();
+    for name in TOKENIZERS {
+        if let Some(bytes) = read_if_there(&dir.join(name))? {
+            tokenizers.insert(name.to_string(), write::without_closing(&dir.join(name), &bytes)?);
+        }
+    }
+    Ok(if tokenizers.is_empty() { texts } else { tokenizers })
 }
 
 /// Takes the matrices over the vocabularies and ties them in the way of transformers when it loads a model.

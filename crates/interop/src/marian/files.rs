@@ -1,152 +1,211 @@
 //! The files of a Marian model: its weights, its vocabularies and the options of its decoder.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use burnformer_core::TransformerConfig;
 use burnformer_infer::{LengthPenalty, SearchSettings, Shortlist};
-use burnformer_sentencepiece::SentencePiece;
 
+use super::bin::is_bin;
 use super::shortlist::{self, Sides, is_shortlist};
 use super::yaml::{self, Options};
 use crate::error::{InteropError, Result};
-use crate::files::read_file;
-use crate::{padding, vocabulary};
+use crate::files::{names, read_file, read_if_there, start};
+use crate::padding;
+use crate::text_files::{TextFiles, listed, named, of_sides, pieces, sentencepiece, texts};
 
-/// The beginning of the names of the decoder's options.
-const DECODER: [&str; 2] = ["decoder", "config"];
-/// The unknown token of Marian's vocabularies.
-pub(super) const UNKNOWN: u32 = 1;
-
-/// The pieces of a SentencePiece model in the order of their ids; `None` if `bytes` are not one.
-pub(super) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
-    let model = SentencePiece::from_bytes("model.spm", bytes).ok()?;
-    (0..model.len() as u32).map(|id| model.piece(id).map(str::to_string)).collect()
-}
+/// The names of Marian's special tokens, each with the one that it has at its usual id in files of Nematus.
+const CLOSING: (&str, &str, usize) = ("</s>", "eos", 0);
+const UNKNOWN: (&str, &str, usize) = ("<unk>", "UNK", 1);
+const NAME_VOCABULARIES: &str = "name them in this order: `import --vocabs SOURCE TARGET`, or in a decoder.yml with `vocabs: [SOURCE, TARGET]`";
 
 /// The paths of the files.
 pub(super) struct Folder {
     /// The weights.
     pub model: PathBuf,
-    /// The decoder's options, empty if there are none.
-    decoder: String,
-    /// The vocabularies of source and target; a single one if they are equal.
-    vocabularies: Vec<PathBuf>,
+    /// The decoder's options with the path of their file; empty if there is none.
+    decoder: (PathBuf, Options),
+    /// The vocabularies of source and target.
+    vocabularies: [PathBuf; 2],
     /// The binary lexical shortlist, if there is one.
     shortlist: Option<PathBuf>,
 }
 
+/// The vocabularies of a model.
+pub(super) struct Vocabularies {
+    /// The tokeniser files of a model directory.
+    pub texts: BTreeMap<String, Vec<u8>>,
+    /// The id of `</s>` on both sides.
+    pub closing: u32,
+    /// The id of the target's unknown token.
+    pub unknown: u32,
+}
+
+/// Whether `path` is a model of Marian, or a folder with some.
+pub(crate) fn is_there(path: &Path) -> bool {
+    match path.is_dir() {
+        true => names(path).is_ok_and(|names| !models(path, &names).is_empty()),
+        false => is_model(path),
+    }
+}
+
+fn is_model(path: &Path) -> bool {
+    let (begins, name) = (start(path, 8), path.to_string_lossy());
+    let is_optimizer = name.contains("optimizer");
+    (name.ends_with(".npz") && begins.starts_with(b"PK") || is_bin(&begins)) && !is_optimizer
+}
+
+fn models(dir: &Path, names: &[String]) -> Vec<PathBuf> {
+    names.iter().map(|name| dir.join(name)).filter(|path| is_model(path)).collect()
+}
+
+/// The file name of the path `name`. Its folders are ignored, so that nothing outside of a model's folder is read.
+fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn read_options(path: &Path) -> Result<Options> {
+    let text = String::from_utf8(read_file(path)?).map_err(|e| InteropError::damaged(path, e))?;
+    Options::read(&text).map_err(|message| InteropError::damaged(path, message))
+}
+
+/// The files with options of a decoder in `dir`.
+fn decoders(dir: &Path, names: &[String]) -> Result<Vec<(String, Options)>> {
+    let is_one = |name: &&String| {
+        let is_yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+        is_yaml && (name.contains("decoder") || name.starts_with("config"))
+    };
+    let read = |name: &String| Ok((name.clone(), read_options(&dir.join(name))?));
+    names.iter().filter(is_one).map(read).collect()
+}
+
+/// The model at `path`: the file, or the only one in the folder, or the one that the only decoder names.
+fn model(path: &Path, names: &[String], decoders: &[(String, Options)]) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return match is_model(path) {
+            true => Ok(path.into()),
+            false => Err(InteropError::damaged(path, "it is neither a .npz nor a .bin of Marian")),
+        };
+    }
+    let usual = decoders.iter().find(|(name, _)| name.starts_with("decoder."));
+    let decoder = if let [one] = decoders { Some(one) } else { usual };
+    let listed_models = decoder.map_or(&[][..], |(_, options)| options.list("models"));
+    let found = models(path, names);
+    match (listed_models, &found[..]) {
+        ([_, _, ..], _) => {
+            let what = format!("an ensemble of {} models in one directory", listed_models.len());
+            let remedy = "import each by the name of its file; `translate --model A --model B` translates with both";
+            Err(InteropError::unsupported(path, what, remedy))
+        }
+        (_, [one]) => Ok(one.clone()),
+        ([name], _) if names.iter().any(|own| own == base(name)) => {
+            model(&path.join(base(name)), names, decoders)
+        }
+        _ => Err(InteropError::Missing {
+            path: path.into(),
+            wanted: format!("single .npz or .bin file of Marian, but {}", listed(&found)),
+            remedy: "name the file itself",
+        }),
+    }
+}
+
+/// The one of `decoders` that is for `model`: the one with its name, then decoder.yml, then the one that names it.
+fn decoder_of(
+    dir: &Path,
+    model: &str,
+    names: &[String],
+    mut decoders: Vec<(String, Options)>,
+) -> Result<(PathBuf, Options)> {
+    let rank = |(name, options): &(String, Options)| {
+        let mut models = options.list("models").iter().map(|name| base(name));
+        match () {
+            () if *name == format!("{model}.decoder.yml") => 0,
+            () if models.clone().any(|name| name == model) => {
+                if name.starts_with("decoder.") {
+                    1
+                } else {
+                    2
+                }
+            }
+            () if models.any(|other| names.iter().any(|name| name == other)) => usize::MAX,
+            () if name.starts_with("decoder.") => 3,
+            () => 4,
+        }
+    };
+    decoders.retain(|decoder| rank(decoder) != usize::MAX);
+    decoders.sort_by_key(rank);
+    match &decoders[..] {
+        [] => Ok((dir.into(), Options::default())),
+        [first, second, ..] if rank(first) == rank(second) => Err(InteropError::Missing {
+            path: dir.into(),
+            wanted: format!("single file of options, but {} and {}", first.0, second.0),
+            remedy: "leave the one that belongs to the model, as decoder.yml",
+        }),
+        [first, ..] => Ok((dir.join(&first.0), first.1.clone())),
+    }
+}
+
 impl Folder {
     /// Finds the files of the model at `path`, which is the file of the weights or their folder.
-    pub fn find(path: &Path) -> Result<Self> {
-        let is_model = |name: &str| {
-            (name.ends_with(".npz") || name.ends_with(".bin")) && !name.starts_with("lex")
-        };
-        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
-        let names = names(folder)?;
-        let decoder = names.iter().find(|name| {
-            name.ends_with(".yml")
-                && !name.contains("vocab")
-                && DECODER.iter().any(|start| name.starts_with(start))
-        });
-        let decoder = match decoder {
-            Some(name) => String::from_utf8_lossy(&read_file(&folder.join(name))?).into_owned(),
-            None => String::new(),
-        };
-        let model = match path.is_dir() {
-            false => path.to_path_buf(),
-            true => {
-                let listed = yaml::list(&decoder, "models");
-                let mut models = names.iter().filter(|name| is_model(name));
-                let named = listed.first().map(|name| beside(folder, name));
-                let one =
-                    models.next().filter(|_| models.next().is_none()).map(|name| folder.join(name));
-                named.or(one).ok_or_else(|| InteropError::Missing {
-                    path: path.into(),
-                    wanted: "single .npz or .bin file of Marian".into(),
-                    remedy: "name the file itself",
-                })?
-            }
-        };
-        let begins = read_start(&model)?;
-        if !begins.starts_with(b"PK") && !super::bin::is_bin(&begins) {
-            return Err(InteropError::damaged(&model, "it is neither a .npz nor a .bin of Marian"));
-        }
-        let listed = yaml::list(&decoder, "vocabs");
-        let vocabularies = match listed.is_empty() {
-            false => listed.iter().map(|name| beside(folder, name)).collect(),
-            true => {
-                let vocabulary = |name: &&String| {
-                    name.ends_with(".spm") || name.contains("vocab") && name.ends_with(".yml")
-                };
-                names.iter().filter(vocabulary).map(|name| folder.join(name)).collect()
-            }
-        };
-        let listed = yaml::list(&decoder, "shortlist").into_iter().next();
-        let shortlist = match listed {
-            Some(name) => Some(beside(folder, &name)),
-            None => names.iter().find(|name| is_lexical(name)).map(|name| folder.join(name)),
-        };
-        let is_binary = |path: &PathBuf| read_start(path).is_ok_and(|begins| is_shortlist(&begins));
+    pub fn find(path: &Path, files: &TextFiles) -> Result<Self> {
+        let dir = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+        let names = names(dir)?;
+        let decoders = decoders(dir, &names)?;
+        let model = model(path, &names, &decoders)?;
+        let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let decoder = decoder_of(dir, &name, &names, decoders)?;
+        let vocabularies = vocabularies(dir, &name, &names, &decoder.1, files)?;
+        let is_lexical = |name: &&String| name.contains("lex") && name.ends_with(".bin");
+        let shortlist = decoder.1.list("shortlist").first().map(|name| base(name));
+        let shortlist = shortlist.or(names.iter().find(is_lexical).map(String::as_str));
+        let shortlist = shortlist.map(|name| dir.join(name));
+        let is_binary = |path: &PathBuf| is_shortlist(&start(path, 8));
         Ok(Self { model, decoder, vocabularies, shortlist: shortlist.filter(is_binary) })
     }
 
-    /// The vocabularies as files of a model directory.
-    pub fn texts(&self, config: &TransformerConfig) -> Result<BTreeMap<String, Vec<u8>>> {
-        let mut texts = BTreeMap::new();
-        let (source, target) = match &self.vocabularies[..] {
-            [one] => (one, one),
-            [source, target] => (source, target),
-            others => {
-                return Err(InteropError::Missing {
-                    path: self.model.clone(),
-                    wanted: format!(
-                        "vocabulary, or one for each side, among {} files",
-                        others.len()
-                    ),
-                    remedy: "put the .spm or .yml files beside it, and a decoder.yml whose vocabs name them in order",
-                });
-            }
-        };
-        let before = [config.source_vocab, config.target_vocab];
-        for (side, path, rows) in [("source", source, before[0]), ("target", target, before[1])] {
-            let bytes = read_file(path)?;
-            let tokens = tokens(path, &bytes)?;
-            if tokens.len() > rows {
-                let message = format!("it has {} tokens, the model {rows}", tokens.len());
-                return Err(InteropError::damaged(path, message));
-            }
-            let name = if side == "source" { "vocab.json" } else { "target_vocab.json" };
-            let json = vocabulary::json(&padding::filled(&tokens, config.pad));
-            if texts.get("vocab.json") != Some(&json) {
-                texts.insert(name.to_string(), json);
-            }
-            // One model of pieces for both sides is the source's.
-            let is_new = texts.get("source.spm") != Some(&bytes);
-            if path.extension().is_some_and(|kind| kind == "spm") && is_new {
-                texts.insert(format!("{side}.spm"), bytes);
-            }
+    /// The vocabularies, as the model of the shape `config` has them.
+    pub fn vocabularies(
+        &self,
+        config: &TransformerConfig,
+        files: &TextFiles,
+    ) -> Result<Vocabularies> {
+        let [source, target] = &self.vocabularies;
+        let (source_tokens, source_model) = tokens(source, config.source_vocab)?;
+        let (target_tokens, target_model) = tokens(target, config.target_vocab)?;
+        let closing = [(source, &source_tokens), (target, &target_tokens)];
+        let [closing, other] = closing.map(|(path, tokens)| special(path, tokens, CLOSING));
+        let (closing, other) = (closing?, other?);
+        if closing != other {
+            let what = format!("</s> with the ids {closing} and {other} on the two sides");
+            return Err(InteropError::unsupported(source, what, NAME_VOCABULARIES));
         }
-        Ok(texts)
+        let unknown = special(target, &target_tokens, UNKNOWN)?;
+        let both =
+            [&source_tokens, &target_tokens].map(|tokens| padding::filled(tokens, config.pad));
+        let dir = self.model.parent().unwrap_or(Path::new("."));
+        let models = match source_model.zip(target_model) {
+            Some((source, target)) => Some([source, target]),
+            None => sentencepiece(&[dir], files, [&source_tokens, &target_tokens])?,
+        };
+        Ok(Vocabularies { texts: texts([&both[0], &both[1]], models), closing, unknown })
     }
 
     /// The lexical shortlist, for vocabularies of `sizes`.
     pub fn shortlist(&self, sizes: [usize; 2]) -> Result<Option<Shortlist>> {
-        let sides = match &self.vocabularies[..] {
-            [source, target] if source != target => Sides::Separate,
-            _ => Sides::Shared,
-        };
+        let [source, target] = &self.vocabularies;
+        let sides = if source == target { Sides::Shared } else { Sides::Separate };
         let read = |path: &PathBuf| shortlist::read(path, &read_file(path)?, sizes, sides);
         self.shortlist.as_ref().map(read).transpose()
     }
 
     /// The search settings in the decoder's options, with Marian's defaults for those that are missing.
-    pub fn search(&self) -> Result<(SearchSettings, Vec<String>)> {
-        let options = Options::read(&self.decoder);
+    /// `unknown` is the id of the unknown token.
+    pub fn search(&self, unknown: u32) -> Result<(SearchSettings, Vec<String>)> {
+        let (path, options) = &self.decoder;
+        let damaged = |message: String| InteropError::damaged(path, message);
+        let number = |key| options.number::<f64>(key).map_err(damaged);
         let mut remarks = Vec::new();
-        let normalize = options.number::<f64>("normalize").unwrap_or(0.0);
-        if options.number::<f64>("word-penalty").unwrap_or(0.0) != 0.0 {
+        if number("word-penalty")?.unwrap_or(0.0) != 0.0 {
             remarks.push("word-penalty is unknown here and was left out".into());
         }
         if self.shortlist.is_some() {
@@ -155,18 +214,18 @@ impl Folder {
                  the vocabulary can be chosen"
                     .into(),
             );
-        } else if !yaml::list(&self.decoder, "shortlist").is_empty() {
+        } else if !options.list("shortlist").is_empty() {
             remarks.push(
                 "the lexical shortlist is not read, for it is no binary one: every token of the vocabulary can be chosen"
                     .into(),
             );
         }
         let search = SearchSettings {
-            beam_size: options.number("beam-size").unwrap_or(12),
-            length_penalty: LengthPenalty::Power(normalize),
-            max_length_factor: options.number("max-length-factor").unwrap_or(3.0),
+            beam_size: options.number("beam-size").map_err(damaged)?.unwrap_or(12),
+            length_penalty: LengthPenalty::Power(number("normalize")?.unwrap_or(0.0)),
+            max_length_factor: number("max-length-factor")?.unwrap_or(3.0),
             max_length_extra: 0,
-            suppress: if options.is("allow-unk") { vec![] } else { vec![UNKNOWN] },
+            suppress: if options.is("allow-unk") { vec![] } else { vec![unknown] },
             ..SearchSettings::default()
         };
         search.validate()?;
@@ -174,50 +233,93 @@ impl Folder {
     }
 }
 
-/// Whether a file of this name is a binary lexical shortlist.
-fn is_lexical(name: &str) -> bool {
-    name.starts_with("lex") && name.ends_with(".bin")
-}
-
-/// The path of the file `name` in `folder`. Folders in `name` are ignored, so that nothing outside of `folder` is read.
-fn beside(folder: &Path, name: &str) -> PathBuf {
-    folder.join(Path::new(name).file_name().unwrap_or_default())
-}
-
-/// The names of the files in `folder`, in alphabetical order.
-fn names(folder: &Path) -> Result<Vec<String>> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let io = |error| InteropError::io(folder, error);
-    let entries = fs::read_dir(folder).map_err(io)?;
-    let names =
-        entries.map(|entry| Ok(entry.map_err(io)?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<Result<Vec<_>>>()?;
-    names.sort();
-    Ok(names)
-}
-
-/// The first bytes of a file.
-fn read_start(path: &Path) -> Result<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let io = |error| InteropError::io(path, error);
-    fs::File::open(path).map_err(io)?.take(8).read_to_end(&mut bytes).map_err(io)?;
-    Ok(bytes)
-}
-
-fn tokens(path: &Path, bytes: &[u8]) -> Result<Vec<String>> {
-    if path.extension().is_some_and(|kind| kind == "spm") {
-        return pieces(bytes)
-            .ok_or_else(|| InteropError::damaged(path, "it is no SentencePiece model"));
+/// The vocabularies of source and target: those that were named; those in the options of the decoder, or of the training; those
+/// whose names tell.
+fn vocabularies(
+    dir: &Path,
+    model: &str,
+    names: &[String],
+    decoder: &Options,
+    files: &TextFiles,
+) -> Result<[PathBuf; 2]> {
+    let training = dir.join(format!("{model}.yml"));
+    let in_dir = |options: &Options| -> Vec<PathBuf> {
+        options.list("vocabs").iter().map(|name| dir.join(base(name))).collect()
+    };
+    let mut listed_there = in_dir(decoder);
+    if listed_there.is_empty() && read_if_there(&training)?.is_some() {
+        listed_there = in_dir(&read_options(&training)?);
+        // The names of the training's files are not always those of the model's.
+        listed_there =
+            if listed_there.iter().all(|path| path.is_file()) { listed_there } else { vec![] };
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| InteropError::damaged(path, error))?;
-    let tokens = yaml::vocabulary(text).map_err(|line| {
-        InteropError::damaged(path, format!("line {line} is not a token with its id"))
-    })?;
-    let last = tokens.keys().next_back().copied().unwrap_or(0);
-    if last > 2 * tokens.len() {
-        return Err(InteropError::damaged(path, format!("id {last} of {} tokens", tokens.len())));
+    let beside = |is_one: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
+        names.iter().filter(|name| is_one(name)).map(|name| dir.join(name)).collect()
+    };
+    let is_text = |name: &str| [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
+    let lists = beside(&|name| is_text(name) && name.contains("vocab") || name.ends_with(".vocab"));
+    let models = beside(&|name| name.ends_with(".spm"));
+    let found = if lists.is_empty() { models } else { lists };
+    let of_both = match (&files.vocabularies[..], &listed_there[..]) {
+        ([], []) => of_sides(&found),
+        ([], listed) => named(listed),
+        (given, _) => named(given),
+    };
+    let several = if listed_there.is_empty() { found } else { listed_there };
+    of_both.ok_or_else(|| InteropError::Missing {
+        path: dir.into(),
+        wanted: match several.is_empty() {
+            true => "vocabulary (.spm or .yml)".into(),
+            false => format!(
+                "telling which vocabulary is the source's and which the target's among {}",
+                listed(&several)
+            ),
+        },
+        remedy: NAME_VOCABULARIES,
+    })
+}
+
+/// The id of the special token `name` among `tokens`, by Marian's rule (`src/data/default_vocab.cpp`).
+fn special(
+    path: &Path,
+    tokens: &[String],
+    (name, before, usual): (&str, &str, usize),
+) -> Result<u32> {
+    let is_usual = |own: &String| own == before || *own == padding::unused(usual);
+    let place = match tokens.get(usual) {
+        Some(own) if is_usual(own) => Some(usual),
+        _ => tokens.iter().position(|own| own == name),
+    };
+    let place =
+        place.ok_or_else(|| InteropError::damaged(path, format!("it has no token {name}")))?;
+    Ok(place as u32)
+}
+
+/// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece model.
+fn tokens(path: &Path, rows: usize) -> Result<(Vec<String>, Option<Vec<u8>>)> {
+    let damaged = |message: String| InteropError::damaged(path, message);
+    let bytes = read_file(path)?;
+    let name = path.to_string_lossy();
+    let is_model = name.ends_with(".spm");
+    let tokens = if is_model {
+        pieces(&bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?
+    } else {
+        let text = std::str::from_utf8(&bytes).map_err(|e| InteropError::damaged(path, e))?;
+        let is_listed = [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
+        let tokens = if is_listed {
+            yaml::vocabulary(text).map_err(damaged)?
+        } else {
+            text.lines().map(str::to_string).enumerate().collect()
+        };
+        let last = tokens.keys().next_back().copied().unwrap_or(0);
+        if last > 2 * tokens.len() {
+            return Err(damaged(format!("id {last} of {} tokens", tokens.len())));
+        }
+        let token = |id: usize| tokens.get(&id).cloned().unwrap_or_else(|| padding::unused(id));
+        (0..=last).map(token).collect()
+    };
+    match tokens.len() > rows {
+        true => Err(damaged(format!("it has {} tokens, the model {rows}", tokens.len()))),
+        false => Ok((tokens, is_model.then_some(bytes))),
     }
-    let token = |id: usize| tokens.get(&id).cloned().unwrap_or_else(|| format!("<unused{id}>"));
-    Ok((0..=last).map(token).collect())
 }

@@ -5,7 +5,6 @@ use burnformer_core::{NormPosition, TargetHistory, TransformerConfig};
 use super::yaml::Options;
 use crate::error::Result;
 use crate::layers::{CANDIDATE, Part, parts};
-use crate::package::Package;
 use crate::tensors::{Taken, Tensor, Tensors};
 
 /// The names of weight and bias in a layer.
@@ -72,22 +71,6 @@ pub(super) fn take(
         tensors.take_any("none_QuantMultA");
     }
     Ok(weights)
-}
-
-/// The weights of all layers of `package` as a file has them.
-pub(super) fn write(package: &Package) -> Result<Tensors> {
-    let mut tensors = Tensors::new();
-    for part in parts(&package.config) {
-        for (kind, shape) in part.parameters() {
-            let weight = package.weight(&format!("{}.{kind}", part.own()))?;
-            let weight = match shape.len() {
-                2 => weight.transposed(),
-                _ => Tensor::new([1, shape[0]], weight.values.clone()),
-            };
-            tensors.insert(name(&package.config, &part, kind), weight);
-        }
-    }
-    Ok(tensors)
 }
 
 /// A vector that is stored as a matrix of one row.

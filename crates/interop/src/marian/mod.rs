@@ -7,7 +7,6 @@ mod layers;
 mod npz;
 mod options;
 mod shortlist;
-mod write;
 mod yaml;
 
 use std::path::Path;
@@ -20,24 +19,20 @@ use crate::files::read_file;
 use crate::package::Package;
 use crate::padding;
 use crate::tensors::Taken;
-use files::Folder;
+use crate::text_files::TextFiles;
+pub(crate) use files::is_there;
+use files::{Folder, Vocabularies};
 use items::{Items, OPTIONS};
 use layers::vector;
-pub(crate) use write::{check_shape, write};
 use yaml::Options;
 
-/// Whether `path` looks like a model of Marian: a file, or a folder with one.
-pub(crate) fn is_there(path: &Path) -> bool {
-    Folder::find(path).is_ok()
-}
-
-/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and `decoder.yml` in the same folder, or
-/// that folder.
+/// Reads the model at `path`: a `.npz` or `.bin` file with its vocabularies and its decoder's options in the same folder,
+/// or that folder. `files` are those that the user names.
 ///
 /// # Errors
 /// An [`InteropError`] that names the file, and the tensor or option, and what to do.
-pub(crate) fn read(path: &Path) -> Result<Package> {
-    let folder = Folder::find(path)?;
+pub(crate) fn read(path: &Path, files: &TextFiles) -> Result<Package> {
+    let folder = Folder::find(path, files)?;
     let path = &folder.model;
     let items = read_items(path)?;
     let text = items.texts.get(OPTIONS).ok_or_else(|| InteropError::Missing {
@@ -45,7 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Package> {
         wanted: OPTIONS.into(),
         remedy: "a model that Marian wrote holds its options; convert it with a Marian of 2018 or later",
     })?;
-    let options = Options::read(text);
+    let options = Options::read(text).map_err(|e| InteropError::damaged(path, e))?;
     let mut tensors = Taken::new(path, items.tensors);
     let embeddings = embeddings(&mut tensors)?;
     let Embeddings { source, target, .. } = &embeddings;
@@ -67,8 +62,9 @@ pub(crate) fn read(path: &Path) -> Result<Package> {
     }
     weights.extend(embeddings.into_weights());
     tensors.finish("it has parts that no plain Transformer of Marian has")?;
-    let texts = folder.texts(&config)?;
-    let (search, remarks) = folder.search()?;
+    let Vocabularies { texts, closing, unknown } = folder.vocabularies(&config, files)?;
+    config.eos = closing;
+    let (search, remarks) = folder.search(unknown)?;
     let mut package = Package { config, weights, search, texts, shortlist: None, remarks };
     padding::append(&mut package);
     let TransformerConfig { source_vocab, target_vocab, .. } = package.config;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::items::Items;
 use crate::cursor::{number, text};
 use crate::error::{InteropError, Result};
-use crate::tensors::{NumberType, Tensor, Tensors, elements};
+use crate::tensors::{NumberType, Tensor, elements};
 use crate::zip;
 
 /// The tensors and texts in `bytes`, the content of `path`.
@@ -23,31 +23,6 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Items> {
         }
     }
     Ok(items)
-}
-
-/// An archive of `tensors`, and of `text` under the name `text_name`, as Marian writes it.
-pub(super) fn write(tensors: &Tensors, text_name: &str, text: &str) -> Vec<u8> {
-    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-    for (name, tensor) in tensors {
-        let sizes: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
-        let data = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        files.push((format!("{name}.npy"), npy("<f4", &sizes.join(", "), data)));
-    }
-    let text = [text.as_bytes(), b"\0"].concat();
-    files.push((format!("{text_name}.npy"), npy("|i1", &format!("{},", text.len()), text)));
-    zip::write(&files)
-}
-
-/// An array in NumPy's own format, version 1.0, whose data begin at a multiple of 64 bytes.
-fn npy(kind: &str, sizes: &str, data: Vec<u8>) -> Vec<u8> {
-    const BEFORE: usize = 10;
-    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    let len = (BEFORE + header.len() + 1).next_multiple_of(64) - BEFORE;
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((len as u16).to_le_bytes());
-    bytes.extend(format!("{header:<0$}\n", len - 1).into_bytes());
-    bytes.extend(data);
-    bytes
 }
 
 enum Array {
@@ -110,17 +85,6 @@ mod tests {
         let bytes = npy("{'descr': '|i1', 'fortran_order': False, 'shape': (4,), }", b"a: 1\0");
         let Some(Array::Text(text)) = array(&bytes) else { panic!("no text") };
         assert_eq!(text, "a: 1");
-    }
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let mut tensors = Tensors::new();
-        tensors.insert("a".into(), Tensor::new([2, 3], vec![1.0, -0.0, 2.5, f32::MIN, 3e-40, 7.0]));
-        tensors.insert("b".into(), Tensor::new([1, 1], vec![4.0]));
-        let items =
-            read(Path::new("x.npz"), &write(&tensors, "special:model.yml", "a: 1\n")).unwrap();
-        assert_eq!(items.tensors, tensors);
-        assert_eq!(items.texts["special:model.yml"], "a: 1\n");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::error::{InteropError, Result};
 use crate::tensors::Taken;
 
 /// The number that Marian's layer normalisation adds to the variance.
-pub(super) const EPSILON: f64 = 1e-6;
+const EPSILON: f64 = 1e-6;
 /// Options that must be off or missing.
 const OFF: [&str; 9] = [
     "transformer-no-projection",
@@ -33,14 +33,17 @@ pub(super) fn config(
     &[source_vocab, target_vocab, d_model]: &[usize; 3],
     tensors: &Taken,
 ) -> Result<TransformerConfig> {
-    let heads = options.number::<usize>("transformer-heads").unwrap_or(0);
-    let layers = |key: &str| options.number::<usize>(key).unwrap_or(0);
+    let number = |key| {
+        let number = options.number::<usize>(key);
+        Ok::<_, InteropError>(number.map_err(|e| InteropError::damaged(path, e))?.unwrap_or(0))
+    };
+    let heads = number("transformer-heads")?;
     let width = tensors.shape("encoder_l1_ffn_W1")?;
     let &[_, d_ff] = width else {
         return Err(InteropError::damaged(path, "tensor encoder_l1_ffn_W1 is not a matrix"));
     };
     check(path, options)?;
-    let (encoder_layers, decoder_layers) = (layers("enc-depth"), layers("dec-depth"));
+    let (encoder_layers, decoder_layers) = (number("enc-depth")?, number("dec-depth")?);
     check_depth(path, encoder_layers.saturating_add(decoder_layers), tensors)?;
     if heads == 0 || !d_model.is_multiple_of(heads) {
         let message = format!("transformer-heads {heads} do not divide dim-emb {d_model}");
@@ -59,7 +62,6 @@ pub(super) fn config(
         norm: norm(path, options)?,
         layer_norm_eps: EPSILON,
         activation: activation(path, options)?,
-        eos: 0,
         conventions: Conventions {
             sinusoids: Sinusoids::HalvesToEnd,
             position_offset: 0,
@@ -99,11 +101,13 @@ fn check(path: &Path, options: &Options) -> Result<()> {
             return refused(path, options, key, "models without it can be read");
         }
     }
+    if !options.list("transformer-tied-layers").is_empty() {
+        return refused(path, options, "transformer-tied-layers", "models without it can be read");
+    }
     let plain = [
         ("transformer-ffn-depth", "2"),
         ("transformer-decoder-ffn-depth", "0"),
         ("transformer-decoder-dim-ffn", "0"),
-        ("transformer-tied-layers", "[]"),
         ("lemma-dim-emb", "0"),
     ];
     for (key, usual) in plain {

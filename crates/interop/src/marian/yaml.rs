@@ -1,110 +1,163 @@
-//! The part of YAML that Marian's own files use: keys with values, one per line, and lists of scalars. Anchors, aliases
-//! and nested keys have no meaning here, so that no file can refer to itself.
+//! The part of YAML that Marian's files use: scalars and lists of scalars, by key, all of them as text. A token such as
+//! `null` or `1.0` is no number here. The parser hands out one event after the other: nothing is built of nested values, which
+//! are left out, and a file that refers to itself is refused.
 
 use std::collections::BTreeMap;
 
-/// The scalars at the top level, by key.
-#[derive(Debug, Default)]
-pub(super) struct Options(BTreeMap<String, String>);
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// The deepest nesting that is followed: the parser's memory grows with it.
+const DEEPEST: usize = 16;
+
+/// The value of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Scalar(String),
+    List(Vec<String>),
+    /// Nested values, which have no meaning here.
+    Nested,
+}
+
+/// The entries of the mapping that is the document `text`, in order.
+///
+/// # Errors
+/// What is wrong, with its line.
+pub(super) fn entries(text: &str) -> Result<Vec<(String, Value)>, String> {
+    let mut entries = Entries::default();
+    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
+        let (event, span) = event.map_err(|error| error.to_string())?;
+        if !entries.add(event) {
+            let line = span.start.line();
+            return Err(format!("line {line} is neither a key with a value nor a list of texts"));
+        }
+    }
+    match entries.key {
+        None => Ok(entries.found),
+        Some(key) => Err(format!("key {key:?} has no value")),
+    }
+}
+
+/// What was read, and the values that are open.
+#[derive(Default)]
+struct Entries {
+    found: Vec<(String, Value)>,
+    key: Option<String>,
+    open: Option<Value>,
+    depth: usize,
+}
+
+impl Entries {
+    /// Adds an event; whether it is one that such a file has.
+    fn add(&mut self, event: Event) -> bool {
+        match event {
+            Event::Alias(_) => return false,
+            Event::MappingStart(..) if self.depth == 0 && self.found.is_empty() => self.depth = 1,
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                let is_list = matches!(event, Event::SequenceStart(..)) && self.depth == 1;
+                if self.depth == 0 || self.depth == DEEPEST || self.key.is_none() {
+                    return false;
+                }
+                self.depth += 1;
+                self.open = Some(if is_list { Value::List(Vec::new()) } else { Value::Nested });
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.depth -= 1;
+                if self.depth == 1 {
+                    let entry = self.key.take().zip(self.open.take());
+                    self.found.extend(entry);
+                }
+            }
+            Event::Scalar(text, style, ..) => return self.scalar(text.into_owned(), style),
+            _ => {}
+        }
+        true
+    }
+
+    fn scalar(&mut self, text: String, style: ScalarStyle) -> bool {
+        match (&mut self.open, self.key.take()) {
+            (Some(open), key) => {
+                self.key = key;
+                if let Value::List(items) = open {
+                    items.push(text);
+                }
+            }
+            // An empty document is a scalar too.
+            (None, _) if self.depth == 0 => return text.is_empty() && style == ScalarStyle::Plain,
+            (None, None) => self.key = Some(text),
+            (None, Some(key)) => self.found.push((key, Value::Scalar(text))),
+        }
+        true
+    }
+}
+
+/// The values of a file of options, by key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options(BTreeMap<String, Value>);
 
 impl Options {
-    pub fn read(text: &str) -> Self {
-        let scalar = |line: &str| {
-            let top = !line.starts_with([' ', '-', '#', '\t']);
-            let (key, value) = line.split_once(':').filter(|_| top)?;
-            Some((key.trim().to_string(), unquoted(value.trim())))
-        };
-        Self(text.lines().filter_map(scalar).collect())
+    /// Reads the options in `text`.
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn read(text: &str) -> Result<Self, String> {
+        Ok(Self(entries(text)?.into_iter().collect()))
     }
 
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
+        match self.0.get(key)? {
+            Value::Scalar(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// Whether `key` is set to true.
     pub fn is(&self, key: &str) -> bool {
-        self.get(key) == Some("true")
+        self.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    pub fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
-        self.get(key)?.parse().ok()
+    /// The number that `key` is set to.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, String> {
+        let number = |text: &str| text.parse().map_err(|_| format!("{key}: {text:?} is no number"));
+        self.get(key).map(number).transpose()
     }
-}
 
-/// The scalars of the list `key` at the top level.
-pub(super) fn list(text: &str, key: &str) -> Vec<String> {
-    let lines =
-        text.lines().skip_while(|line| line.split_once(':').is_none_or(|(own, _)| own != key));
-    let items = lines.skip(1).map_while(|line| line.trim_start().strip_prefix("- "));
-    items.map(|item| unquoted(item.trim())).collect()
-}
-
-/// A scalar without its quotes.
-fn unquoted(text: &str) -> String {
-    let double = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    match (double, single) {
-        (Some(text), _) => unescaped(text),
-        (_, Some(text)) => text.replace("''", "'"),
-        _ => text.to_string(),
-    }
-}
-
-fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(letter) = rest.next() {
-        if letter != '\\' {
-            plain.push(letter);
-            continue;
+    /// The items of the list `key`; a scalar is a list of one.
+    pub fn list(&self, key: &str) -> &[String] {
+        match self.0.get(key) {
+            Some(Value::List(items)) => items,
+            Some(Value::Scalar(text)) => std::slice::from_ref(text),
+            _ => &[],
         }
-        plain.extend(escape(&mut rest));
     }
-    plain
 }
 
-/// The character for which an escape sequence stands, given what follows its backslash.
-fn escape(rest: &mut std::str::Chars) -> Option<char> {
-    let kind = rest.next()?;
-    let width = match kind {
-        'x' => 2,
-        'u' => 4,
-        'U' => 8,
-        'n' => return Some('\n'),
-        't' => return Some('\t'),
-        'r' => return Some('\r'),
-        '0' => return Some('\0'),
-        other => return Some(other),
-    };
-    let digits: String = rest.take(width).collect();
-    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
-}
-
-/// The tokens of a `.yml` vocabulary, indexed by id. An entry is one line, `token: id`, or two lines, `? token` and
-/// `: id`.
+/// The tokens of a vocabulary, indexed by id.
 ///
 /// # Errors
-/// The number, counted from 1, of the first line that is neither.
-pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, usize> {
+/// What is wrong.
+pub(super) fn vocabulary(text: &str) -> Result<BTreeMap<usize, String>, String> {
+    // JSON escapes characters beyond 16 bits by two, which YAML does not.
+    let json = text.starts_with('{').then(|| serde_json::from_str::<BTreeMap<String, usize>>(text));
+    let entries = match json {
+        Some(Ok(ids)) => {
+            ids.into_iter().map(|(token, id)| (token, Value::Scalar(id.to_string()))).collect()
+        }
+        _ => entries(text)?,
+    };
     let mut tokens = BTreeMap::new();
-    let mut waiting: Option<String> = None;
-    for (number, line) in (1usize..).zip(text.lines()) {
-        let line = line.trim_end_matches('\r');
-        if line.is_empty() {
-            continue;
-        }
-        if let Some(token) = line.strip_prefix("? ") {
-            waiting = Some(unquoted(token));
-            continue;
-        }
-        let (token, id) = match waiting.take() {
-            Some(token) => (token, line.strip_prefix(':').ok_or(number)?),
-            None => {
-                let (token, id) = line.rsplit_once(':').ok_or(number)?;
-                (unquoted(token.trim()), id)
+    for (token, id) in entries {
+        let id = match &id {
+            Value::Scalar(id) => {
+                id.parse().map_err(|_| format!("token {token:?} has id {id:?}"))?
             }
+            _ => return Err(format!("token {token:?} has no id")),
         };
-        tokens.insert(id.trim().parse().map_err(|_| number)?, token);
+        if let Some(other) = tokens.insert(id, token.clone()) {
+            return Err(format!("{other:?} and {token:?} have the same id {id}"));
+        }
     }
     Ok(tokens)
 }
@@ -114,23 +167,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_the_top_level_are_read() {
-        let options = Options::read(
-            "a: 1\nlist:\n  - 2\nb: \"x y\"\nc: true\nnested:\n  d: 3\n&anchor e: *a\n",
+    fn scalars_and_lists_of_every_style_are_read() {
+        let text = "# a\na: 1 # one\nb: [x, 'y z'] # two\nc:\n- 2 # three\n- \"q\"\nd:\n  - 5\n\
+            e: \"x: y\"\nf: {g: [1, {h: 2}]}\n\"i j\": true\nk: >\n  folded\n  text\n";
+        let options = Options::read(text).unwrap();
+        assert_eq!(options.number::<usize>("a"), Ok(Some(1)));
+        assert_eq!(
+            (options.list("b"), options.list("c")),
+            (&["x", "y z"].map(String::from)[..], &["2", "q"].map(String::from)[..])
         );
-        assert_eq!(options.number::<usize>("a"), Some(1));
-        assert_eq!(options.get("b"), Some("x y"));
-        assert!(options.is("c") && !options.is("a"));
-        assert_eq!(options.get("d"), None);
+        assert_eq!((options.list("d"), options.get("e")), (&["5".to_string()][..], Some("x: y")));
+        assert_eq!((options.get("f"), options.list("f").len()), (None, 0));
+        assert!(options.is("i j") && !options.is("a"));
+        assert_eq!(options.get("k"), Some("folded text\n"));
+        assert!(options.number::<usize>("e").is_err());
+        assert!(Options::read("").unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_refers_to_itself_or_nests_without_end_is_refused() {
+        for text in ["a: &x [1]\nb: *x\n", "a: *x\n", "- a\n", "a\n", "a: [1\n"] {
+            assert!(entries(text).is_err(), "{text}");
+        }
+        let start = std::time::Instant::now();
+        for open in ["[", "{a: ", "- ", "? ", "&a [", "!t ["] {
+            assert!(entries(&format!("a: {}", open.repeat(300_000))).is_err());
+            assert!(entries(&open.repeat(300_000)).is_err());
+        }
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 
     #[test]
     fn tokens_in_every_kind_of_quotes_are_read() {
-        let text = "</s>: 0\n<unk>: 1\n\"\\\"\": 2\n'''': 3\n? \"\\x85\"\n: 4\n\":\": 5\n▁a: 6\n\"\\u0301\": 7\n";
+        let text = "</s>: 0\n<unk>: 1\n\"\\\"\": 2\n'''': 3\n? \"\\x85\"\n: 4\n\":\": 5\n▁a: 6\n\"\\u0301\": 7\nnull: 8\n1.0: 9\n? long\n: 10\n";
         let tokens = vocabulary(text).unwrap();
-        let expected = ["</s>", "<unk>", "\"", "'", "\u{85}", ":", "▁a", "\u{301}"];
+        let expected =
+            ["</s>", "<unk>", "\"", "'", "\u{85}", ":", "▁a", "\u{301}", "null", "1.0", "long"];
         assert_eq!(tokens.values().map(String::as_str).collect::<Vec<_>>(), expected);
-        assert_eq!(vocabulary("a: 1\nb\n").unwrap_err(), 2);
-        assert_eq!(vocabulary("a: x\n").unwrap_err(), 1);
+        let json = vocabulary("{\"</s>\": 0, \"\\ud83d\\ude00\": 1, \"\\/\": 2}").unwrap();
+        assert_eq!(json.into_values().collect::<Vec<_>>(), ["</s>", "😀", "/"]);
+        for bad in ["a: 1\nb\n", "a: x\n", "a: [1]\n", "a: 1\nb: 1\n", "a: -1\n"] {
+            assert!(vocabulary(bad).is_err(), "{bad}");
+        }
     }
 }

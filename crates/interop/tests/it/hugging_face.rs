@@ -3,7 +3,9 @@
 use crate::common::{fixture, ids};
 use burn::tensor::{Device, Int, Tensor};
 use burnformer_core::{Mode, Model, ModelConfig, TransformerConfig, model_dir, named_parameters};
-use burnformer_infer::{Batching, LengthPenalty, NeuralModel, Request, SearchSettings, search};
+use burnformer_infer::{
+    Batching, LengthPenalty, NeuralModel, Request, SearchSettings, Translator, search,
+};
 use burnformer_interop::{Format, InteropError, Package, Tensor as Tensor32};
 use serde_json::Value;
 
@@ -77,6 +79,57 @@ fn beam_search_is_that_of_transformers_token_for_token() {
             }
         }
     }
+}
+
+/// Through the translator, which may search again for a translation that is a loop: 11 of these 72 are loops.
+#[test]
+fn imported_models_that_loop_translate_as_in_transformers_unless_they_are_told_to_search_again() {
+    let (expected, folder) = (expected(), tempfile::tempdir().unwrap());
+    let spm = std::fs::read(fixture("m2m100/relu/sentencepiece.bpe.model")).unwrap();
+    let (mut second, mut other) = (0, 0);
+    for (name, results) in expected["models"].as_object().unwrap() {
+        let path = fixture("hugging_face").join(name);
+        let mut package = Format::HuggingFace.read(&path).unwrap();
+        let token = |id: usize| match id {
+            0 => "</s>".to_string(),
+            1 => "<unk>".into(),
+            id if id == package.config.pad as usize => "<pad>".into(),
+            id => format!("t{id}"),
+        };
+        for (name, rows) in [
+            ("vocab.json", package.config.source_vocab),
+            ("target_vocab.json", package.config.target_vocab),
+        ] {
+            let ids: serde_json::Map<String, Value> =
+                (0..rows).map(|id| (token(id), id.into())).collect();
+            package.texts.insert(name.into(), serde_json::to_vec(&ids).unwrap());
+        }
+        for name in ["source.spm", "target.spm"] {
+            package.texts.insert(name.into(), spm.clone());
+        }
+        let dir = folder.path().join(name);
+        package.save(&dir).unwrap();
+        let translator = Translator::load(&dir, &Device::default()).unwrap();
+        let all = expected["settings"].as_array().unwrap().iter();
+        for (json, results) in all.zip(results["searches"].as_array().unwrap()) {
+            let mut options = translator.options();
+            options.search = settings(json, &options.search);
+            let mut translate = |again: bool| {
+                options.search.second_search = again;
+                let requests = ids(&expected["sources"]).into_iter().map(Request::new);
+                translator.translate_ids(requests.collect(), &options).unwrap()
+            };
+            for (found, expected) in translate(false).iter().zip(results.as_array().unwrap()) {
+                let found: Vec<&[u32]> = found.iter().map(|own| &own.tokens[..]).collect();
+                assert_eq!(found, ids(expected), "{name} {json}");
+            }
+            for (found, expected) in translate(true).iter().zip(results.as_array().unwrap()) {
+                second += usize::from(found[0].is_second);
+                other += usize::from(found[0].tokens != ids(expected)[0]);
+            }
+        }
+    }
+    assert!(second > 4 && other == second, "{second} {other}");
 }
 
 #[test]

@@ -6,4 +6,5 @@ mod firefox;
 mod hugging_face;
 mod m2m100;
 mod marian;
+mod packages;
 mod round_trip;

@@ -56,6 +56,7 @@ class ScoreOptions(TypedDict, total=False):
 class DocumentOptions(ScoreOptions, total=False):
     sampling: bool | Sampling | None
     small_letters: bool
+    second_search: bool
     glossary: dict[str, str] | str | PathLike[str] | None
     shortlist: str | PathLike[str] | None
 

@@ -34,7 +34,6 @@ impl TranslatorEngine {
         let options = TranslateOptions {
             languages,
             long_sources: LongSources::Truncate,
-            leave_loops: true,
             ..translator.options()
         };
         Ok(Self { translator, options })

@@ -143,6 +143,7 @@ impl FirstModel {
             length_penalty: LengthPenalty::Gnmt(config.validation.test_alpha),
             beam_rule: BeamRule::Near,
             small_letters: true,
+            second_search: true,
             ..SearchSettings::default()
         };
         let search = start.as_ref().map_or(own, |start| SearchSettings {

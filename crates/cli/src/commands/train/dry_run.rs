@@ -60,13 +60,13 @@ pub(super) fn run(
 /// Prints which formats of other systems can carry a model of this shape, and why others cannot.
 fn exports(shape: &TransformerConfig) -> Result<()> {
     let refused = |format: Format| format.check(shape).err().map(|error| (format, error));
-    let names: Vec<&str> = Format::ALL
+    let names: Vec<&str> = Format::WRITTEN
         .into_iter()
         .filter(|&format| refused(format).is_none())
         .map(Format::name)
         .collect();
     output::print(format_args!("# can be exported to: {}", names.join(", ")))?;
-    for (format, error) in Format::ALL.into_iter().filter_map(refused) {
+    for (format, error) in Format::WRITTEN.into_iter().filter_map(refused) {
         output::print(format_args!("# not to {format}: {error}"))?;
     }
     Ok(())

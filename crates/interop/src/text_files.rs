@@ -1,0 +1,192 @@
+//! The files with which text becomes ids: which of those beside a model are for the source and which for the target.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use burnformer_sentencepiece::SentencePiece;
+
+use crate::error::{InteropError, Result};
+use crate::files::{names, read_file};
+use crate::vocabulary;
+
+/// The files that a user names where a model's folder does not tell which are for which side. Empty lists are searched for.
+#[derive(Clone, Debug, Default)]
+pub struct TextFiles {
+    /// The vocabularies of Marian, of the source and of the target, or one for both.
+    pub vocabularies: Vec<PathBuf>,
+    /// The SentencePiece models, of the source and of the target, or one for both.
+    pub sentencepiece: Vec<PathBuf>,
+}
+
+/// The names of a side in the names of files.
+const SIDES: [&[&str]; 2] = [&["src", "source"], &["trg", "tgt", "target"]];
+const NAME_SENTENCEPIECE: &str =
+    "name them in this order: `import --sentencepiece SOURCE TARGET`, or one for both sides";
+
+/// The side that the name of `path` says, as in `source.spm`, `vocab.trg.yml` and `srcvocab.deen.spm`.
+fn side(path: &Path) -> Option<usize> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    let says = |words: &[&str]| {
+        name.split(|c: char| !c.is_alphanumeric()).any(|part| {
+            let part = part.strip_prefix("vocab").unwrap_or(part);
+            words.contains(&part.strip_suffix("vocab").unwrap_or(part))
+        })
+    };
+    match SIDES.map(says) {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}
+
+/// The files of source and target among `paths`: a single one of no side is for both. `None` where names do not tell.
+pub(crate) fn of_sides(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
+    match (paths, paths.iter().map(|path| side(path)).collect::<Vec<_>>()[..].as_ref()) {
+        ([one], [None]) => Some([one.clone(), one.clone()]),
+        ([a, b], [Some(0), Some(1)]) => Some([a.clone(), b.clone()]),
+        ([a, b], [Some(1), Some(0)]) => Some([b.clone(), a.clone()]),
+        _ => None,
+    }
+}
+
+/// The files that a user named: one for both sides, or one for each.
+pub(crate) fn named(paths: &[PathBuf]) -> Option<[PathBuf; 2]> {
+    match paths {
+        [one] => Some([one.clone(), one.clone()]),
+        [source, target] => Some([source.clone(), target.clone()]),
+        _ => None,
+    }
+}
+
+/// The pieces of a SentencePiece model in the order of their ids; `None` if `bytes` are not one.
+pub(crate) fn pieces(bytes: &[u8]) -> Option<Vec<String>> {
+    let model = SentencePiece::from_bytes("model.spm", bytes).ok()?;
+    (0..model.len() as u32).map(|id| model.piece(id).map(str::to_string)).collect()
+}
+
+/// The names of the files in a text, for a message.
+pub(crate) fn listed(paths: &[PathBuf]) -> String {
+    let names = paths.iter().filter_map(|path| path.file_name());
+    names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join(", ")
+}
+
+/// The SentencePiece models of source and target for the vocabularies `tokens`: those that were named, or those in the first of
+/// `dirs` that has any; `None` if there are none. `source.spm` alone is for both sides of one vocabulary.
+///
+/// # Errors
+/// [`InteropError::Missing`] where names do not tell the sides, [`InteropError::Damaged`] for those of another model.
+pub(crate) fn sentencepiece(
+    dirs: &[&Path],
+    files: &TextFiles,
+    tokens: [&[String]; 2],
+) -> Result<Option<[Vec<u8>; 2]>> {
+    let mut found = files.sentencepiece.clone();
+    for dir in dirs.iter().filter(|_| files.sentencepiece.is_empty()) {
+        if found.is_empty() {
+            found = in_folder(dir)?;
+        }
+    }
+    let paths = match (&found[..], files.sentencepiece.is_empty()) {
+        ([], _) => return Ok(None),
+        (_, false) => named(&found),
+        ([one], _) if side(one) == Some(0) && tokens[0] == tokens[1] => named(&found),
+        _ => of_sides(&found),
+    };
+    let paths = paths.ok_or_else(|| InteropError::Missing {
+        path: dirs[0].into(),
+        wanted: format!("SentencePiece model for each side among {}", listed(&found)),
+        remedy: NAME_SENTENCEPIECE,
+    })?;
+    let read = |side: usize| {
+        let bytes = read_file(&paths[side])?;
+        check(&paths[side], &bytes, tokens[side])?;
+        Ok::<_, InteropError>(bytes)
+    };
+    Ok(Some([read(0)?, read(1)?]))
+}
+
+/// The files of `dir` that are SentencePiece models.
+fn in_folder(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for name in names(dir)? {
+        let path = dir.join(&name);
+        // Of other systems' files of this name, such as subword-nmt's, none is taken.
+        if name.ends_with(".spm")
+            || name.ends_with(".model") && pieces(&read_file(&path)?).is_some()
+        {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses a SentencePiece model of whose pieces not even a quarter is among `tokens`: it is the other side's, or another model's.
+fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
+    let damaged = |message: String| InteropError::damaged(path, message);
+    let pieces = pieces(bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?;
+    let known: std::collections::HashSet<&String> = tokens.iter().collect();
+    let count = pieces.iter().filter(|piece| known.contains(piece)).count();
+    match 4 * count >= pieces.len() {
+        true => Ok(()),
+        false => {
+            let all = pieces.len();
+            let what = format!(
+                "a SentencePiece model of another vocabulary ({count} of {all} pieces are in it)"
+            );
+            Err(InteropError::unsupported(path, what, NAME_SENTENCEPIECE))
+        }
+    }
+}
+
+/// The files of a model directory with the tokens and the SentencePiece models of source and target.
+pub(crate) fn texts(
+    [source, target]: [&[String]; 2],
+    models: Option<[Vec<u8>; 2]>,
+) -> BTreeMap<String, Vec<u8>> {
+    let mut texts = BTreeMap::from([("vocab.json".to_string(), vocabulary::json(source))]);
+    if source != target {
+        texts.insert("target_vocab.json".into(), vocabulary::json(target));
+    }
+    if let Some([of_source, of_target]) = models {
+        if source != target || of_source != of_target {
+            texts.insert("target.spm".into(), of_target);
+        }
+        texts.insert("source.spm".into(), of_source);
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_told_by_names_alone_in_whichever_order_they_sort() {
+        let pairs = [
+            ("vocab.src.spm", "vocab.trg.spm"),
+            ("srcvocab.deen.spm", "trgvocab.deen.spm"),
+            ("source.spm", "target.spm"),
+            ("opus.spm32k-spm32k.src.vocab", "opus.spm32k-spm32k.trg.vocab"),
+            ("z_Source.model", "a.TGT.model"),
+            ("vocab-source.yml", "vocab-target.yml"),
+        ];
+        for (source, target) in pairs.map(|(a, b)| (PathBuf::from(a), PathBuf::from(b))) {
+            let right = Some([source.clone(), target.clone()]);
+            assert_eq!(of_sides(&[source.clone(), target.clone()]), right);
+            assert_eq!(of_sides(&[target.clone(), source.clone()]), right);
+            assert_eq!(of_sides(&[source.clone(), source.clone()]), None);
+            assert_eq!(of_sides(std::slice::from_ref(&target)), None);
+        }
+        for unknown in [
+            ["a.spm", "b.spm"],
+            ["vocab.de.spm", "vocab.en.spm"],
+            ["src.spm", "b.spm"],
+            ["src-trg.spm", "x.spm"],
+            ["resource.spm", "retarget.spm"],
+        ] {
+            assert_eq!(of_sides(&unknown.map(PathBuf::from)), None, "{unknown:?}");
+        }
+        let one = PathBuf::from("vocab.spm");
+        assert_eq!(of_sides(std::slice::from_ref(&one)), Some([one.clone(), one]));
+    }
+}
