@@ -25,7 +25,7 @@ pub enum Format {
     /// A folder of CTranslate2 with weights in int8. It is read in the way of [`CTranslate2`](Self::CTranslate2).
     CTranslate2Int8,
     /// A `.npz` or `.bin` file of Marian with its vocabularies in the same folder, or that folder: large models, and
-    /// small ones such as those of Firefox.
+    /// small ones such as those of Firefox. It is read, not written.
     Marian,
 }
 

@@ -118,18 +118,12 @@ fn decoder_of(
 ) -> Result<(PathBuf, Options)> {
     let rank = |(name, options): &(String, Options)| {
         let mut models = options.list("models").iter().map(|name| base(name));
+        let unusual = usize::from(!name.starts_with("decoder."));
         match () {
             () if *name == format!("{model}.decoder.yml") => 0,
-            () if models.clone().any(|name| name == model) => {
-                if name.starts_with("decoder.") {
-                    1
-                } else {
-                    2
-                }
-            }
+            () if models.clone().any(|name| name == model) => 1 + unusual,
             () if models.any(|other| names.iter().any(|name| name == other)) => usize::MAX,
-            () if name.starts_with("decoder.") => 3,
-            () => 4,
+            () => 3 + unusual,
         }
     };
     decoders.retain(|decoder| rank(decoder) != usize::MAX);
@@ -285,14 +279,11 @@ fn special(
     tokens: &[String],
     (name, before, usual): (&str, &str, usize),
 ) -> Result<u32> {
-    let is_usual = |own: &String| own == before || *own == padding::unused(usual);
-    let place = match tokens.get(usual) {
-        Some(own) if is_usual(own) => Some(usual),
-        _ => tokens.iter().position(|own| own == name),
-    };
-    let place =
-        place.ok_or_else(|| InteropError::damaged(path, format!("it has no token {name}")))?;
-    Ok(place as u32)
+    let is_usual = |own: &&String| *own == before || **own == padding::unused(usual);
+    let at_usual = tokens.get(usual).filter(is_usual).map(|_| usual);
+    let index = at_usual.or_else(|| tokens.iter().position(|own| own == name));
+    let missing = || InteropError::damaged(path, format!("it has no token {name}"));
+    Ok(index.ok_or_else(missing)? as u32)
 }
 
 /// The tokens of the vocabulary `path`, at most `rows`, and its content if it is a SentencePiece model.

@@ -182,7 +182,7 @@ def import_model(source: Name, out: Name, *, format: str | None = None) -> Path:
 
 
 def export_model(
-    model: Name, out: Name, format: Literal["hugging-face", "ctranslate2", "ctranslate2-int8", "marian"]
+    model: Name, out: Name, format: Literal["hugging-face", "ctranslate2", "ctranslate2-int8"]
 ) -> Path:
     """Writes the folder `out`, which is `model` in another system's format."""
     _run(["export", format, "--model", _model(model), "--out", fspath(out)])
