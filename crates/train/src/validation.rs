@@ -229,7 +229,7 @@ impl Validator {
 
     fn options(&self, translator: &Translator, search: SearchSettings) -> TranslateOptions {
         let longest = self.longest;
-        TranslateOptions { longest, search, leave_loops: true, ..translator.options() }
+        TranslateOptions { longest, search, ..translator.options() }
     }
 
     fn translations(

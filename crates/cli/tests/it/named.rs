@@ -73,7 +73,7 @@ fn a_model_is_fetched_by_its_name_used_listed_and_removed() {
     assert_eq!(json[0]["licence"], "cc-by-4.0");
     assert_eq!(hub.server.asked("model.safetensors").len(), 1);
     let own = hub.home.path().join("own").display().to_string();
-    stdout(&hub.run(&["import", "hf:a/b", "--out", &own]));
+    stdout(&hub.run(&["import", "hf:a/b", "--no-tokenizer", "--out", &own]));
     stdout(&hub.run(&["inspect", &own]));
     stdout(&hub.run(&["models", "--remove", "hf:a/b"]));
     assert_eq!(stdout(&hub.run(&["models"])), "");

@@ -126,7 +126,7 @@ fn languages_are_asked_for_and_known_by_their_codes() {
         let error = translator.languages(source, target).unwrap_err();
         assert!(matches!(&error, InferError::Language { .. }), "{error}");
         let message = error.to_string();
-        let flag = format!("--{side}-language");
+        let flag = format!("{side} language");
         assert!(message.contains(needle) && message.contains(&flag), "{message}");
     }
     let mut options = translator.options();

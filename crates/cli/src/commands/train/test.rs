@@ -50,7 +50,7 @@ pub(super) fn score(
     let model = folder.join("best");
     let translator = Translator::load(&model, device)?;
     let long_sources = LongSources::Truncate;
-    let options = TranslateOptions { long_sources, leave_loops: true, ..translator.options() };
+    let options = TranslateOptions { long_sources, ..translator.options() };
     let translations = translator.translate(&source, &options)?;
     let hypotheses: Vec<String> = translations.into_iter().map(|t| t.text).collect();
     let streams = [as_strs(&references)];
