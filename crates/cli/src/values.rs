@@ -31,11 +31,6 @@ pub fn compute_type() -> impl TypedValueParser<Value = ComputeType> {
     one_of(&ComputeType::ALL, ComputeType::name)
 }
 
-/// Parses the name of another system's format.
-pub fn model_format() -> impl TypedValueParser<Value = Format> {
-    one_of(&Format::ALL, Format::name)
-}
-
 /// Parses the folder of a model or of a run, the name of a model inside the program, which is unpacked, or one such as
 /// `hf:OWNER/NAME`, which is fetched.
 pub fn model() -> impl TypedValueParser<Value = PathBuf> {

@@ -12,11 +12,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let io = |error| InteropError::io(path, error);
     let size = fs::metadata(path).map_err(io)?;
     if !size.is_file() {
-        return Err(InteropError::unsupported(
-            path,
-            "something other than a file",
-            "give a regular file",
-        ));
+        let what = "something other than a file";
+        return Err(InteropError::unsupported(path, what, "give a regular file"));
     }
     let mut bytes = Vec::new();
     let len = usize::try_from(size.len()).unwrap_or(usize::MAX);

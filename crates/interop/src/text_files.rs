@@ -126,16 +126,12 @@ fn check(path: &Path, bytes: &[u8], tokens: &[String]) -> Result<()> {
     let pieces = pieces(bytes).ok_or_else(|| damaged("it is no SentencePiece model".into()))?;
     let known: std::collections::HashSet<&String> = tokens.iter().collect();
     let count = pieces.iter().filter(|piece| known.contains(piece)).count();
-    match 4 * count >= pieces.len() {
-        true => Ok(()),
-        false => {
-            let all = pieces.len();
-            let what = format!(
-                "a SentencePiece model of another vocabulary ({count} of {all} pieces are in it)"
-            );
-            Err(InteropError::unsupported(path, what, NAME_SENTENCEPIECE))
-        }
+    if 4 * count >= pieces.len() {
+        return Ok(());
     }
+    let all = pieces.len();
+    let what = format!("a SentencePiece model of another vocabulary ({count} of {all} in it)");
+    Err(InteropError::unsupported(path, what, NAME_SENTENCEPIECE))
 }
 
 /// The files of a model directory with the tokens and the SentencePiece models of source and target.

@@ -13,14 +13,14 @@ use burnformer_interop::{Format, InteropError, Package, TextFiles};
 
 use crate::named;
 use crate::output::{note, wrong_usage};
-use crate::values::model_format;
+use crate::values::one_of;
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Args {
     /// Format of the model [default: recognised from its files]
-    #[arg(value_parser = model_format())]
+    #[arg(value_parser = one_of(&Format::ALL, Format::name))]
     format: Option<Format>,
     /// The other system's model: a folder, a file of Marian, a package (.argosmodel of Argos Translate, .zip of OPUS-MT), or a name: hf:OWNER/NAME or hf:OWNER/NAME@REVISION is fetched from
     /// the Hugging Face hub, firefox:de-en from the list of Firefox's models
@@ -103,8 +103,7 @@ pub fn convert(
 /// Loads the model directory `dir` and translates a few words, or ids without a tokeniser.
 fn try_out(dir: &Path, package: &Package) -> Result<()> {
     let device = Device::flex();
-    let search = SearchSettings { second_search: false, ..SearchSettings::greedy() };
-    let search = SearchSettings { max_length: Some(8), ..search };
+    let search = SearchSettings { max_length: Some(8), ..SearchSettings::greedy() };
     if package.has_tokenizers() {
         let translator = Translator::load(dir, &device)?;
         let options = TranslateOptions { search, ..translator.options() };

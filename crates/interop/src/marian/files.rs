@@ -262,13 +262,7 @@ fn vocabularies(
     let several = if listed_there.is_empty() { found } else { listed_there };
     of_both.ok_or_else(|| InteropError::Missing {
         path: dir.into(),
-        wanted: match several.is_empty() {
-            true => "vocabulary (.spm or .yml)".into(),
-            false => format!(
-                "telling which vocabulary is the source's and which the target's among {}",
-                listed(&several)
-            ),
-        },
+        wanted: format!("telling whose each vocabulary is among [{}]", listed(&several)),
         remedy: NAME_VOCABULARIES,
     })
 }
