@@ -67,7 +67,7 @@ pub(crate) struct Atom {
 pub(crate) enum AtomKind {
     /// Must be in the translation byte for byte.
     Verbatim,
-    /// Must be there with the same digits; separators may differ.
+    /// Must be there with the same value; its form may differ.
     Number,
 }
 

@@ -24,12 +24,14 @@ mod error;
 mod file;
 mod finder;
 mod glossary;
+mod kept;
 mod particles;
 mod words;
 
 pub use entry::Entry;
 pub use error::{EntryPlace, EntryProblem, GlossaryError};
 pub use glossary::{Glossary, MOST_TERMS, Wanted, longest, wanted};
+pub use kept::{Gap, Gapped, Part, PartKind, blank, lost, numbers_stay, occurrences, parts};
 pub use words::{is_in_word, is_unspaced};
 
 /// The largest number of characters of a term.

@@ -19,6 +19,12 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x3FFFF)
 }
 
+/// The largest character boundary of `text` that is not above `at`.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
 /// A word, or one character that is neither in a word nor white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {

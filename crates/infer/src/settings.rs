@@ -62,6 +62,9 @@ pub struct SearchSettings {
     /// no sequence of three tokens twice. It has no effect on draws, and where `no_repeat_ngram` is set. Models that are
     /// trained here do; an imported one does not unless it is told to, so that it translates as in its own system.
     pub second_search: bool,
+    /// Searches again for a translation that changes the value of a number, or loses a placeholder or an address, and has them
+    /// prescribed then, as terms are. Models that are trained here do; it has no effect on draws.
+    pub keep_parts: bool,
     /// How the confidence in a translation follows from its probability; without it, translations have none.
     pub calibration: Option<Calibration>,
 }
@@ -129,6 +132,7 @@ impl Default for SearchSettings {
             sampling: None,
             small_letters: false,
             second_search: false,
+            keep_parts: false,
             calibration: None,
         }
     }

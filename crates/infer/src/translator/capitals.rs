@@ -10,9 +10,11 @@ use crate::hypothesis::Hypothesis;
 use crate::search::{Request, search_counting};
 
 impl Translator {
-    /// The number of searches for a translation of `source`: the two forms of one in capitals are searched for as well.
+    /// The number of searches for a translation of `source`: the two forms of one in capitals are searched for as well, and what
+    /// keeps its numbers.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
-        if options.search.small_letters && is_in_capitals(source) { 3 } else { 1 }
+        let forms = if options.search.small_letters && is_in_capitals(source) { 3 } else { 1 };
+        forms + self.searches_for_parts(source, options)
     }
 
     /// Those of `requests` whose source is all in capitals, with their places, in small letters and with a first capital, if

@@ -3,6 +3,7 @@
 mod attention;
 mod capitals;
 mod files;
+mod kept;
 mod languages;
 mod links;
 mod load;

@@ -185,6 +185,7 @@ impl Translator {
         if options.search.second_search {
             self.leave_loops(requests, options, &mut all);
         }
+        self.keep_parts(requests, options, &mut all);
         self.copy_unknown(requests, &mut all);
         self.add_distinct(requests, options, &mut all);
         Ok(all)

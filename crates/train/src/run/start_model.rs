@@ -144,6 +144,7 @@ impl FirstModel {
             beam_rule: BeamRule::Near,
             small_letters: true,
             second_search: true,
+            keep_parts: true,
             ..SearchSettings::default()
         };
         let search = start.as_ref().map_or(own, |start| SearchSettings {

@@ -150,6 +150,7 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
         search.max_length = args.max_length.or(search.max_length);
         search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
         search.small_letters &= !args.token_ids;
+        search.keep_parts &= !args.token_ids;
         search.length_penalty = match args.penalty {
             Some(PenaltyName::Average) => LengthPenalty::Average,
             Some(PenaltyName::None) => LengthPenalty::None,

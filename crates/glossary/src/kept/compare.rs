@@ -1,0 +1,92 @@
+//! Whether a translation keeps the values of the numbers of its source.
+
+use std::collections::HashMap;
+
+use super::number::{Kind, Number, numbers};
+use super::words::{Spelled, has_percent};
+
+/// Whether the numbers of `translation` have the values of those of `source`, each as often.
+///
+/// Values count, not digits: 1.234,5 is 1,234.5 and ١٢٣٤٫٥, 7.8 billion is 7,8 Milliarden, 14:30 is 2:30 p.m. Words may stand for
+/// whole numbers up to twelve, and numbers for words. A number that is a fraction in one language and a whole number in
+/// another may be either. A source without digits is not compared.
+pub fn numbers_stay(source: &str, translation: &str) -> bool {
+    [true, false].iter().any(|&joined| {
+        let sides = [source, translation].map(|text| numbers(text, joined));
+        sides[0].is_empty() || stay(sides, [source, translation])
+    })
+}
+
+fn stay(sides: [Vec<Number>; 2], texts: [&str; 2]) -> bool {
+    if has_percent(texts[0]) && !has_percent(texts[1]) {
+        return false;
+    }
+    let [missing, extra] = unmatched(sides);
+    let has = |kind: Kind| [&missing, &extra].map(|side| side.iter().any(|own| own.kind == kind));
+    // 3:2 is not 2:3.
+    if has(Kind::Sequence) == [true, true] {
+        return false;
+    }
+    let has_date = has(Kind::Date) != [false, false];
+    let [missing, extra] = unmatched([missing, extra].map(flat));
+    let words = |side: &[Number], text| (!side.is_empty()).then(|| Spelled::new(text));
+    let [after, before] = [words(&missing, texts[1]), words(&extra, texts[0])];
+    let lost = missing.iter().filter(|own| !own.is_spelled(after.as_ref(), false));
+    let new = extra.iter().filter(|own| !own.is_spelled(before.as_ref(), true));
+    let rest: Vec<&Number> = lost.chain(new).collect();
+    // A month may have a name on one side.
+    rest.is_empty() || has_date && rest.len() == 1 && rest[0].is_small()
+}
+
+/// The numbers of each side that have no partner with a common value on the other.
+fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
+    let mut by_value: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, number) in translation.iter().enumerate().rev() {
+        number.values.iter().for_each(|value| by_value.entry(value).or_default().push(index));
+    }
+    let mut used = vec![false; translation.len()];
+    let mut partner = |value: &String| {
+        let indices = by_value.get_mut(&**value)?;
+        while let Some(index) = indices.pop() {
+            if !std::mem::replace(&mut used[index], true) {
+                return Some(index);
+            }
+        }
+        None
+    };
+    let is_alone = |number: &Number| !number.values.iter().any(|value| partner(value).is_some());
+    let missing = source.into_iter().filter(is_alone).collect();
+    let mut used = used.into_iter();
+    let extra = translation.iter().filter(|_| used.next() == Some(false)).cloned().collect();
+    [missing, extra]
+}
+
+/// The parts of dates, times and ranges as numbers of their own.
+fn flat(all: Vec<Number>) -> Vec<Number> {
+    let parts = |own: Number| match own.parts.is_empty() {
+        true => vec![own],
+        false => {
+            let part = |value: &String| Number {
+                values: vec![value.clone()],
+                parts: Vec::new(),
+                kind: Kind::Whole,
+                ..own.clone()
+            };
+            own.parts.iter().map(part).collect()
+        }
+    };
+    all.into_iter().flat_map(parts).collect()
+}
+
+impl Number {
+    /// Whether it is a whole number up to 12.
+    fn is_small(&self) -> bool {
+        self.kind == Kind::Whole && self.values[0].parse().is_ok_and(|value: u64| value <= 12)
+    }
+
+    /// Whether a word stands for it, or may do so with `large`.
+    pub(super) fn is_spelled(&self, words: Option<&Spelled>, large: bool) -> bool {
+        let spelled = |words: &Spelled| words.has(&self.values[0], large);
+        self.kind == Kind::Whole && words.is_some_and(spelled)
+    }
+}

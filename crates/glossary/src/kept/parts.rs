@@ -1,0 +1,180 @@
+//! Addresses, placeholders, code and symbols, and numbers.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex, RegexBuilder};
+
+use super::number::numbers;
+use super::placeholders::{Around, PLACEHOLDERS, message};
+use crate::words::floor;
+
+/// A part of a sentence that its translation has to keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes of the text.
+    pub range: Range<usize>,
+    /// How it is kept.
+    pub kind: PartKind,
+}
+
+/// How a translation keeps a part of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// An address, a placeholder or code: byte for byte.
+    Verbatim,
+    /// A symbol, a currency or an emoji, which models drop: byte for byte where words cannot replace it.
+    Symbol,
+    /// A number: by its value.
+    Number,
+}
+
+/// Alternatives in the order of their precedence. A group names the check that follows the pattern, words
+/// of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
+static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+    let placeholders = PLACEHOLDERS.iter().enumerate();
+    let placeholders = placeholders.map(|(index, (.., own))| format!("(?P<p{index}>{own})"));
+    let alternatives = [
+        // Web addresses; their closing punctuation is removed below.
+        r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
+        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+        r"`[^`\n]+`",
+        r"(?P<icu>\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,)",
+        &placeholders.collect::<Vec<_>>().join("|"),
+        // Files: absolute, from home, relative with an extension, Windows.
+        r"(?P<path>(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[\w-]+(?:/[\w.-]+)+\.[A-Za-z]\w{0,4}(?-u:\b)|(?-u:\b)[A-Za-z]:\\[^\s<>]+)",
+        // Degrees, µm, and words with numerals that are no digits: m², H₂O, ½.
+        // Symbols, currencies and emoji, which many models drop.
+        r"(?P<symbol>°[CF](?-u:\b)|\u{b5}\w*|\w*\p{No}[\w\p{No}]*|(?:[0-9#*]\u{fe0f}?\u{20e3}|[‼⁉〰〽]|[\p{So}§•†‡[[\p{Sm}\p{Sc}]&&[^\x00-\x7f]]])[\p{So}\p{Sk}\p{M}\u{200d}\u{e0020}-\u{e007f}]*)",
+    ];
+    let pattern = RegexBuilder::new(&alternatives.join("|")).dfa_size_limit(16 << 20).build();
+    pattern.expect("a valid pattern")
+});
+
+/// The parts of `text` that its translation has to keep, from left to right.
+pub fn parts(text: &str) -> Vec<Part> {
+    let (mut all, mut at, mut no_message) = (Vec::new(), 0, 0);
+    let has_groups = has_first_group(text);
+    while let Some(found) = next_part(text, at) {
+        let Some(range) = found.get(0).map(|found| found.range()) else { break };
+        if found.name("icu").is_none() {
+            all.extend(part(text, &found, at, has_groups));
+            at = range.end;
+            continue;
+        }
+        at = range.start + 1;
+        if range.start >= no_message {
+            let syntax = message(text, range.start).unwrap_or_else(|end| {
+                no_message = end;
+                Vec::new()
+            });
+            at = syntax.last().map_or(at, |part| part.end);
+            let part = |range| Part { range, kind: PartKind::Verbatim };
+            all.extend(syntax.into_iter().map(part));
+        }
+    }
+    let ends: Vec<Range<usize>> = all.iter().map(|part: &Part| part.range.clone()).collect();
+    let is_free = |range: &Range<usize>| {
+        let next = ends.partition_point(|part| part.end <= range.start);
+        ends.get(next).is_none_or(|part| part.start >= range.end)
+    };
+    let numbers = numbers(text, true).into_iter().map(|number| number.range).filter(is_free);
+    all.extend(numbers.map(|range| Part { range, kind: PartKind::Number }));
+    all.sort_by_key(|part| part.range.start);
+    all
+}
+
+/// The places of `needle` in `text`, unless it is a part of a longer word.
+pub fn occurrences(text: &str, needle: &str) -> Vec<Range<usize>> {
+    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let (starts, ends) = (word(needle.chars().next()), word(needle.chars().next_back()));
+    let whole = |range: &Range<usize>| {
+        !(starts && word(text[..range.start].chars().next_back())
+            || ends && word(text[range.end..].chars().next()))
+    };
+    // Between scripts without spaces, the words around an address touch it.
+    let all = text.match_indices(needle).map(|(start, _)| start..start + needle.len());
+    let all: Vec<Range<usize>> = all.collect();
+    match all.iter().any(whole) {
+        true => all.into_iter().filter(whole).collect(),
+        false => all,
+    }
+}
+
+/// Bytes of an address without the punctuation that belongs to the sentence around it.
+fn without_closing(address: &str) -> usize {
+    let opening = address.matches('(').count();
+    let mut closing = address.matches(')').count();
+    let square = address.contains('[');
+    let mut rest = address;
+    loop {
+        let shorter =
+            rest.trim_end_matches(['.', ',', ';', ':', '!', '?', '…', '。', '，', '”', '»']);
+        let round = shorter.ends_with(')') && closing > opening;
+        let unopened = round || shorter.ends_with(']') && !square;
+        closing -= usize::from(round);
+        let shorter = if unopened { &shorter[..shorter.len() - 1] } else { shorter };
+        if shorter.len() == rest.len() {
+            return rest.len();
+        }
+        rest = shorter;
+    }
+}
+
+/// The least number of bytes that a search reads ahead.
+const REACH: usize = 1024;
+
+/// Whether `text` has `$1`, which is no amount.
+fn has_first_group(text: &str) -> bool {
+    text.split("$1").skip(1).any(is_group)
+}
+
+/// Whether what stands before `after` is not the beginning of an amount: `$1.50`.
+fn is_group(after: &str) -> bool {
+    let rest = after.trim_start_matches(['.', ',']);
+    !rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The part that `found` is, if the text around it is as it has to be; the part before it ends at `last`.
+fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Option<Part> {
+    let range = found.get(0)?.range();
+    let (before, after) = (&text[..range.start], &text[range.end..]);
+    let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let word_before = range.start > last && in_word(before.chars().next_back());
+    let word_after = in_word(after.chars().next());
+    let named = |name: &str| found.name(name).is_some();
+    let index = (0..PLACEHOLDERS.len()).find(|index| named(&format!("p{index}")));
+    let fits = match index.map(|index| PLACEHOLDERS[index].1) {
+        Some(Around::Anything) => true,
+        Some(Around::NoWordBefore) => !word_before,
+        Some(Around::NoWord) => !word_before && !word_after,
+        Some(Around::NoPercentage) => {
+            let number = before.trim_end().ends_with(char::is_numeric);
+            !word_after && (range.start == last || !number && !word_before)
+        }
+        Some(Around::FirstGroup) => has_groups && is_group(after),
+        None => !(named("url") && word_before || named("path") && (word_before || word_after)),
+    };
+    let closes = named("url") || named("path");
+    let end = if closes { range.start + without_closing(&text[range.clone()]) } else { range.end };
+    let kind = if named("symbol") { PartKind::Symbol } else { PartKind::Verbatim };
+    fits.then_some(Part { range: range.start..end, kind })
+}
+
+/// The first part from `at` on. Reading ends soon after it. Otherwise, in a text of many `1-`, each of them would begin an address
+/// whose `@` is searched up to the end of the text.
+fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
+    let mut reach = REACH;
+    loop {
+        let limit = floor(text, at + reach);
+        let found = PATTERN.captures_at(&text[..limit], at);
+        let range = found.as_ref().and_then(|found| Some(found.get(0)?.range()));
+        match range {
+            _ if limit == text.len() => return found,
+            Some(range) if range.end + REACH / 8 <= limit => return found,
+            Some(range) if range.start == at => reach *= 2,
+            Some(range) => (at, reach) = (range.start, REACH),
+            None => (at, reach) = (floor(text, limit - REACH / 8), REACH),
+        }
+    }
+}

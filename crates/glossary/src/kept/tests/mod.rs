@@ -1,0 +1,65 @@
+use super::*;
+
+mod placeholders;
+mod values;
+
+/// The parts of `text` that are kept byte for byte.
+fn found(text: &str) -> Vec<&str> {
+    let verbatim = |part: &Part| part.kind == PartKind::Verbatim;
+    let parts = parts(text).into_iter().filter(verbatim);
+    parts.map(|part| &text[part.range]).collect()
+}
+
+#[test]
+fn addresses_end_before_the_punctuation_of_the_sentence() {
+    assert_eq!(
+        found("See https://a.org/b_(c)?d=1, or (www.x.de)."),
+        ["https://a.org/b_(c)?d=1", "www.x.de"]
+    );
+    assert_eq!(found("Write to a.b+c@d-e.org."), ["a.b+c@d-e.org"]);
+}
+
+#[test]
+fn symbols_and_numerals_that_models_drop_are_found() {
+    let text = "Bei 20 °C kosten ½ Liter H₂O 5 € oder £4, 20 m² und 5 µm nach § 5 • gut ♪";
+    let symbols = parts(text).into_iter().filter(|part| part.kind == PartKind::Symbol);
+    let symbols: Vec<&str> = symbols.map(|part| &text[part.range]).collect();
+    assert_eq!(symbols, ["°C", "½", "H₂O", "€", "£", "m²", "µm", "§", "•", "♪"]);
+}
+
+#[test]
+fn paths_are_found_and_alternatives_are_not() {
+    assert_eq!(
+        found("In /usr/bin or ~/x/y or src/main.rs or C:\\a\\b."),
+        ["/usr/bin", "~/x/y", "src/main.rs", "C:\\a\\b"]
+    );
+    assert!(found("He and/or she drives 90 km/h, 100% sure, at 10:30:45.").is_empty());
+}
+
+#[test]
+fn what_is_lost_is_asked_for() {
+    let lost = |source, translation| {
+        let terms = lost(source, translation)?;
+        Some(terms.into_iter().map(|term| term.targets).collect::<Vec<_>>())
+    };
+    assert_eq!(lost("Ein Haus.", "A house 7."), None);
+    assert_eq!(lost("{name} hat 1,5 Euro.", "{name} has 1.5 euros."), None);
+    let wanted = vec![vec!["1,5".to_owned(), "1.5".to_owned()]];
+    assert_eq!(lost("{name} hat 1,5 Euro.", "{name} has 15 euros."), Some(wanted));
+    assert_eq!(lost("{name} hat 1,5 Euro.", "{Name} has 1.5 euros."), Some(Vec::new()));
+}
+
+#[test]
+fn a_short_name_is_not_found_in_a_word() {
+    assert_eq!(occurrences("a cat at a", "a"), [0..1, 9..10]);
+}
+
+#[test]
+fn parts_return_into_a_translation_of_the_rest() {
+    let whole = "Hallo {name}, du hast %d Nachrichten (5 %) vom 3. Mai 1950, Nr. 2, 3, 4 da.";
+    let gapped = Gapped::new(whole);
+    assert_eq!(gapped.text, "Hallo, du hast Nachrichten vom Mai, Nr. da.");
+    let texts: Vec<&str> = gapped.gaps.iter().map(|gap| &*gap.text).collect();
+    assert_eq!(texts, ["{name}", "%d", "(5 %)", "3.", "1950", "2, 3, 4"]);
+    assert_eq!(gapped.fill(&gapped.text, |gap| gap.at), whole);
+}

@@ -1,0 +1,117 @@
+//! Each grammar in sentences, and the same signs in prose.
+
+use super::found;
+
+/// Placeholders of one grammar on each line, as their documentation has them.
+const GRAMMARS: [&str; 33] = [
+    "%s %d %5d %-5.2f %05.1f %lld %lu %zu %x %c %@ %i %+d %.3e", // C, Objective-C
+    "%1$s %2$d %1$@ %3$.2f",                                     // POSIX
+    "%(name)s %(count)d %(x).2f %(a-b)s",                        // Python, Babel
+    "%{count} %{user_name}",                                     // Ruby, Elixir
+    "%<name>s %<cost>.2f",                                       // Ruby
+    "#{count} #{user.name}",                                     // Ruby, Pug
+    "${x} ${user.name}",                                         // JavaScript, Kotlin, shells
+    "$x $HOME $user_name",                                       // PHP, shells
+    "$1 $2",                                                     // MediaWiki
+    "{} {0} {name} {user name} {0:%H:%M} {:?} {0!r:>10} {x:.2f}", // Python, Rust
+    "{name|upper} {0,number,#.##} {date, date, long}",           // ICU, Java
+    "{{ x }} {{name}} {{ name|upper }} {{count, number}}",       // Jinja, i18next, Vue
+    "{% if a %} {%- endif -%} {# note #} <%= name %>",           // Jinja, ERB
+    "%name% %PATH% %user.name%",                                 // Symfony, Windows
+    "%%",
+    "__name__ __count__",     // Python, i18next 1
+    "[[name]] [[page|text]]", // wikis
+    ":name :user_id",         // Laravel, SQL
+    ":smile: :+1: :de-at:",
+    "@anna @user_name",                         // Drupal, mentions
+    "%user_name !url",                          // Drupal
+    "#tag #ÜberUns",                            // tags
+    "@:link.key @.lower:link.key @:(link.key)", // Vue I18n
+    "%1 %2 %n %L1 %Ln %99",                     // Qt
+    "\\(x) \\(user.name)",                      // Swift
+    "$t(key) $t(a:b.c)",                        // i18next
+    "%Y %m %d %H %M",                           // strftime
+    "{0} {1}",                                  // .NET
+    "{name}",                                   // Fluent and others
+    "{$name} { $user }",                        // Fluent
+    "%s%s %d%%",
+    "{a}{b}",
+    "{0,choice,0#none|1#one}",
+];
+
+#[test]
+fn placeholders_of_every_grammar_are_found() {
+    let sentences = [
+        ("Das ist ", " und mehr."),
+        ("", " is here."),
+        ("(", ")"),
+        ("«", "»"),
+        ("Привет, ", "!"),
+        ("مرحبا ", "،"),
+        ("नमस्ते ", "।"),
+        ("你好 ", "。"),
+        ("こんにちは ", "。"),
+        ("안녕 ", "."),
+        ("สวัสดี ", " "),
+    ];
+    for placeholder in GRAMMARS.iter().flat_map(|line| split(line)) {
+        let alone = placeholder != "$2" && placeholder != "-%}";
+        for (before, after) in sentences.iter().filter(|_| alone) {
+            let text = format!("{before}{placeholder}{after}");
+            assert_eq!(found(&text).concat(), placeholder, "{text}");
+        }
+    }
+    assert_eq!(found("$1 hat $2 gesehen."), ["$1", "$2"]);
+}
+
+/// The placeholders of a line: what is divided by spaces outside of brackets.
+fn split(line: &str) -> Vec<&str> {
+    let (mut all, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (at, c) in line.char_indices() {
+        match c {
+            '{' | '(' | '[' | '<' => depth += 1,
+            '}' | ')' | ']' => depth -= 1,
+            '>' if depth > 0 && (line[..at].ends_with('%') || line[start..].starts_with("%<")) => {
+                depth -= 1;
+            }
+            ' ' if depth == 0 => {
+                all.push(&line[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.push(&line[start..]);
+    all
+}
+
+#[test]
+fn prose_has_no_placeholders() {
+    for text in [
+        "100 % der Leute, 5%ige Lösung, 5 %ige Lösung, 50%des Werts",
+        "It costs $5, $10.50 or $3 a day.",
+        "Er sagte: gut; um 14:45 Uhr, a:b, 3:2, C# und F#, Nr. #1",
+        "Oh :) :-) :D :p ;) nein!doch!",
+        "me@ or a@b, 5 @ 3, wow!! [sic] (ja) snake_case_name __ a__b",
+        "10 %iger Anstieg; 3 % davon",
+    ] {
+        assert!(found(text).is_empty(), "{text}: {:?}", found(text));
+    }
+}
+
+#[test]
+fn the_arms_of_icu_messages_are_text_and_their_syntax_is_not() {
+    let text = "Du hast {count, plural, =0 {keine Nachricht} one {# Nachricht von {name}} other {# Nachrichten}} heute.";
+    assert_eq!(
+        found(text),
+        ["{count, plural, =0 {", "} one {", "#", "{name}", "} other {", "#", "}}"]
+    );
+    let nested =
+        "{g, select, male {{n, plural, one {Er kommt} other {Sie kommen}}} other {Alle kommen}}";
+    assert_eq!(
+        found(nested),
+        ["{g, select, male {", "{n, plural, one {", "} other {", "}}", "} other {", "}}"]
+    );
+    // An unclosed one has only plain placeholders.
+    assert_eq!(found("{count, plural, one {a} other"), ["{a}"]);
+}

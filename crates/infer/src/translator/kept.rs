@@ -1,0 +1,171 @@
+//! Numbers, placeholders and addresses, which a translation has to keep.
+
+use burnformer_glossary::{Gap, Gapped, Wanted, longest, lost, parts};
+use rayon::prelude::*;
+
+use super::links::TextLink;
+use super::load::Translator;
+use super::options::TranslateOptions;
+use crate::hypothesis::Hypothesis;
+use crate::search::{Request, Terms, check, search_counting};
+
+/// The most parts of a sentence that are asked for, which bounds the second search.
+const MOST_PARTS: usize = 24;
+/// The most further searches for a sentence: one for each part, and one for those whose places are unknown.
+const MOST_SEARCHES: usize = 9;
+
+impl Translator {
+    /// The number of further searches for a translation of `source` that keeps its numbers and placeholders.
+    pub(super) fn searches_for_parts(&self, source: &str, options: &TranslateOptions) -> usize {
+        let count = |_| (1 + parts(source).len()).min(MOST_SEARCHES);
+        options.search.keep_parts.then_some(()).map_or(0, count)
+    }
+
+    /// Searches again for the requests whose best hypothesis changes the value of a number or loses a placeholder or an address:
+    /// with the numbers as terms first, and then for the sentence without these parts, which are put back by attention. Where
+    /// that fails, the hypotheses stay.
+    pub(super) fn keep_parts(
+        &self,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) {
+        if !options.search.keep_parts || options.search.sampling.is_some() {
+            return;
+        }
+        let again = |(place, found): (usize, &Vec<Hypothesis>)| {
+            let request = requests.get(place).filter(|request| !request.cancel.is_cancelled())?;
+            let own = request.source.get(options.languages.source.len()..)?;
+            let source = self.tokenizers.source.decode(own);
+            let numbers = lost(&source, &self.text_of(&found[0]))?;
+            Some(Lost { place, source, numbers })
+        };
+        let again: Vec<Lost> = all.par_iter().enumerate().filter_map(again).collect();
+        let with_terms = |own: &Lost| self.with_parts(&requests[own.place], own.numbers.clone());
+        let again = self.keep_by(again, with_terms, |_, text| text, requests, options, all);
+        let gapped = |own: &Lost| {
+            let source = self.tokenizers.source.encode(&Gapped::new(&own.source).text);
+            let source = [&options.languages.source[..], &source].concat();
+            Some(Request { terms: Terms::default(), source, ..requests[own.place].clone() })
+        };
+        self.keep_by(again, gapped, |own, text| self.filled(own, &text), requests, options, all);
+    }
+
+    /// Searches for the request that `ask` makes of each of `again`, makes a text of its translation by `write`, and takes that
+    /// if nothing is lost in it. Returns the others.
+    fn keep_by(
+        &self,
+        again: Vec<Lost>,
+        ask: impl Fn(&Lost) -> Option<Request> + Sync,
+        write: impl Fn(&Lost, String) -> String + Sync,
+        requests: &[Request],
+        options: &TranslateOptions,
+        all: &mut [Vec<Hypothesis>],
+    ) -> Vec<Lost> {
+        let settings = &options.search;
+        let fits = |request: &Request| {
+            check(&*self.model, std::slice::from_ref(request), settings).is_ok()
+        };
+        let (asked, mut rest): (Vec<_>, Vec<_>) = again
+            .into_par_iter()
+            .map(|own| (ask(&own).filter(fits), own))
+            .partition(|(request, _)| request.is_some());
+        let asks: Vec<Request> = asked.iter().filter_map(|(request, _)| request.clone()).collect();
+        let found = search_counting(&*self.model, &asks, settings, &options.batching, &|_| ());
+        let mut found = found.unwrap_or_default().into_iter();
+        for (_, own) in asked {
+            let Some(mut found) = found.next() else { break };
+            let first = self.text_of(&found[0]);
+            let text = write(&own, first.clone());
+            if lost(&own.source, &text).is_some() {
+                rest.push((None, own));
+                continue;
+            }
+            if text != first {
+                let Some(scored) = self.scored(&requests[own.place], &text, options) else {
+                    continue;
+                };
+                found = vec![scored];
+            }
+            found.iter_mut().for_each(|own| own.is_second = true);
+            all[own.place] = found;
+        }
+        rest.into_iter().map(|(_, own)| own).collect()
+    }
+
+    /// `translation` of the sentence without its parts, with these in the places that attention tells.
+    fn filled(&self, Lost { source, .. }: &Lost, translation: &str) -> String {
+        let gapped = Gapped::new(source);
+        let links = self.links(&gapped.text, translation).unwrap_or_default();
+        gapped.fill(translation, |gap| place(&links, gap, &gapped.text, translation))
+    }
+
+    /// `text` as a translation of `request`.
+    fn scored(
+        &self,
+        request: &Request,
+        text: &str,
+        options: &TranslateOptions,
+    ) -> Option<Hypothesis> {
+        let tokens = self.tokenizers.target.encode(text);
+        let tokens = [&options.languages.target[..], &tokens].concat();
+        let all = self.score_ids(&[request.source.clone()], &[tokens.clone()], options).ok()?;
+        let score = all.into_iter().next()?;
+        let tokens = [tokens, vec![self.model.special().eos]].concat();
+        let log_probs = score.log_probs;
+        Some(Hypothesis { tokens, log_probs, score: score.score, ..Hypothesis::empty() })
+    }
+
+    /// `request` with `wanted` behind its own terms; `None` if nothing is wanted, or it cannot be written.
+    fn with_parts(&self, request: &Request, mut wanted: Vec<Wanted>) -> Option<Request> {
+        wanted.truncate(MOST_PARTS);
+        let Terms { phrases, places, edges, left_out } =
+            self.terms(&longest(wanted), &request.source).ok()?;
+        if phrases.is_empty() {
+            return None;
+        }
+        let mut terms = request.terms.clone();
+        terms.places.resize(terms.phrases.len(), 0..0);
+        terms.phrases.extend(phrases);
+        terms.places.extend(places);
+        (terms.edges, terms.left_out) = (edges, terms.left_out + left_out);
+        Some(Request { terms, ..request.clone() })
+    }
+}
+
+/// A sentence whose translation has lost a part.
+struct Lost {
+    /// Its index.
+    place: usize,
+    source: String,
+    /// The terms to search for if numbers alone are lost.
+    numbers: Vec<Wanted>,
+}
+
+/// The place in `translation` of a part that is missing in `text`: before the word that the next word is linked to, or behind
+/// that of the last word.
+fn place(links: &[TextLink], gap: &Gap, text: &str, translation: &str) -> usize {
+    let before = links.iter().filter(|link| link.source.end <= gap.at);
+    let before = before.max_by_key(|link| (link.source.end, link.target.end));
+    let after = links.iter().filter(|link| link.source.start >= gap.at);
+    let after = after.min_by_key(|link| (link.source.start, link.target.start));
+    let is_word = |c: char| c.is_alphanumeric();
+    let end = |link: &TextLink| {
+        let rest = &translation[link.target.end..];
+        link.target.end + rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+    };
+    let start = |link: &TextLink| {
+        let rest = translation[..link.target.start].trim_end_matches(is_word);
+        rest.len()
+    };
+    let next_is_word = text[gap.at..].trim_start().starts_with(is_word);
+    let side = match gap.counts && next_is_word {
+        true => after.map(start).or_else(|| before.map(end)),
+        false => before.map(end).or_else(|| after.map(start)),
+    };
+    side.unwrap_or(if gap.at == 0 {
+        0
+    } else {
+        translation.trim_end_matches(['.', '!', '?']).len()
+    })
+}
