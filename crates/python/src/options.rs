@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::error::BurnformerError;
 
 /// The names of all keywords: the keys of `generation.json`, and those of a call alone.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 23] = [
     "beam_size",
     "n_best",
     "length_penalty",
@@ -31,6 +31,7 @@ pub const NAMES: [&str; 21] = [
     "sampling",
     "small_letters",
     "second_search",
+    "keep_parts",
     "batch_size",
     "batch_tokens",
     "longest",

@@ -34,7 +34,15 @@ const TRANSLATE_DOCUMENT: Function =
 const SCORE: Function = Function {
     name: "score",
     own: &[],
-    refused: &["n_best", "sampling", "small_letters", "second_search", "glossary", "shortlist"],
+    refused: &[
+        "n_best",
+        "sampling",
+        "small_letters",
+        "second_search",
+        "keep_parts",
+        "glossary",
+        "shortlist",
+    ],
 };
 
 /// A model that translates. Several threads may use it at the same time, and a process that is forked as well.

@@ -44,6 +44,32 @@ fn capitals_are_translated_as_their_small_letters_are_unless_the_model_knows_the
 }
 
 #[test]
+fn numbers_keep_their_values_and_placeholders_their_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    let german = [
+        ("Das kostet 1,5 Euro.", &["1,5", "1.5"][..]),
+        ("Es kostet 12,50.", &["12,50", "12.50"]),
+        ("Haus Nummer 231", &["231"]),
+        ("Hallo {name}, wie geht es dir?", &["{name}"]),
+        ("Du hast %1$d neue Nachrichten.", &["%1$d"]),
+    ];
+    let english = [
+        ("7.8 billion people live here.", &["7,8 Milliarden", "7.8 Milliarden"][..]),
+        ("Hello %{user}!", &["%{user}"]),
+    ];
+    for (pair, cases) in [("de-en", &german[..]), ("en-de", &english)] {
+        let lines: Vec<&str> = cases.iter().map(|(source, _)| *source).collect();
+        std::fs::write(&text, lines.join("\n")).unwrap();
+        let model = format!("embedded:{pair}");
+        let arguments = ["translate", "--model", &model, "--input", text.to_str().unwrap()];
+        for (translation, (_, any)) in stdout(&run(&arguments)).lines().zip(cases) {
+            assert!(any.iter().any(|part| translation.contains(part)), "{any:?}: {translation}");
+        }
+    }
+}
+
+#[test]
 fn the_models_translate_the_test_text_as_well_as_their_card_says() {
     for (pair, source, target, least) in [
         ("de-en", "test.de.zst", "test.en.zst", 45.0),

@@ -1,5 +1,7 @@
 //! Numbers, placeholders and addresses, which a translation has to keep.
 
+use std::slice::from_ref;
+
 use burnformer_glossary::{Gap, Gapped, Wanted, longest, lost, parts};
 use rayon::prelude::*;
 
@@ -63,9 +65,7 @@ impl Translator {
         all: &mut [Vec<Hypothesis>],
     ) -> Vec<Lost> {
         let settings = &options.search;
-        let fits = |request: &Request| {
-            check(&*self.model, std::slice::from_ref(request), settings).is_ok()
-        };
+        let fits = |request: &Request| check(&*self.model, from_ref(request), settings).is_ok();
         let (asked, mut rest): (Vec<_>, Vec<_>) = again
             .into_par_iter()
             .map(|own| (ask(&own).filter(fits), own))
@@ -109,7 +109,7 @@ impl Translator {
     ) -> Option<Hypothesis> {
         let tokens = self.tokenizers.target.encode(text);
         let tokens = [&options.languages.target[..], &tokens].concat();
-        let all = self.score_ids(&[request.source.clone()], &[tokens.clone()], options).ok()?;
+        let all = self.score_ids(from_ref(&request.source), from_ref(&tokens), options).ok()?;
         let score = all.into_iter().next()?;
         let tokens = [tokens, vec![self.model.special().eos]].concat();
         let log_probs = score.log_probs;

@@ -57,6 +57,7 @@ class DocumentOptions(ScoreOptions, total=False):
     sampling: bool | Sampling | None
     small_letters: bool
     second_search: bool
+    keep_parts: bool
     glossary: dict[str, str] | str | PathLike[str] | None
     shortlist: str | PathLike[str] | None
 
