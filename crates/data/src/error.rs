@@ -223,18 +223,6 @@ pub enum DataError {
         /// The id it has; `None` if it is missing.
         found: Option<u32>,
     },
-    /// BPE-dropout was asked for with a tokeniser for which it is not defined.
-    #[error(
-        "BPE-dropout is not defined for the {side} tokeniser, which is {kind}: it needs the merges of a BPE tokeniser \
-         that this program trained; set data.bpe_dropout = 0, or train one (tokenizer.train.kind = \"bpe\", with \
-         tokenizer.files and training.from empty)"
-    )]
-    NoBpeDropout {
-        /// The side, `source` or `target`.
-        side: &'static str,
-        /// The kind of the tokeniser.
-        kind: &'static str,
-    },
     /// The tokenisers of both sides give a special token different ids.
     #[error(
         "{token} is {source_id} in the source's vocabulary and {target_id} in the target's, but a model has one id for \

@@ -55,8 +55,8 @@ pub use sampler::{
     SamplerSettings, SamplerState, UpdateStream,
 };
 pub use tokenizer::{
-    BpeDropout, BpeDropoutSettings, SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind,
-    TokenizerSettings, TokenizerSpecialIds, Tokenizers,
+    SpecialIds, Tokenizer, TokenizerFiles, TokenizerKind, TokenizerSettings, TokenizerSpecialIds,
+    Tokenizers,
 };
 
 /// The program in the README, which the tests compile and run.

@@ -29,7 +29,7 @@ mod bpe;
 mod charsmap;
 mod decode;
 mod error;
-pub mod merge;
+mod merge;
 mod model;
 mod normalizer;
 mod proto;

@@ -20,11 +20,6 @@ pub trait Merges {
 
     /// Makes `left` the symbol that it becomes together with `right`. [`find`](Self::find) gave its number.
     fn join(left: &mut Self::Symbol, right: &Self::Symbol, joined: u32);
-
-    /// Whether a merge is left out, as BPE-dropout does. It is possible again after the next merge.
-    fn leaves_out(&mut self) -> bool {
-        false
-    }
 }
 
 /// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for n symbols.
@@ -38,17 +33,11 @@ pub fn merge<M: Merges>(
     let mut row = Row::new(symbols);
     let pairs = (1..row.links.len() as u32).filter_map(|at| row.candidate(merges, at - 1, at));
     let mut candidates: BinaryHeap<_> = pairs.collect::<Vec<_>>().into();
-    let mut left_out = Vec::new();
     while let Some(Reverse(candidate)) = candidates.pop() {
         if !row.has(&candidate) {
             continue;
         }
-        if merges.leaves_out() {
-            left_out.push(Reverse(candidate));
-            continue;
-        }
         let (before, after) = row.join::<M>(&candidate);
-        candidates.extend(left_out.drain(..));
         candidates.extend(row.candidate(merges, before, candidate.left));
         candidates.extend(row.candidate(merges, candidate.left, after));
     }

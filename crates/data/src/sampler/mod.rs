@@ -11,10 +11,6 @@
 //! needed. Its blocks of [`BLOCK`](crate::cache::BLOCK) neighbouring pairs are shuffled, a window is an equal share of them, and
 //! the pairs of a window are shuffled, sorted and divided as above. A plan needs up to 40 bytes of memory per pair of
 //! the window, and 4 bytes per block of the corpus; a mixture is one window, and its lengths are held. The text stays on the disk.
-//!
-//! With [BPE-dropout](BpeDropout) every epoch has another segmentation of the pairs. Its batches are planned by the lengths
-//! of that segmentation, and therefore keep the budget. The segmentation is drawn for the plan and again for each batch,
-//! which is cheaper than keeping it.
 
 mod plan;
 mod settings;
@@ -25,21 +21,16 @@ mod windows;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
 use crate::cache::TokenizedCorpus;
 use crate::error::{DataError, Result};
-use crate::tokenizer::BpeDropout;
 use plan::{Entry, columns, cost, cut};
 pub use plan::{EpochPlan, PlannedRows};
 pub use settings::SamplerSettings;
 pub use stream::{BatchStream, PlannedBatch};
 pub use update::{PlannedUpdate, Rank, UpdateStream};
-
-/// The ids of source and target, without special tokens.
-type Pair = (Vec<u32>, Vec<u32>);
 
 /// A position between two batches, which is all that is needed to resume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,7 +48,6 @@ pub struct SamplerState {
 pub struct BatchSampler {
     corpus: Arc<TokenizedCorpus>,
     settings: SamplerSettings,
-    dropout: Option<Arc<BpeDropout>>,
     /// The pairs of a mixture that fit the budget, in the order of the corpora; empty for a corpus of its own.
     mixture: Arc<Vec<Entry>>,
     /// Number of pairs that fit the budget.
@@ -91,10 +81,8 @@ impl BatchSampler {
             let remedy = "choose at least 1, which pads no further";
             return Err(DataError::setting("multiple", 0, remedy));
         }
-        let (dropout, known) = (None, Arc::default());
-        let mixture = Arc::default();
-        let mut sampler =
-            Self { corpus, settings, dropout, mixture, fitting: 0, longest: [0; 2], known };
+        let (mixture, known) = (Arc::default(), Arc::default());
+        let mut sampler = Self { corpus, settings, mixture, fitting: 0, longest: [0; 2], known };
         sampler.look_through()?;
         Ok(sampler)
     }
@@ -120,17 +108,6 @@ impl BatchSampler {
             0 => Err(DataError::BudgetTooSmall { budget, shortest: shortest.unwrap_or(0) }),
             _ => Ok(()),
         }
-    }
-
-    /// The sampler with another segmentation of its pairs in each epoch, drawn from the seed and the epoch. No side gets
-    /// more tokens than `dropout` and the budget allow: it keeps its ordinary segmentation instead.
-    #[must_use]
-    pub fn with_bpe_dropout(mut self, dropout: BpeDropout) -> Self {
-        let SamplerSettings { budget, multiple, .. } = self.settings;
-        let dropout = dropout.within((budget / multiple * multiple).saturating_sub(1));
-        self.dropout = Some(Arc::new(dropout));
-        self.known = Arc::default();
-        self
     }
 
     /// The corpus.
@@ -176,25 +153,11 @@ impl BatchSampler {
 
     /// The most source and target columns, `</s>` and padding to [`multiple`](SamplerSettings::multiple) included, that
     /// a batch of any epoch can have.
-    ///
-    /// # Errors
-    /// Those of [`TokenizedCorpus::pair`].
-    pub fn most_columns(&self) -> Result<[usize; 2]> {
-        let mut most = self.longest;
-        if let Some(dropout) = &self.dropout {
-            for block in self.corpus.blocks() {
-                let longest = |entry: &Entry| -> Result<[u32; 2]> {
-                    Ok(dropout.longest(&self.corpus.pair(entry.pair as usize)?))
-                };
-                let longest =
-                    self.entries([block])?.par_iter().map(longest).collect::<Result<Vec<_>>>()?;
-                most = longest.into_iter().fold(most, larger);
-            }
-        }
-        Ok(columns(most, self.settings.multiple))
+    pub fn most_columns(&self) -> [usize; 2] {
+        columns(self.longest, self.settings.multiple)
     }
 
-    /// Reads the pairs of one planned batch, in their ordinary segmentation.
+    /// Reads the pairs of one planned batch.
     ///
     /// # Errors
     /// Those of [`TokenizedCorpus::pair`].
@@ -202,26 +165,7 @@ impl BatchSampler {
     /// # Panics
     /// If an index is not below the number of pairs in the corpus.
     pub fn batch(&self, pairs: &[u32]) -> Result<Batch> {
-        self.batch_of(pairs, |pair, _| pair)
-    }
-
-    /// Reads the pairs of a batch that was planned for an epoch: as [`batch`](Self::batch), but with the dropout of merges in that
-    /// epoch.
-    ///
-    /// # Errors
-    /// Those of [`TokenizedCorpus::pair`].
-    ///
-    /// # Panics
-    /// If an index is not below the number of pairs in the corpus.
-    pub fn batch_in(&self, pairs: &[u32], seed: u64, epoch: u64) -> Result<Batch> {
-        self.batch_of(pairs, |pair, number| match &self.dropout {
-            None => pair,
-            Some(dropout) => dropout.pair(pair, seed, epoch, number),
-        })
-    }
-
-    fn batch_of(&self, pairs: &[u32], varied: impl Fn(Pair, u32) -> Pair) -> Result<Batch> {
-        let row = |&i: &u32| Ok(varied(self.corpus.pair(i as usize)?, i));
+        let row = |&i: &u32| self.corpus.pair(i as usize);
         let rows: Vec<_> = pairs.iter().map(row).collect::<Result<_>>()?;
         let SamplerSettings { multiple, special, .. } = self.settings;
         Ok(Batch::with_special_ids(pairs.to_vec(), &rows, multiple, special))

@@ -78,7 +78,7 @@ impl BatchStream {
         };
         let before = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         let pairs = &plan.batches()[(index - before) as usize].pairs;
-        let batch = self.sampler.batch_in(pairs, seed, epoch)?;
+        let batch = self.sampler.batch(pairs)?;
         self.window = Some((key, plan));
         Ok(PlannedBatch { batch, epoch, index, batches: self.batches(), next: self.state })
     }

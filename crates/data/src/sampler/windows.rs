@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 use super::plan::{Entry, EpochPlan, cut};
 use super::{BatchSampler, Known};
@@ -40,7 +39,6 @@ impl BatchSampler {
             parts => self.drawn(parts, seed, epoch),
         };
         entries.shuffle(&mut random("pairs"));
-        self.vary(&mut entries, seed, epoch);
         let mut plan = cut(&entries, &self.settings);
         plan.batches.shuffle(&mut random("batches"));
         let plan = Arc::new(plan);
@@ -99,20 +97,6 @@ impl BatchSampler {
             draw(pairs, share(part.weight) as u64, &format!("corpus {number}"), seed, epoch)
         };
         parts.iter().enumerate().flat_map(draw).collect()
-    }
-
-    /// Gives `entries` the lengths that they have in an epoch, which differ where there is a dropout of merges.
-    ///
-    /// A pair that cannot be read keeps the lengths of its ordinary segmentation; the batch that has it will report the
-    /// error.
-    fn vary(&self, entries: &mut [Entry], seed: u64, epoch: u64) {
-        let Some(dropout) = &self.dropout else { return };
-        entries.par_iter_mut().for_each(|Entry { pair, lengths }| {
-            if let Ok(ids) = self.corpus.pair(*pair as usize) {
-                let (source, target) = dropout.pair(ids, seed, epoch, *pair);
-                *lengths = [source.len() as u32, target.len() as u32];
-            }
-        });
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value 
 }
 
 /// The name of the token for `byte`.
-pub(super) fn byte_token(byte: u8) -> String {
+fn byte_token(byte: u8) -> String {
     format!("<0x{byte:02X}>")
 }
 

@@ -9,7 +9,6 @@
 mod bpe;
 mod caught;
 mod checks;
-mod dropout;
 mod files;
 mod layout;
 mod load;
@@ -32,7 +31,6 @@ use sha2::{Digest, Sha256};
 use tokenizers::models::ModelWrapper;
 
 pub(crate) use caught::panic_text;
-pub use dropout::{BpeDropout, BpeDropoutSettings};
 pub use files::TokenizerFiles;
 pub use settings::{TokenizerKind, TokenizerSettings};
 pub use special_ids::{SpecialIds, TokenizerSpecialIds};

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, EpochPlan, PlannedBatch, Prefetch, Rank,
-    SamplerSettings, SamplerState, SpecialIds, TokenizedCorpus, Tokenizer, TokenizerSettings,
-    Tokenizers,
+    Batch, BatchSampler, EpochPlan, PlannedBatch, Prefetch, Rank, SamplerSettings, SamplerState,
+    SpecialIds, TokenizedCorpus,
 };
 use proptest::prelude::*;
 
@@ -31,11 +30,6 @@ fn rows_of(sampler: &BatchSampler, epoch: u64) -> Vec<Vec<u32>> {
     let seed = sampler.settings().seed;
     let window = |number| rows(&sampler.window(seed, epoch, number).unwrap());
     (0..sampler.windows()).flat_map(window).collect()
-}
-
-/// The number of source tokens of a pair in its ordinary segmentation.
-fn source_len(sampler: &BatchSampler, pair: u32) -> usize {
-    sampler.corpus().lengths(pair as usize..pair as usize + 1).unwrap()[0][0] as usize
 }
 
 fn varied(count: usize) -> Vec<(usize, usize)> {
@@ -310,106 +304,6 @@ fn a_mixture_goes_on_from_any_batch_and_is_told_from_others_by_its_weights() {
     assert_ne!(corpus(2.0), corpus(1.0));
 }
 
-/// Sentences of words that a small vocabulary cuts into several tokens, and their tokenisers.
-fn text() -> (Vec<String>, Tokenizers) {
-    let words = ["lowest", "newest", "houses", "widest", "towns", "lower", "newer", "slower"];
-    let sentence = |i: usize| (0..2 + i % 9).map(move |at| words[(i * 5 + at * (1 + i % 3)) % 8]);
-    let lines: Vec<String> = (0..120).map(|i| sentence(i).collect::<Vec<_>>().join(" ")).collect();
-    let settings =
-        TokenizerSettings { vocab_size: 330, allow_smaller: true, ..TokenizerSettings::default() };
-    let tokenizer = Tokenizer::train(&lines, &settings).unwrap();
-    (lines, Tokenizers::joint(tokenizer))
-}
-
-const LONGEST: [usize; 2] = [60, 40];
-
-/// A sampler over that text, each sentence beside the next one, with BPE-dropout.
-fn resampler(probability: f64, multiple: usize) -> BatchSampler {
-    let (lines, tokenizers) = text();
-    let ids = tokenizers.source.encode_batch(&lines);
-    let pairs: Vec<_> = (0..lines.len()).map(|i| (&ids[i], &ids[(i + 1) % lines.len()])).collect();
-    let corpus = Arc::new(TokenizedCorpus::from_pairs(&pairs));
-    let settings = SamplerSettings { budget: 200, multiple, ..Default::default() };
-    let dropout = BpeDropoutSettings { probability, longest: LONGEST };
-    let dropout = BpeDropout::new(&tokenizers, dropout).unwrap();
-    BatchSampler::new(corpus, settings).unwrap().with_bpe_dropout(dropout)
-}
-
 fn taken(sampler: &BatchSampler, from: SamplerState, count: usize) -> Vec<PlannedBatch> {
     sampler.stream(from).unwrap().take(count).map(Result::unwrap).collect()
-}
-
-#[test]
-fn bpe_dropout_with_probability_0_changes_no_batch() {
-    let with = resampler(0.0, 8);
-    let settings = with.settings().clone();
-    let without = BatchSampler::new(with.corpus().clone(), settings).unwrap();
-    let [with, without] = [with, without].map(|sampler| taken(&sampler, sampler.start(), 90));
-    assert!(with.last().unwrap().epoch > 1);
-    assert_eq!(with, without);
-}
-
-#[test]
-fn every_epoch_has_another_segmentation_of_the_same_text() {
-    let (lines, tokenizers) = text();
-    let sampler = resampler(0.2, 1);
-    let mut epochs = vec![vec![vec![]; lines.len()]; 3];
-    for planned in taken(&sampler, sampler.start(), 300).iter().filter(|planned| planned.epoch < 3)
-    {
-        let batch = &planned.batch;
-        for (row, &pair) in batch.pairs.iter().enumerate() {
-            let length = batch.source_lengths[row] as usize - 1;
-            let from = row * batch.source_len;
-            epochs[planned.epoch as usize][pair as usize] = batch.source[from..][..length].to_vec();
-        }
-    }
-    for (i, line) in lines.iter().enumerate() {
-        epochs.iter().for_each(|epoch| assert_eq!(tokenizers.source.decode(&epoch[i]), *line));
-    }
-    for (one, other) in [(0, 1), (1, 2), (0, 2)] {
-        let same = (0..lines.len()).filter(|&i| epochs[one][i] == epochs[other][i]).count();
-        assert!(same < lines.len() / 2, "{same} of {} are equal", lines.len());
-    }
-}
-
-#[test]
-fn batches_of_bpe_dropout_keep_the_budget_and_the_lengths() {
-    for multiple in [1, 8] {
-        let sampler = resampler(0.3, multiple);
-        let [most_source, most_target] = sampler.most_columns().unwrap();
-        let of_epoch = |epoch| sampler.window(1, epoch, 0).unwrap().len();
-        let batches = taken(&sampler, sampler.start(), of_epoch(0) + of_epoch(1));
-        assert_eq!(batches.last().map(|last| (last.epoch, last.ends_epoch())), Some((1, true)));
-        for PlannedBatch { batch, .. } in &batches {
-            assert!(batch.batch * batch.source_len.max(batch.target_len) <= 200);
-            assert!(batch.source_len <= most_source && batch.target_len <= most_target);
-            assert!(batch.source_lengths.iter().all(|&length| length as usize <= LONGEST[0] + 1));
-            assert!(batch.target_lengths.iter().all(|&length| length as usize <= LONGEST[1] + 1));
-        }
-        let (sources, ordinary) = batches
-            .iter()
-            .flat_map(|planned| planned.batch.pairs.iter().zip(&planned.batch.source_lengths))
-            .fold((0, 0), |(new, old), (&pair, &length)| {
-                (new + length as usize, old + source_len(&sampler, pair) + 1)
-            });
-        assert!(10 * sources > 11 * ordinary, "{sources} {ordinary}");
-        assert!(sampler.window(1, 1, 0).unwrap().padding_share() < 0.4);
-    }
-}
-
-#[test]
-fn bpe_dropout_resumes_anywhere_and_prefetching_changes_nothing() {
-    let sampler = resampler(0.2, 1);
-    let whole = taken(&sampler, sampler.start(), 120);
-    assert!(whole.last().unwrap().epoch > 0);
-    for depth in [0, 8] {
-        let stream = sampler.stream(sampler.start()).unwrap();
-        let ahead: Vec<_> = Prefetch::new(stream, depth).take(120).map(Result::unwrap).collect();
-        assert_eq!(ahead, whole, "depth {depth}");
-    }
-    for at in [1, 17, 63, 99] {
-        // Another process: nothing is kept but the position.
-        let resumed = taken(&resampler(0.2, 1), whole[at - 1].next, 120 - at);
-        assert_eq!(resumed, whole[at..], "at {at}");
-    }
 }

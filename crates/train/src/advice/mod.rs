@@ -129,7 +129,7 @@ impl Adviser {
         let last = self.last(3)?;
         let text = format!(
             "the validation loss has risen since update {} (from {:.3} to {:.3} nats per token): the model learns the training text by \
-             heart. More model.dropout, data.bpe_dropout = 0.1 or a smaller model help, or fewer updates",
+             heart. More model.dropout or a smaller model help, or fewer updates",
             best.step, best.nll, last[2].nll
         );
         // A model that has not begun to learn knows nothing by heart.

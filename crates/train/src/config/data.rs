@@ -42,13 +42,6 @@ pub struct DataSettings {
     pub drop_duplicates: bool,
     /// What to do with a line that is not valid UTF-8.
     pub utf8: Utf8Policy,
-    /// The probability with which BPE-dropout (Provilkov et al., 2020) leaves out each merge of the tokeniser, from 0
-    /// (none) to 1 (only characters); their paper has 0.1. The training text is then cut into other, on average smaller
-    /// tokens in each epoch, from which a model learns more where there is little text. Validation and translation
-    /// keep the tokeniser's own cut, and so does a sentence that would grow beyond `data.max_source_len`,
-    /// `data.max_target_len` or `training.budget`. It needs BPE tokenisers that this program trained. Where it is above 0,
-    /// `data.max_source_len` and `data.max_target_len` are fixed once a run has begun.
-    pub bpe_dropout: f64,
     /// More text to learn from, beside `data.train`: a list of tables, each with `train`, named like `data.train`, and a
     /// `weight` above 0, `[[data.mix]]` in a file. Sentence pairs are drawn in the proportions of the weights,
     /// whatever the sizes of the texts; that of `data.train` is 1. An epoch is as many pairs as all texts
@@ -83,7 +76,6 @@ impl Default for DataSettings {
             max_length_ratio: cleaning.max_length_ratio.unwrap_or(0.0),
             drop_duplicates: false,
             utf8: Utf8Policy::Error,
-            bpe_dropout: 0.0,
             mix: vec![],
         }
     }

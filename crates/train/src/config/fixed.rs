@@ -2,9 +2,8 @@
 
 /// Settings, or whole sections, that the state of a run belongs to: under others the position in the
 /// corpus, the random state or the best validation so far would mean nothing.
-pub(crate) const FIXED: [&str; 14] = [
+pub(crate) const FIXED: [&str; 13] = [
     "model.",
-    "data.bpe_dropout",
     "training.from",
     "training.freeze",
     "training.seed",

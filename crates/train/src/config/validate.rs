@@ -58,7 +58,6 @@ impl TrainConfig {
             ("data.max_source_len", data.max_source_len as f64, AT_LEAST_1),
             ("data.max_target_len", data.max_target_len as f64, AT_LEAST_1),
             ("data.max_length_ratio", data.max_length_ratio, RATIO),
-            ("data.bpe_dropout", data.bpe_dropout, SHARE),
             ("training.budget", training.budget as f64, BUDGET),
             ("training.multiple", training.multiple as f64, MULTIPLE),
             ("training.accumulate", training.accumulate as f64, AT_LEAST_1),

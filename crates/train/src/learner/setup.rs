@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use burnformer_core::{Model, ModelConfig};
 use burnformer_data::{
-    Batch, BatchSampler, BpeDropout, BpeDropoutSettings, PlannedUpdate, Prefetch, SamplerSettings,
-    SamplerState, SpecialIds, Tokenizers,
+    Batch, BatchSampler, PlannedUpdate, Prefetch, SamplerSettings, SamplerState, SpecialIds,
+    Tokenizers,
 };
 use burnformer_kernels::is_fused_on;
 
@@ -139,26 +139,19 @@ fn sampler(
         special,
         ..SamplerSettings::default()
     };
-    let sampler = BatchSampler::new(corpora.train.clone(), settings)?;
-    let data = &config.data;
-    if data.bpe_dropout == 0.0 {
-        return Ok(sampler);
-    }
-    let longest = [data.max_source_len, data.max_target_len];
-    let settings = BpeDropoutSettings { probability: data.bpe_dropout, longest };
-    Ok(sampler.with_bpe_dropout(BpeDropout::new(&corpora.tokenizers, settings)?))
+    Ok(BatchSampler::new(corpora.train.clone(), settings)?)
 }
 
-/// The batch that needs the most memory, and its shape. With BPE-dropout, and for a corpus of several windows, it is a
-/// made-up one, of the most tokens that any epoch can give a batch.
+/// The batch that needs the most memory, and its shape. For a corpus of several windows it is a made-up one, of the most
+/// tokens that any epoch can give a batch.
 fn worst_of(
     config: &TrainConfig,
     shape: &ModelConfig,
     sampler: &BatchSampler,
 ) -> Result<(Batch, [usize; 3]), TrainError> {
     let precision = config.training.precision.number_type();
-    if config.data.bpe_dropout > 0.0 || sampler.windows() > 1 {
-        let worst = worst_shape(shape, sampler, sampler.most_columns()?, precision);
+    if sampler.windows() > 1 {
+        let worst = worst_shape(shape, sampler, sampler.most_columns(), precision);
         return Ok((full_batch(sampler, worst), worst));
     }
     // An epoch of a mixture need not have the longest pairs.

@@ -31,8 +31,6 @@ impl Origin {
 
 /// The setting that determines the loss, which is fixed if the loss decides which model is best.
 const LABEL_SMOOTHING: &str = "training.label_smoothing";
-/// The settings that limit how long a sentence may become by BPE-dropout, which are fixed if there is any.
-const LONGEST: [&str; 2] = ["data.max_source_len", "data.max_target_len"];
 /// Sections that are compared by the hashes of the files that they name: a corpus may be moved.
 const HASHED: [&str; 2] = ["data.", "tokenizer."];
 
@@ -61,10 +59,7 @@ pub(crate) fn compare(
     let changes = changes(was.1, now.1);
     let fixed = |change: &&Change| {
         let measured = now.1.validation.metric == EarlyStoppingMetric::Loss;
-        let resegmented = now.1.data.bpe_dropout > 0.0;
-        is_fixed(&change.key)
-            || (measured && change.key == LABEL_SMOOTHING)
-            || (resegmented && within(&change.key, &LONGEST))
+        is_fixed(&change.key) || (measured && change.key == LABEL_SMOOTHING)
     };
     let fixed: Vec<_> = changes.iter().filter(fixed).collect();
     if !fixed.is_empty() {
@@ -169,7 +164,6 @@ mod tests {
         };
         let others: [(&str, Value); FIXED.len()] = [
             ("model.d_model", 64.into()),
-            ("data.bpe_dropout", 0.1.into()),
             ("training.from", "runs/a/best".into()),
             ("training.freeze", vec!["encoder"].into()),
             ("training.seed", 2.into()),
@@ -197,14 +191,5 @@ mod tests {
         let now = config(&[by_loss[0], "training.label_smoothing=0.2"]);
         let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
         assert!(refused.contains("training.label_smoothing was 0.1 and is 0.2"), "{refused}");
-    }
-
-    #[test]
-    fn lengths_are_fixed_where_they_limit_bpe_dropout() {
-        let dropout = ["data.bpe_dropout=0.1"];
-        let was: Table = config(&dropout).to_toml().parse().unwrap();
-        let now = config(&[dropout[0], "data.max_source_len=255"]);
-        let refused = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
-        assert!(refused.contains("data.max_source_len was 256 and is 255"), "{refused}");
     }
 }
