@@ -8,8 +8,6 @@
 mod challenge;
 mod compare;
 mod decode;
-mod growth;
-mod kernels;
 mod layers;
 mod options;
 mod record;
@@ -38,10 +36,6 @@ enum Benchmark {
     Translate(translate::Args),
     /// Translation with random weights, in which every hypothesis has the same length
     Decode(decode::Args),
-    /// Matrix products in the shapes of a Transformer: GFLOP/s
-    Kernels(kernels::Args),
-    /// Time and memory of an update over length, width, vocabulary, batch and threads: CSV
-    Growth(growth::Args),
     /// The layers of the paper's Table 1: how their cost grows with length and width
     Layers(layers::Args),
     /// The list of 200 inputs in assets/models/challenge.tsv: the share of translations that are accepted
@@ -68,8 +62,6 @@ fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Train(args) => train::run(args),
         Benchmark::Translate(args) => translate::run(args),
         Benchmark::Decode(args) => decode::run(args),
-        Benchmark::Kernels(args) => kernels::run(args),
-        Benchmark::Growth(args) => growth::run(args),
         Benchmark::Layers(args) => layers::run(args, &MEMORY),
         Benchmark::Challenge(args) => challenge::run(args),
     }

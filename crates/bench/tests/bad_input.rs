@@ -32,7 +32,7 @@ fn missing_packages_of_a_peer_are_named_with_the_remedy() {
 fn a_python_that_fails_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let python = stub(folder.path(), "python", "echo 'no module named site' >&2; exit 1");
-    let arguments = ["kernels", "--against", &python];
+    let arguments = ["decode", "--against", &python];
     refused(&arguments, &["is not a Python 3 that works", "no module named site"]);
 }
 
