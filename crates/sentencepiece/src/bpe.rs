@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::PieceType;
-use crate::merge::{Merges, merge};
+use crate::merge::merge;
 use crate::normalizer::MOST_SYMBOLS;
 use crate::segment::Segment;
 use crate::trie::{Node, ROOT, Trie};
@@ -14,13 +14,21 @@ use crate::vocabulary::Vocabulary;
 const DEEPEST: usize = 100;
 
 /// A part of the text, joined from characters.
-struct Symbol {
+pub struct Symbol {
     start: usize,
     end: usize,
     /// The node of the symbol's text in the tree of pieces, if a piece begins with it.
     node: Option<Node>,
     /// Whether this is a user-defined symbol, which is never joined.
     is_frozen: bool,
+}
+
+impl Symbol {
+    /// Makes this the symbol of `node`, which it becomes together with `right`.
+    #[inline]
+    pub fn join(&mut self, right: &Self, node: Node) {
+        (self.end, self.node) = (right.end, Some(node));
+    }
 }
 
 /// Segments `text`, which is normalised.
@@ -41,18 +49,19 @@ pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segmen
     segments
 }
 
-struct Merger<'a> {
+/// The merges of a vocabulary over a text.
+pub struct Merger<'a> {
     vocabulary: &'a Vocabulary,
     text: &'a str,
     /// The length of the first half of each unused piece, which is cut again after it.
     halves: HashMap<&'a str, usize>,
 }
 
-impl Merges for Merger<'_> {
-    type Symbol = Symbol;
-
+impl Merger<'_> {
+    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of the symbol that they become;
+    /// `None` if they cannot be joined.
     #[inline]
-    fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
+    pub fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
         if left.is_frozen || right.is_frozen {
             return None;
         }
@@ -65,18 +74,6 @@ impl Merges for Merger<'_> {
         Some((rank(self.vocabulary.score(id)), node))
     }
 
-    fn join(left: &mut Symbol, right: &Symbol, node: Node) {
-        (left.end, left.node) = (right.end, Some(node));
-    }
-}
-
-/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
-fn rank(score: f32) -> u32 {
-    let bits = score.to_bits();
-    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
-}
-
-impl Merger<'_> {
     /// Adds the segment `start..end`; an unused piece is added as the parts from which it was joined.
     fn cut_again(&self, start: usize, end: usize, depth: usize, out: &mut Vec<Segment>) {
         let text = &self.text[start..end];
@@ -95,6 +92,12 @@ impl Merger<'_> {
         };
         out.push(Segment { start, end, id });
     }
+}
+
+/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
+fn rank(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
 }
 
 /// The length of the symbol at the start of `text` that is not cut further, and whether it is a user-defined symbol.

@@ -20,7 +20,7 @@
 //! | `proto`, `vocabulary`, `trie` | the file, its pieces, and the search for them |
 //! | `normalizer`, `charsmap` | from the given text to the text that is cut |
 //! | `unigram`, `bpe`, `whole` | segmentation |
-//! | [`merge`] | the loop of byte-pair encoding, for any pieces |
+//! | `merge` | the loop of byte-pair encoding |
 //! | `decode` | from pieces back to text |
 
 #![forbid(unsafe_code)]

@@ -4,32 +4,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::bpe::{Merger, Symbol};
+
 /// The place of no symbol.
 const NOWHERE: u32 = u32::MAX;
 /// The place after a symbol that was joined to the one before it.
 const GONE: u32 = u32::MAX - 1;
 
-/// Which symbols can be joined, in which order, and into what.
-pub trait Merges {
-    /// A part of a text.
-    type Symbol;
-
-    /// The rank of the merge of two neighbours, of which the lowest is done first, and the number of the symbol that they
-    /// become; `None` if they cannot be joined.
-    fn find(&mut self, left: &Self::Symbol, right: &Self::Symbol) -> Option<(u32, u32)>;
-
-    /// Makes `left` the symbol that it becomes together with `right`. [`find`](Self::find) gave its number.
-    fn join(left: &mut Self::Symbol, right: &Self::Symbol, joined: u32);
-}
-
 /// The symbols that are left of `symbols` after all merges. The time is proportional to n log n for n symbols.
 ///
 /// # Panics
 /// If there are 4,294,967,294 symbols or more.
-pub fn merge<M: Merges>(
-    merges: &mut M,
-    symbols: Vec<M::Symbol>,
-) -> impl Iterator<Item = M::Symbol> + use<M> {
+pub fn merge(merges: &mut Merger, symbols: Vec<Symbol>) -> impl Iterator<Item = Symbol> + use<> {
     let mut row = Row::new(symbols);
     let pairs = (1..row.links.len() as u32).filter_map(|at| row.candidate(merges, at - 1, at));
     let mut candidates: BinaryHeap<_> = pairs.collect::<Vec<_>>().into();
@@ -37,7 +23,7 @@ pub fn merge<M: Merges>(
         if !row.has(&candidate) {
             continue;
         }
-        let (before, after) = row.join::<M>(&candidate);
+        let (before, after) = row.join(&candidate);
         candidates.extend(row.candidate(merges, before, candidate.left));
         candidates.extend(row.candidate(merges, candidate.left, after));
     }
@@ -45,12 +31,12 @@ pub fn merge<M: Merges>(
 }
 
 /// Symbols with their neighbours, each in the place of its first part.
-struct Row<S> {
-    links: Vec<Link<S>>,
+struct Row {
+    links: Vec<Link>,
 }
 
-struct Link<S> {
-    symbol: S,
+struct Link {
+    symbol: Symbol,
     before: u32,
     after: u32,
     /// How many times the symbol was joined to the one after it.
@@ -67,9 +53,9 @@ struct Candidate {
     joined: u32,
 }
 
-impl<S> Row<S> {
-    fn new(symbols: Vec<S>) -> Self {
-        let link = |(at, symbol): (u32, S)| {
+impl Row {
+    fn new(symbols: Vec<Symbol>) -> Self {
+        let link = |(at, symbol): (u32, Symbol)| {
             let before = at.checked_sub(1).unwrap_or(NOWHERE);
             Link { symbol, before, after: at + 1, joins: 0 }
         };
@@ -82,12 +68,7 @@ impl<S> Row<S> {
     }
 
     #[inline]
-    fn candidate<M: Merges<Symbol = S>>(
-        &self,
-        merges: &mut M,
-        left: u32,
-        right: u32,
-    ) -> Option<Reverse<Candidate>> {
+    fn candidate(&self, merges: &mut Merger, left: u32, right: u32) -> Option<Reverse<Candidate>> {
         let (first, second) = (self.links.get(left as usize)?, self.links.get(right as usize)?);
         let (rank, joined) = merges.find(&first.symbol, &second.symbol)?;
         Some(Reverse(Candidate { rank, left, right, joins: first.joins + second.joins, joined }))
@@ -103,10 +84,10 @@ impl<S> Row<S> {
 
     /// Joins two symbols and returns the places before and after them.
     #[inline]
-    fn join<M: Merges<Symbol = S>>(&mut self, candidate: &Candidate) -> (u32, u32) {
+    fn join(&mut self, candidate: &Candidate) -> (u32, u32) {
         let (head, tail) = self.links.split_at_mut(candidate.right as usize);
         let (left, right) = (&mut head[candidate.left as usize], &mut tail[0]);
-        M::join(&mut left.symbol, &right.symbol, candidate.joined);
+        left.symbol.join(&right.symbol, candidate.joined);
         left.joins += 1;
         left.after = std::mem::replace(&mut right.after, GONE);
         let around = (left.before, left.after);
