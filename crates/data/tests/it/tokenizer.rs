@@ -303,7 +303,7 @@ fn invisible_characters_change_no_ids_in_any_script() {
             let means = "\u{200C}\u{200D}".contains(new) && place > 0 && joins(&chars[place - 1]);
             [Some(new).filter(|_| !(means && joins(&c))), Some(c)]
         };
-        chars.iter().enumerate().map(|(place, c)| (place, c)).flat_map(insert).flatten().collect()
+        chars.iter().enumerate().flat_map(insert).flatten().collect()
     };
     let texts = sentences
         .map(|sentence| (0..invisible.len()).map(|at| dirty(sentence, at)).collect::<Vec<_>>());
