@@ -208,6 +208,17 @@ fn windowed() -> BatchSampler {
 }
 
 #[test]
+fn no_batch_of_a_window_has_more_columns_than_the_most() {
+    let sampler = windowed();
+    assert!(sampler.windows() > 1);
+    let count = sampler.batches_in(sampler.start().seed, 0).unwrap() as usize;
+    let columns = |planned: &PlannedBatch| [planned.batch.source_len, planned.batch.target_len];
+    let epoch = taken(&sampler, sampler.start(), count);
+    let most = epoch.iter().map(columns).reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
+    assert_eq!(most, Some(sampler.most_columns()));
+}
+
+#[test]
 fn a_large_corpus_is_planned_in_windows_that_together_have_every_pair_once() {
     let sampler = windowed();
     assert_eq!(sampler.windows(), 3);
