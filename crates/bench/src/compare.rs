@@ -161,13 +161,8 @@ fn report(ours: &Side, peers: &Side, kind: &str, figure: &str) -> Value {
         side
     };
     json!({
-        "figure": figure,
-        "type": kind,
-        "ours": side(&ours),
-        "peer": side(&peers),
-        "ratio_min": ratios.first(),
-        "ratio_max": ratios.last(),
-        "ratio_median": median(ratios),
+        "figure": figure, "type": kind, "ours": side(&ours), "peer": side(&peers),
+        "ratio_min": ratios.first(), "ratio_max": ratios.last(), "ratio_median": median(ratios),
     })
 }
 

@@ -105,11 +105,8 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     let seconds = start.elapsed().as_secs_f64();
     let tokens: usize = translations.iter().map(|hypotheses| hypotheses[0].tokens.len()).sum();
     Ok(json!({
-        "framework": FRAMEWORK,
-        "threads": rayon::current_num_threads(),
-        "type": args.compute.name(),
-        "beam": args.beam,
-        "batch": batch,
+        "framework": FRAMEWORK, "threads": rayon::current_num_threads(),
+        "type": args.compute.name(), "beam": args.beam, "batch": batch,
         "tgt_tokens_per_s": tokens as f64 / seconds,
         "sentences_per_s": requests.len() as f64 / seconds,
         "peak_memory_bytes": peak_memory_bytes(),

@@ -105,17 +105,13 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
             continue;
         };
         let ([order, steps, path], [paper_n, paper_d]) = kind.in_the_paper();
+        let [time_n, time_d, memory] = [time_n, time_d, memory].map(|all| shown(exponent(&all)));
+        let (ms, mb) = (largest.seconds * 1e3, largest.bytes as f64 / 1e6);
+        let (name, own_steps, own_path) = (kind.name(), largest.steps, largest.path);
         let _ = writeln!(
             text,
-            "| {} | {order} | {} ({paper_n}) | {} ({paper_d}) | {} | {:.2} | {:.2} | {} ({steps}) | {} ({path}) |",
-            kind.name(),
-            shown(exponent(&time_n)),
-            shown(exponent(&time_d)),
-            shown(exponent(&memory)),
-            largest.seconds * 1e3,
-            largest.bytes as f64 / 1e6,
-            largest.steps,
-            largest.path,
+            "| {name} | {order} | {time_n} ({paper_n}) | {time_d} ({paper_d}) | {memory} | {ms:.2} \
+             | {mb:.2} | {own_steps} ({steps}) | {own_path} ({path}) |"
         );
     }
     text + &format!(

@@ -58,13 +58,8 @@ pub struct Args {
     #[command(flatten)]
     against: Against,
     /// Compute types of the peer, each of which is compared with our run; 16-bit types use PyTorch's autocast
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "float32,bfloat16",
-        value_parser = precision(),
-        requires = "against"
-    )]
+    #[arg(long, value_delimiter = ',', default_value = "float32,bfloat16",
+        value_parser = precision(), requires = "against")]
     types: Vec<Precision>,
 }
 
@@ -130,18 +125,12 @@ fn measure(args: &Args, device: &Device) -> Result<Value> {
     let rate = operations as f64 / seconds / 1e9;
     let matmul_rate = best_matmul_rate(device, args.precision);
     Ok(json!({
-        "framework": FRAMEWORK,
-        "precision": args.precision.name(),
-        "threads": rayon::current_num_threads(),
-        "params": counted.parameter_count(),
-        "updates": args.updates,
-        "loss": loss,
-        "tgt_tokens_per_s": tokens as f64 / seconds,
+        "framework": FRAMEWORK, "precision": args.precision.name(),
+        "threads": rayon::current_num_threads(), "params": counted.parameter_count(),
+        "updates": args.updates, "loss": loss, "tgt_tokens_per_s": tokens as f64 / seconds,
         "s_per_update": seconds / args.updates as f64,
-        "padded_tokens_per_s": positions as f64 / seconds,
-        "gflops": rate,
-        "matmul_gflops": matmul_rate,
-        "matmul_share": rate / matmul_rate,
+        "padded_tokens_per_s": positions as f64 / seconds, "gflops": rate,
+        "matmul_gflops": matmul_rate, "matmul_share": rate / matmul_rate,
         "peak_memory_bytes": peak_memory_bytes(),
     }))
 }

@@ -119,16 +119,9 @@ fn measure(args: &Args) -> Result<Value> {
     output.map_or(Ok(()), |mut output| output.flush())?;
     let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - before);
     Ok(json!({
-        "framework": FRAMEWORK,
-        "threads": rayon::current_num_threads(),
-        "type": args.compute.name(),
-        "beam": args.beam,
-        "batch": args.batch,
-        "sentences": sentences,
-        "tokens": tokens,
-        "load_s": loaded,
-        "wall_s": seconds,
-        "processor_s": processor,
+        "framework": FRAMEWORK, "threads": rayon::current_num_threads(),
+        "type": args.compute.name(), "beam": args.beam, "batch": args.batch, "sentences": sentences,
+        "tokens": tokens, "load_s": loaded, "wall_s": seconds, "processor_s": processor,
         "sentences_per_s": sentences as f64 / seconds,
         "sentences_per_processor_s": sentences as f64 / processor,
         "peak_memory_bytes": peak_memory_bytes(),

@@ -91,10 +91,8 @@ pub enum DataError {
         second: PathBuf,
     },
     /// The text is UTF-16 or UTF-32.
-    #[error(
-        "{path}: the text is {}; convert it to UTF-8 (`iconv -f {encoding} -t utf-8`)",
-        encoding.to_uppercase()
-    )]
+    #[error("{path}: the text is {}; convert it to UTF-8 (`iconv -f {encoding} -t utf-8`)",
+        encoding.to_uppercase())]
     Wide {
         /// The encoding, by iconv's name.
         encoding: &'static str,

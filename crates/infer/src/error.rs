@@ -21,10 +21,9 @@ pub enum InferError {
     #[error(transparent)]
     Shortlist(#[from] ShortlistError),
     /// The model directory holds no tokeniser.
-    #[error(
-        "{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, nor source.spm; \
-         make it again with its tokeniser, as by `import --sentencepiece SOURCE TARGET`", dir.display()
-    )]
+    #[error("{}: holds neither tokenizer.json nor source_tokenizer.json and target_tokenizer.json, \
+        nor source.spm; make it again with its tokeniser, as by `import --sentencepiece SOURCE \
+        TARGET`", dir.display())]
     NoTokenizer {
         /// The directory.
         dir: PathBuf,
@@ -158,10 +157,9 @@ pub enum InferError {
         limit: usize,
     },
     /// The model's vocabulary has no tokens for a term.
-    #[error(
-        "{}the model can write the term {term:?} only as {written:?}; give it in characters of the model's vocabulary",
-        place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default()
-    )]
+    #[error("{}the model can write the term {term:?} only as {written:?}; give it in characters of \
+        the model's vocabulary",
+        place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
     TermText {
         /// Where the glossary has it, if it was checked as a whole.
         place: Option<EntryPlace>,

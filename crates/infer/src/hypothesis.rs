@@ -1,14 +1,15 @@
 /// The reason why a hypothesis ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FinishReason {
     /// The model ended the sentence with `</s>`.
+    #[default]
     EndOfSentence,
     /// The length limit was reached, or no token was allowed to follow.
     Limit,
 }
 
 /// A translation as token ids.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hypothesis {
     /// The generated ids, with `</s>` if the model ended the sentence.
     pub tokens: Vec<u32>,
@@ -34,14 +35,6 @@ pub struct Hypothesis {
 impl Hypothesis {
     /// The translation of an empty source: no tokens, with probability 1.
     pub fn empty() -> Self {
-        Self {
-            tokens: Vec::new(),
-            log_probs: Vec::new(),
-            score: 0.0,
-            finish: FinishReason::EndOfSentence,
-            is_second: false,
-            is_raised: false,
-            copies: Vec::new(),
-        }
+        Self::default()
     }
 }

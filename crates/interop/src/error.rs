@@ -19,10 +19,8 @@ pub enum InteropError {
         source: std::io::Error,
     },
     /// The file is larger than the memory that is free.
-    #[error(
-        "{}: {:.1} GB are more than the free memory; free some, or take the model in int8 or another machine",
-        path.display(), *bytes as f64 / 1e9
-    )]
+    #[error("{}: {:.1} GB are more than the free memory; free some, or take the model in int8 or \
+        another machine", path.display(), *bytes as f64 / 1e9)]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -40,19 +38,17 @@ pub enum InteropError {
         remedy: &'static str,
     },
     /// There is nothing at the given path.
-    #[error(
-        "{}: no such file or folder; download a model first, such as `pip install huggingface_hub` and \
-         `hf download Helsinki-NLP/opus-mt-en-fr --local-dir opus-mt-en-fr`", path.display()
-    )]
+    #[error("{}: no such file or folder; download a model first, such as `pip install \
+        huggingface_hub` and `hf download Helsinki-NLP/opus-mt-en-fr --local-dir opus-mt-en-fr`",
+        path.display())]
     NotThere {
         /// The given path.
         path: PathBuf,
     },
     /// The format was not recognised.
-    #[error(
-        "{}: no model of a known format; give a folder with config.json and model.safetensors or pytorch_model.bin \
-         (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of Marian, a package (.argosmodel, .zip), or name the format", path.display()
-    )]
+    #[error("{}: no model of a known format; give a folder with config.json and model.safetensors \
+        or pytorch_model.bin (Hugging Face), with model.bin (CTranslate2), with a .npz or .bin of \
+        Marian, a package (.argosmodel, .zip), or name the format", path.display())]
     UnknownFormat {
         /// The given path.
         path: PathBuf,
@@ -72,10 +68,8 @@ pub enum InteropError {
         message: String,
     },
     /// A pickle calls for something that weights do not need.
-    #[error(
-        "{}: the pickle would execute or build {what}, which is refused; load it in Python where you trust it, and save \
-         the weights with safetensors", path.display()
-    )]
+    #[error("{}: the pickle would execute or build {what}, which is refused; load it in Python \
+        where you trust it, and save the weights with safetensors", path.display())]
     Pickle {
         /// The file.
         path: PathBuf,
@@ -101,10 +95,8 @@ pub enum InteropError {
         remedy: &'static str,
     },
     /// A tensor has another shape than the configuration says.
-    #[error(
-        "{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; \
-         weights and configuration belong to different models", path.display()
-    )]
+    #[error("{}: tensor {name} has shape {found:?}, the configuration says {expected:?}; weights \
+        and configuration belong to different models", path.display())]
     Shape {
         /// The file.
         path: PathBuf,

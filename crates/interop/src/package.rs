@@ -15,17 +15,6 @@ use crate::tensors::{Tensor, Tensors};
 /// The file of a model directory with the shortlist that came with the model.
 const SHORTLIST_FILE: &str = "shortlist.safetensors";
 
-/// Tokeniser files of text models that are copied without change from one format to the other.
-pub(crate) const TEXT_FILES: [&str; 7] = [
-    "tokenizer.json",
-    "source_tokenizer.json",
-    "target_tokenizer.json",
-    "source.spm",
-    "target.spm",
-    "vocab.json",
-    "target_vocab.json",
-];
-
 /// A model of the Transformer family with all that belongs to it, independent of the format that it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
@@ -84,7 +73,7 @@ impl Package {
         };
         let weights = weights.iter().map(|(name, data)| (name.clone(), Tensor::from(data)));
         let mut texts = BTreeMap::new();
-        for name in TEXT_FILES {
+        for name in burnformer_infer::TOKENIZER_FILES {
             if let Some(bytes) = model_dir::read(dir, name)? {
                 texts.insert(name.to_string(), bytes);
             }

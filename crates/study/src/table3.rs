@@ -220,18 +220,14 @@ pub fn table3_table(rows: &[Row], results: &[RowResult]) -> String {
         let of_paper = paper.bleu - OF_BASE.1;
         let here = table3_change(results, &row.name);
         let here = here.map_or(String::new(), |here| verdict(of_paper, here.bleu, here.interval));
+        let (Row { name, change, .. }, updates) = (row, result.updates);
+        let millions = result.parameters as f64 / 1e6;
+        let (ppl, bleu, interval) = (own.perplexity, own.bleu, own.interval);
+        let Paper { perplexity, bleu: paper, .. } = paper;
         writeln!(
             table,
-            "| {} | {} | {:.2}M | {} | {:.2} | {:.1} ± {:.1} | {:.2}, {:.1} | {of_paper:+.1} | {here} |",
-            row.name,
-            row.change,
-            result.parameters as f64 / 1e6,
-            result.updates,
-            own.perplexity,
-            own.bleu,
-            own.interval,
-            paper.perplexity,
-            paper.bleu,
+            "| {name} | {change} | {millions:.2}M | {updates} | {ppl:.2} | {bleu:.1} ± {interval:.1} \
+             | {perplexity:.2}, {paper:.1} | {of_paper:+.1} | {here} |"
         )
         .expect("a string takes all");
     }

@@ -31,10 +31,8 @@ pub enum TrainError {
     #[error(transparent)]
     Metric(#[from] burnformer_metrics::MetricError),
     /// A complete line of a metrics file is not a [`Record`](crate::report::Record).
-    #[error(
-        "{}:{line}: not a metrics record: {message}; delete that line, the others stand on their own",
-        path.display()
-    )]
+    #[error("{}:{line}: not a metrics record: {message}; delete that line, the others stand on \
+        their own", path.display())]
     Metrics {
         /// The file.
         path: PathBuf,
@@ -44,9 +42,8 @@ pub enum TrainError {
         message: String,
     },
     /// A new run would mix its numbers with those of an earlier run.
-    #[error(
-        "{}: holds the metrics of an earlier run; resume that run, or choose an empty run directory", path.display()
-    )]
+    #[error("{}: holds the metrics of an earlier run; resume that run, or choose an empty run \
+        directory", path.display())]
     OtherMetrics {
         /// The metrics file.
         path: PathBuf,
@@ -60,18 +57,15 @@ pub enum TrainError {
         cause: std::io::Error,
     },
     /// A new run was to begin in a directory that holds a run.
-    #[error(
-        "{}: holds a run already; continue it with --out {} --resume, or choose another --out", path.display(), path.display()
-    )]
+    #[error("{}: holds a run already; continue it with --out {} --resume, or choose another --out",
+        path.display(), path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
     },
     /// A folder holds no run, but something that a run would overwrite.
-    #[error(
-        "{}: holds no run, but {}, which training would overwrite; choose another --out, or move it away",
-        path.display(), found.strip_prefix(path).unwrap_or(found).display()
-    )]
+    #[error("{}: holds no run, but {}, which training would overwrite; choose another --out, or \
+        move it away", path.display(), found.strip_prefix(path).unwrap_or(found).display())]
     FolderTaken {
         /// The folder.
         path: PathBuf,
@@ -79,10 +73,8 @@ pub enum TrainError {
         found: PathBuf,
     },
     /// Another process trains in the run directory.
-    #[error(
-        "{}: another process{} trains in this folder; wait for it, or choose another --out", path.display(),
-        if holder.is_empty() { String::new() } else { format!(" ({holder})") }
-    )]
+    #[error("{}: another process{} trains in this folder; wait for it, or choose another --out",
+        path.display(), if holder.is_empty() { String::new() } else { format!(" ({holder})") })]
     RunInUse {
         /// The run directory.
         path: PathBuf,
@@ -90,10 +82,8 @@ pub enum TrainError {
         holder: String,
     },
     /// A checkpoint belongs to another corpus, tokeniser or configuration.
-    #[error(
-        "{}: the run cannot go on from here: {what}; set it back, or start a new run with another --out",
-        path.display()
-    )]
+    #[error("{}: the run cannot go on from here: {what}; set it back, or start a new run with \
+        another --out", path.display())]
     CannotResume {
         /// The checkpoint.
         path: PathBuf,
@@ -101,10 +91,8 @@ pub enum TrainError {
         what: String,
     },
     /// All checkpoints of the run are damaged.
-    #[error(
-        "{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run with another --out",
-        path.display(), damage.join("\n")
-    )]
+    #[error("{}: every checkpoint is damaged:\n{}\ncopy one back from a backup, or start a new run \
+        with another --out", path.display(), damage.join("\n"))]
     AllDamaged {
         /// The run directory.
         path: PathBuf,
@@ -112,10 +100,8 @@ pub enum TrainError {
         damage: Vec<String>,
     },
     /// A checkpoint or model directory could not be written.
-    #[error(
-        "{} could not be saved: {}; {}, then continue with --resume; what was saved before is whole",
-        path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other))
-    )]
+    #[error("{} could not be saved: {}; {}, then continue with --resume; what was saved before is \
+        whole", path.display(), bare(cause), remedy(cause.io_kind().unwrap_or(ErrorKind::Other)))]
     NotSaved {
         /// The folder.
         path: PathBuf,
@@ -137,20 +123,16 @@ pub enum TrainError {
         advice: String,
     },
     /// A model of several languages, whose texts begin with tokens that training does not write.
-    #[error(
-        "{}: the texts of this model begin with tokens that name their language (M2M100, NLLB), which training does not \
-         write; fine-tune a model of one pair of languages",
-        dir.display()
-    )]
+    #[error("{}: the texts of this model begin with tokens that name their language (M2M100, \
+        NLLB), which training does not write; fine-tune a model of one pair of languages",
+        dir.display())]
     LanguageTokens {
         /// The model directory.
         dir: PathBuf,
     },
     /// A model directory whose vocabularies are not those of its tokenisers.
-    #[error(
-        "{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the model's own tokenisers",
-        dir.display()
-    )]
+    #[error("{}: the {side} tokeniser has {tokens} tokens, but the model has {rows}; choose the \
+        model's own tokenisers", dir.display())]
     StartModel {
         /// The model directory.
         dir: PathBuf,

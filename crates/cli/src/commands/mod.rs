@@ -75,9 +75,7 @@ impl Computing {
         let manifest = |folder: &PathBuf| digest_of_file(&folder.join("manifest.json"));
         Ok(json!({
             "models": models.iter().chain(&default).map(manifest).collect::<Result<Vec<_>>>()?,
-            "search": options.search,
-            "languages": languages,
-            "longest": options.longest,
+            "search": options.search, "languages": languages, "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
     }

@@ -151,9 +151,7 @@ fn encode(args: &Args, translator: &Translator, pair: &LinePair) -> Result<(Vec<
 fn write(args: &Args, output: &mut Output, score: &TargetScore) -> Result<()> {
     if args.json {
         return output.line(json!({
-            "log_prob": score.total,
-            "score": score.score,
-            "perplexity": score.perplexity(),
+            "log_prob": score.total, "score": score.score, "perplexity": score.perplexity(),
             "log_probs": score.log_probs,
         }));
     }

@@ -106,22 +106,6 @@ fn heads_are_named_by_what_they_do_over_a_file() {
 }
 
 #[test]
-fn a_sentence_is_drawn_after_each_checkpoint_of_a_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let run_dir = Trained::get().run_dir();
-    let svg = folder.path().join("steps.svg").display().to_string();
-    let draw = |run_dir: &str| {
-        run(&["attention", "--checkpoints", run_dir, "vier fünf", "--picture", &svg])
-    };
-    stdout(&draw(&run_dir.display().to_string()));
-    let drawn = fs::read_to_string(&svg).unwrap();
-    let checkpoints = fs::read_dir(run_dir.join("checkpoints")).unwrap().count();
-    assert!(checkpoints > 0 && drawn.matches(">\nstep ").count() == checkpoints, "{drawn}");
-    let none = draw(&folder.path().display().to_string());
-    assert!(stderr(&none).contains("checkpoints"), "{}", stderr(&none));
-}
-
-#[test]
 fn curves_of_a_run_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let run_dir = Trained::get().run_dir().display().to_string();

@@ -27,10 +27,8 @@ pub enum ModelDirError {
         path: PathBuf,
     },
     /// The folder has no manifest: it is not a model directory, or writing it was interrupted.
-    #[error(
-        "{}: holds no manifest.json, so it is not a finished model directory; \
-         a run's are its best/, last/ and average/", dir.display()
-    )]
+    #[error("{}: holds no manifest.json, so it is not a finished model directory; a run's are its \
+        best/, last/ and average/", dir.display())]
     NoManifest {
         /// The folder.
         dir: PathBuf,
@@ -48,11 +46,9 @@ pub enum ModelDirError {
         path: PathBuf,
     },
     /// The manifest lists a file outside of the directory, directly or through a link.
-    #[error(
-        "{}: manifest.json lists {name:?}, which leaves the folder; \
-         a model directory holds its own files, so put a copy there or get the model from a source you trust",
-        dir.display()
-    )]
+    #[error("{}: manifest.json lists {name:?}, which leaves the folder; a model directory holds \
+        its own files, so put a copy there or get the model from a source you trust",
+        dir.display())]
     Outside {
         /// The directory.
         dir: PathBuf,
@@ -100,10 +96,8 @@ pub enum ModelDirError {
         source: LoadError,
     },
     /// The configuration describes a model with another number of parameters than there are weights.
-    #[error(
-        "{}: describes {expected} parameters, model.safetensors holds {found}; \
-         weights and config.json belong to different models", path.display()
-    )]
+    #[error("{}: describes {expected} parameters, model.safetensors holds {found}; weights and \
+        config.json belong to different models", path.display())]
     Size {
         /// `config.json`.
         path: PathBuf,

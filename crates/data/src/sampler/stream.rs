@@ -21,13 +21,6 @@ pub struct PlannedBatch {
     pub next: SamplerState,
 }
 
-impl PlannedBatch {
-    /// Whether this is the last batch of its epoch.
-    pub fn ends_epoch(&self) -> bool {
-        self.index + 1 == self.batches
-    }
-}
-
 /// An endless iterator of batches. [`Prefetch`](crate::Prefetch) runs it ahead on a thread. An item is an error if
 /// the corpus can no longer be read.
 pub struct BatchStream {

@@ -189,7 +189,8 @@ fn epochs_follow_one_another_and_say_where_they_end() {
     let per_epoch = sampler.window(1, 0, 0).unwrap().len();
     let stream = sampler.stream(sampler.start()).unwrap();
     let items: Vec<_> = stream.take(per_epoch + 1).map(Result::unwrap).collect();
-    assert!(items[per_epoch - 1].ends_epoch() && !items[per_epoch - 2].ends_epoch());
+    let ends = |index: usize| items[index].index + 1 == items[index].batches;
+    assert!(ends(per_epoch - 1) && !ends(per_epoch - 2));
     assert_eq!((items[per_epoch].epoch, items[per_epoch].index), (1, 0));
 }
 

@@ -80,6 +80,7 @@ impl HtmlBlock {
     }
 }
 
+#[derive(Default)]
 struct Parser<'a> {
     text: &'a str,
     pieces: Pieces,
@@ -102,20 +103,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, pieces: Pieces, references: Arc<References>) -> Self {
-        let (lines, places) = (Lines::default(), Vec::new());
-        Self {
-            text,
-            pieces,
-            references,
-            end: 0,
-            places,
-            skipped: 0,
-            kept_until: 0,
-            lines,
-            is_part: false,
-            line_end: None,
-            html: None,
-        }
+        Self { text, pieces, references, ..Self::default() }
     }
 
     fn read(mut self, events: impl Iterator<Item = (Event<'a>, Range<usize>)>) -> Vec<Piece> {

@@ -33,7 +33,7 @@ pub enum PartKind {
 /// of other letters than those of ASCII among it: Unicode's `\b` is fifteen times slower.
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     let placeholders = PLACEHOLDERS.iter().enumerate();
-    let placeholders = placeholders.map(|(index, (.., own))| format!("(?P<p{index}>{own})"));
+    let placeholders = placeholders.map(|(index, (_, own))| format!("(?P<p{index}>{own})"));
     let alternatives = [
         // Web addresses; their closing punctuation is removed below.
         r#"(?P<url>(?i:(?-u:\b)(?:https?|ftps?|file|mailto|tel):[^\s<>"'`{}|\\^]+|(?-u:\b)www\.[^\s<>"'`{}|\\^]+))"#,
@@ -144,7 +144,7 @@ fn part(text: &str, found: &Captures<'_>, last: usize, has_groups: bool) -> Opti
     let word_after = in_word(after.chars().next());
     let named = |name: &str| found.name(name).is_some();
     let index = (0..PLACEHOLDERS.len()).find(|index| named(&format!("p{index}")));
-    let fits = match index.map(|index| PLACEHOLDERS[index].1) {
+    let fits = match index.map(|index| PLACEHOLDERS[index].0) {
         Some(Around::Anything) => true,
         Some(Around::NoWordBefore) => !word_before,
         Some(Around::NoWord) => !word_before && !word_after,

@@ -20,46 +20,42 @@ pub(super) enum Around {
 }
 
 /// Placeholders by the systems that have them, in the order of their precedence.
-pub(super) const PLACEHOLDERS: [(&str, Around, &str); 15] = {
+pub(super) const PLACEHOLDERS: [(Around, &str); 15] = {
     use Around::{Anything, FirstGroup, NoPercentage, NoWord, NoWordBefore};
     [
-        // Jinja, Django, Liquid; ERB.
+        // Jinja, Django, Liquid, ERB.
+        (Anything, r"\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>"),
+        // Jinja, Vue.
+        (Anything, r"\{\{[^{}\n]{0,80}\}\}"),
+        // Shells, JavaScript, Ruby.
+        (Anything, r"[$%#]\{[^{}\n]{1,80}\}"),
+        // Python, Java, C#, Rust.
+        (Anything, r"\{[^{}\n]{0,80}\}"),
+        // Python, Ruby.
+        (Anything, r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]"),
+        // Printf with positions.
+        (Anything, r"%\d+\$[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z@]"),
+        // Printf, Swift.
         (
-            "tags",
-            Anything,
-            r"\{%(?:[^%\n]|%[^}\n])*%\}|\{#(?:[^#\n]|#[^}\n])*#\}|<%(?:[^%\n]|%[^>\n])*%>",
-        ),
-        ("Jinja, Vue", Anything, r"\{\{[^{}\n]{0,80}\}\}"),
-        ("shells, JavaScript, Ruby", Anything, r"[$%#]\{[^{}\n]{1,80}\}"),
-        ("Python, Java, C#, Rust", Anything, r"\{[^{}\n]{0,80}\}"),
-        (
-            "Python, Ruby",
-            Anything,
-            r"%(?:\([^()\n]{1,60}\)|<\w{1,60}>)[#0+\-]*\d*(?:\.\d+)?[a-zA-Z]",
-        ),
-        (
-            "printf with positions",
-            Anything,
-            r"%\d+\$[#0+\-]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z@]",
-        ),
-        (
-            "printf, Swift",
             NoPercentage,
             r"%[#0+\-]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|q|j|t)?(?:[a-zA-Z](?-u:\b)|@)",
         ),
-        ("Windows, Twig", NoPercentage, r"%[A-Za-z_][\w.-]*%"),
-        ("Qt, Drupal", NoPercentage, r"%L?\d{1,2}|%[A-Za-z_]\w*"),
+        // Windows, Twig.
+        (NoPercentage, r"%[A-Za-z_][\w.-]*%"),
+        // Qt, Drupal.
+        (NoPercentage, r"%L?\d{1,2}|%[A-Za-z_]\w*"),
+        // i18next, Swift, wikis, %%.
+        (Anything, r"\$t\([^()\n]{1,80}\)|\\\([^()\n]{1,80}\)|\[\[[^\[\]\n]{1,80}\]\]|%%"),
+        // Shells, PHP.
+        (Anything, r"\$[A-Za-z_]\w*"),
+        // MediaWiki, regular expressions.
+        (FirstGroup, r"\$[1-9](?-u:\b)"),
+        // Emoji by name.
+        (NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
+        // Python.
+        (NoWord, r"__\w+?__"),
+        // Laravel, SQL, Drupal, Vue, mentions.
         (
-            "i18next, Swift, wikis, %%",
-            Anything,
-            r"\$t\([^()\n]{1,80}\)|\\\([^()\n]{1,80}\)|\[\[[^\[\]\n]{1,80}\]\]|%%",
-        ),
-        ("shells, PHP", Anything, r"\$[A-Za-z_]\w*"),
-        ("MediaWiki, regular expressions", FirstGroup, r"\$[1-9](?-u:\b)"),
-        ("emoji by name", NoWord, r":(?:[a-z][a-z0-9_+-]+|[+-]1):"),
-        ("Python", NoWord, r"__\w+?__"),
-        (
-            "Laravel, SQL, Drupal, Vue, mentions",
             NoWordBefore,
             r"@(?:\.\w+)?:(?:\(\w[\w.]*\)|\w[\w.]*\w)|[#@][\p{L}_]\w*\w|[:!][A-Za-z_]\w*\w",
         ),

@@ -237,22 +237,15 @@ fn activation(path: &Path, number: f32) -> Result<Activation> {
 
 /// Options of models that are not plain Transformers.
 fn refuse_options(path: &Path, file: &Binary) -> Result<()> {
-    let flags = [
-        "decoder/alibi",
-        "decoder/scale_outputs",
-        "decoder/final_logit_softcapping",
-        "encoder/multi_query_attention",
-        "encoder/embeddings_1/weight",
-        "encoder/layernorm_embedding/gamma",
-        "decoder/layernorm_embedding/gamma",
-        "decoder/project_in/weight",
-        "encoder/layer_0/ffn/linear_0_noact/weight",
-        "encoder/layer_0/self_attention/relative_position_keys",
-        "encoder/layer_0/self_attention/relative_attention_bias",
-        "encoder/layer_0/self_attention/rotary_dim",
-    ];
+    let flags = "decoder/alibi decoder/scale_outputs decoder/final_logit_softcapping \
+        encoder/multi_query_attention encoder/embeddings_1/weight \
+        encoder/layernorm_embedding/gamma decoder/layernorm_embedding/gamma \
+        decoder/project_in/weight encoder/layer_0/ffn/linear_0_noact/weight \
+        encoder/layer_0/self_attention/relative_position_keys \
+        encoder/layer_0/self_attention/relative_attention_bias \
+        encoder/layer_0/self_attention/rotary_dim";
     let set = |name: &&str| file.has(name) && file.scalar(name) != Some(0.0);
-    match flags.into_iter().find(set) {
+    match flags.split(' ').find(set) {
         Some(name) => {
             let remedy = "only encoder-decoders like those of Marian can be read";
             Err(InteropError::unsupported(path, format!("the option {name}"), remedy))

@@ -150,14 +150,10 @@ fn settings(config: &TransformerConfig, tokens: &[String]) -> Vec<u8> {
     let unknown =
         if tokens.iter().any(|token| token == "<unk>") { "<unk>" } else { token(config.eos) };
     let json = serde_json::json!({
-        "add_source_bos": false,
-        "add_source_eos": config.conventions.source_end == SourceEnd::Seen,
-        "bos_token": token(config.bos),
-        "decoder_start_token": token(start),
-        "eos_token": token(config.eos),
-        "layer_norm_epsilon": config.layer_norm_eps,
-        "multi_query_attention": false,
-        "unk_token": unknown,
+        "add_source_bos": false, "add_source_eos": config.conventions.source_end == SourceEnd::Seen,
+        "bos_token": token(config.bos), "decoder_start_token": token(start),
+        "eos_token": token(config.eos), "layer_norm_epsilon": config.layer_norm_eps,
+        "multi_query_attention": false, "unk_token": unknown,
     });
     serde_json::to_vec_pretty(&json).expect("a configuration is plain data")
 }

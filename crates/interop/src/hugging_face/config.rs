@@ -21,8 +21,8 @@ pub(super) const ACTIVATIONS: [(&str, Activation); 4] = [
 ];
 
 /// The keys of `config.json` that are used, with the defaults of transformers' `MarianConfig`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default = "MarianConfig::of_transformers")]
 pub(super) struct MarianConfig {
     pub model_type: String,
     pub vocab_size: usize,
@@ -51,12 +51,10 @@ pub(super) struct MarianConfig {
     pub tie_word_embeddings: bool,
 }
 
-impl Default for MarianConfig {
-    fn default() -> Self {
+impl MarianConfig {
+    fn of_transformers() -> Self {
         Self {
-            model_type: String::new(),
             vocab_size: 58_101,
-            decoder_vocab_size: None,
             d_model: 1024,
             encoder_layers: 12,
             decoder_layers: 12,
@@ -66,19 +64,14 @@ impl Default for MarianConfig {
             decoder_ffn_dim: 4096,
             activation_function: "gelu".into(),
             dropout: 0.1,
-            attention_dropout: 0.0,
-            activation_dropout: 0.0,
-            scale_embedding: false,
             static_position_embeddings: true,
-            normalize_before: false,
-            normalize_embedding: false,
-            add_final_layer_norm: false,
             max_position_embeddings: 1024,
             pad_token_id: 58_100,
             eos_token_id: 0,
             decoder_start_token_id: 58_100,
             share_encoder_decoder_embeddings: true,
             tie_word_embeddings: true,
+            ..Self::default()
         }
     }
 }

@@ -122,30 +122,21 @@ fn weights(package: &Package) -> Result<Tensors> {
 
 fn config(config: &TransformerConfig) -> Result<Value> {
     let mut json = json!({
-        "model_type": "marian",
-        "architectures": ["MarianMTModel"],
+        "model_type": "marian", "architectures": ["MarianMTModel"],
         "activation_function": activation_in(FORMAT, &ACTIVATIONS, config)?,
-        "vocab_size": config.source_vocab,
-        "decoder_vocab_size": config.target_vocab,
-        "d_model": config.d_model,
-        "encoder_layers": config.encoder_layers,
-        "decoder_layers": config.decoder_layers,
-        "encoder_attention_heads": config.heads,
-        "decoder_attention_heads": config.of_decoder().heads,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.of_decoder().d_ff,
-        "dropout": config.dropout,
+        "vocab_size": config.source_vocab, "decoder_vocab_size": config.target_vocab,
+        "d_model": config.d_model, "encoder_layers": config.encoder_layers,
+        "decoder_layers": config.decoder_layers, "encoder_attention_heads": config.heads,
+        "decoder_attention_heads": config.of_decoder().heads, "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.of_decoder().d_ff, "dropout": config.dropout,
         "attention_dropout": config.attention_dropout,
         "activation_dropout": config.activation_dropout,
         "scale_embedding": config.conventions.embedding_scale == EmbeddingScale::SqrtWidth,
-        "static_position_embeddings": true,
-        "max_position_embeddings": POSITIONS,
-        "pad_token_id": config.pad,
-        "eos_token_id": config.eos,
+        "static_position_embeddings": true, "max_position_embeddings": POSITIONS,
+        "pad_token_id": config.pad, "eos_token_id": config.eos,
         "decoder_start_token_id": config.bos,
         "share_encoder_decoder_embeddings": config.sharing == EmbeddingSharing::All,
-        "tie_word_embeddings": config.sharing != EmbeddingSharing::None,
-        "is_encoder_decoder": true,
+        "tie_word_embeddings": config.sharing != EmbeddingSharing::None, "is_encoder_decoder": true,
         "dtype": "float32",
     });
     // Transformers forces this token at the length limit unless it is told not to.
@@ -167,13 +158,9 @@ fn generation(config: &TransformerConfig, search: &SearchSettings) -> Value {
     never.dedup();
     let never: Vec<[u32; 1]> = never.into_iter().map(|id| [id]).collect();
     let mut json = json!({
-        "num_beams": search.beam_size,
-        "length_penalty": length_penalty,
-        "max_length": limit.min(POSITIONS),
-        "bad_words_ids": never,
-        "pad_token_id": config.pad,
-        "eos_token_id": config.eos,
-        "decoder_start_token_id": config.bos,
+        "num_beams": search.beam_size, "length_penalty": length_penalty,
+        "max_length": limit.min(POSITIONS), "bad_words_ids": never, "pad_token_id": config.pad,
+        "eos_token_id": config.eos, "decoder_start_token_id": config.bos,
     });
     if search.no_repeat_ngram > 0 {
         json["no_repeat_ngram_size"] = search.no_repeat_ngram.into();
@@ -205,10 +192,8 @@ fn texts(package: &Package) -> Result<BTreeMap<String, Vec<u8>>> {
     });
     tokenizer.insert("post_processor".into(), closing);
     let settings = json!({
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "eos_token": eos,
-        "pad_token": token(package.config.pad),
-        "model_max_length": POSITIONS,
+        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos,
+        "pad_token": token(package.config.pad), "model_max_length": POSITIONS,
         "clean_up_tokenization_spaces": false,
     });
     let bytes = |json: &Value| serde_json::to_vec_pretty(json).expect("a tokeniser is plain data");

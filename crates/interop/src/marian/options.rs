@@ -14,17 +14,10 @@ use crate::tensors::Taken;
 /// The number that Marian's layer normalisation adds to the variance.
 const EPSILON: f64 = 1e-6;
 /// Options that must be off or missing.
-const OFF: [&str; 9] = [
-    "transformer-no-projection",
-    "transformer-train-positions",
-    "transformer-train-position-embeddings",
-    "transformer-disable-position-embeddings",
-    "transformer-pool",
-    "transformer-rnn-projection",
-    "layer-normalization",
-    "ulr",
-    "right-left",
-];
+const OFF: &str = "\
+    transformer-no-projection transformer-train-positions transformer-train-position-embeddings \
+    transformer-disable-position-embeddings transformer-pool transformer-rnn-projection \
+    layer-normalization ulr right-left";
 
 /// The configuration of the model at `path`, without its special ids and which embeddings are shared.
 pub(super) fn config(
@@ -96,7 +89,7 @@ fn check(path: &Path, options: &Options) -> Result<()> {
     if options.get("type") != Some("transformer") {
         return refused(path, options, "type", "only type transformer can be read");
     }
-    for key in OFF {
+    for key in OFF.split(' ') {
         if options.is(key) {
             return refused(path, options, key, "models without it can be read");
         }

@@ -73,6 +73,7 @@ pub(super) struct Pickle {
 
 type Step<T> = Result<T, Refusal>;
 
+#[derive(Default)]
 struct Machine<'a> {
     bytes: &'a [u8],
     place: usize,
@@ -84,14 +85,7 @@ struct Machine<'a> {
 
 /// Reads the pickle at the beginning of `bytes`. Returns its value, everything that it built, and its length.
 pub(super) fn read(bytes: &[u8]) -> Step<(Value, Pickle, usize)> {
-    let mut machine = Machine {
-        bytes,
-        place: 0,
-        stack: Vec::new(),
-        marks: Vec::new(),
-        memo: HashMap::new(),
-        built: Pickle::default(),
-    };
+    let mut machine = Machine { bytes, ..Machine::default() };
     loop {
         let operation = machine.byte()?;
         if operation == b'.' {

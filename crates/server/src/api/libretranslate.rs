@@ -204,15 +204,10 @@ pub(crate) async fn settings(State(service): State<Shared>) -> Json<Value> {
     let language = |code: &str| json!({"code": code, "name": name(code)});
     let key = service.keys.are_required();
     Json(json!({
-        "apiKeys": key,
-        "charLimit": service.limits.characters,
-        "textLimit": service.limits.texts,
-        "filesTranslation": true,
-        "frontendTimeout": 500,
-        "keyRequired": key,
+        "apiKeys": key, "charLimit": service.limits.characters, "textLimit": service.limits.texts,
+        "filesTranslation": true, "frontendTimeout": 500, "keyRequired": key,
         "language": {"source": language(&first.source), "target": language(&first.target)},
-        "suggestions": false,
-        "supportedFilesFormat": extensions(),
+        "suggestions": false, "supportedFilesFormat": extensions(),
     }))
 }
 

@@ -1,6 +1,5 @@
 //! Warnings: about the texts before a run begins, and while it does not go well, each with a remedy.
 
-pub(crate) mod comparison;
 pub(crate) mod fit;
 pub(crate) mod text_check;
 

@@ -102,11 +102,8 @@ pub enum ConfigFileError {
         source: ModelDirError,
     },
     /// A setting that contradicts the model that the run starts from.
-    #[error(
-        "{key} is {value}, but the model in {} has {found}; leave the key out: the section [model] comes from \
-         training.from (--from)",
-        dir.display()
-    )]
+    #[error("{key} is {value}, but the model in {} has {found}; leave the key out: the section \
+        [model] comes from training.from (--from)", dir.display())]
     OtherModel {
         /// The key, dotted.
         key: String,
@@ -119,8 +116,8 @@ pub enum ConfigFileError {
     },
     /// A pattern that names no parameter.
     #[error(
-        "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; `burnformer inspect` lists the \
-         parameters of a model directory",
+        "training.freeze: no parameter is named \"{pattern}\", and none begins so{}; \
+        `burnformer inspect` lists the parameters of a model directory",
         suggestion(nearest)
     )]
     Freeze {

@@ -11,7 +11,6 @@ use super::setup::Setup;
 use super::start::Start;
 use super::unread::Unread;
 use crate::advice::Adviser;
-use crate::advice::comparison::comparison;
 use crate::advice::text_check;
 use crate::config::{CheckpointSettings, EarlyStoppingMetric, TrainConfig};
 use crate::error::TrainError;
@@ -74,10 +73,6 @@ impl Learner {
         notes.extend(setup.validator.as_ref().and_then(Validator::announcement));
         if mode == RunMode::New {
             notes.extend(text_warnings(corpora, &setup, &start.model)?);
-        }
-        let from_random_weights = mode == RunMode::New && setup.first.start.is_none();
-        if from_random_weights {
-            notes.push(comparison(&corpora.train)?);
         }
         let mut learner = Self::assembled(setup, start, reporter);
         learner.begin_everywhere();

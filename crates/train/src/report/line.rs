@@ -5,17 +5,12 @@ use super::record::{Answer, DivergenceRecord, TrainRecord, ValidRecord};
 /// Formats training numbers:
 /// `epoch 3 | step 1200 | loss 4.123 | nll 3.210 | ppl 24.8 | lr 6.99e-4 | gnorm 0.91 | 5.6k tok/s | pad 8%`.
 pub(super) fn train_line(point: &TrainRecord) -> String {
+    let &TrainRecord { epoch, step, loss, nll, lr, gnorm, .. } = point;
+    let (ppl, speed) = (perplexity(point.ppl), thousands(point.tokens_per_second));
+    let padding = 100.0 * point.padding;
     format!(
-        "epoch {} | step {} | loss {:.3} | nll {:.3} | ppl {} | lr {:.2e} | gnorm {:.2} | {} tok/s | pad {:.0}%",
-        point.epoch,
-        point.step,
-        point.loss,
-        point.nll,
-        perplexity(point.ppl),
-        point.lr,
-        point.gnorm,
-        thousands(point.tokens_per_second),
-        100.0 * point.padding,
+        "epoch {epoch} | step {step} | loss {loss:.3} | nll {nll:.3} | ppl {ppl} | lr {lr:.2e} \
+         | gnorm {gnorm:.2} | {speed} tok/s | pad {padding:.0}%"
     )
 }
 
@@ -25,15 +20,12 @@ pub(super) fn valid_line(point: &ValidRecord) -> String {
     let scores = [("BLEU", point.bleu), ("chrF", point.chrf)];
     let scores =
         scores.into_iter().filter_map(|(name, score)| Some(format!(" | {name} {:.2}", score?)));
+    let (scores, ppl) = (scores.collect::<String>(), perplexity(point.ppl));
+    let &ValidRecord { step, loss, nll, .. } = point;
+    let averaged = if point.averaged { ", averaged" } else { "" };
+    let best = if point.best { " | best" } else { "" };
     format!(
-        "valid | step {}{} | loss {:.3} | nll {:.3} | ppl {}{}{}",
-        point.step,
-        if point.averaged { ", averaged" } else { "" },
-        point.loss,
-        point.nll,
-        perplexity(point.ppl),
-        scores.collect::<String>(),
-        if point.best { " | best" } else { "" },
+        "valid | step {step}{averaged} | loss {loss:.3} | nll {nll:.3} | ppl {ppl}{scores}{best}"
     )
 }
 

@@ -162,7 +162,7 @@ mod tests {
             let message = compare((&origin("a"), &was), (&origin("a"), &now)).unwrap_err();
             assert!(message.starts_with(&format!("{key} was ")), "{message}");
         };
-        let others: [(&str, Value); FIXED.len()] = [
+        let others: [(&str, Value); 13] = [
             ("model.d_model", 64.into()),
             ("training.from", "runs/a/best".into()),
             ("training.freeze", vec!["encoder"].into()),
@@ -177,7 +177,8 @@ mod tests {
             ("validation.beam", 3.into()),
             ("validation.alpha", 0.3.into()),
         ];
-        for ((key, value), fixed) in others.into_iter().zip(FIXED) {
+        assert_eq!(others.len(), FIXED.split(' ').count());
+        for ((key, value), fixed) in others.into_iter().zip(FIXED.split(' ')) {
             assert!(key.starts_with(fixed), "{key} is tried in the place of {fixed}");
             refused(key, value);
         }

@@ -163,9 +163,6 @@ fn a_run_goes_on_learning_from_the_weights_tokenisers_and_shape_of_a_directory()
     let config = file("tuned", "config.toml");
     assert!(config.contains(&place.path("base/last").display().to_string()), "{config}");
     assert!(config.contains("d_model = 16") && config.contains("dropout = 0.3"), "{config}");
-    // Only runs from random weights can be compared with the measured ones.
-    let compares = |run| file(run, "train.log").matches("to compare with: ").count();
-    assert_eq!((compares("base"), compares("tuned")), (1, 0));
 }
 
 #[test]

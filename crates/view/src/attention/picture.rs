@@ -40,9 +40,8 @@ impl HeadGrid {
         Self::of(panel, matrix.into_iter().collect())
     }
 
-    /// Maps with names, row by row, over the queries and keys of `panel`: one head at several times of a training, or the
-    /// same head of several models.
-    pub fn of(panel: &Panel, mut rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
+    /// Maps with names, row by row, over the queries and keys of `panel`.
+    fn of(panel: &Panel, mut rows: Vec<Vec<(String, AttentionMatrix)>>) -> Self {
         if panel.kind == PanelKind::Decoder {
             rows.iter_mut().flatten().for_each(|(_, matrix)| matrix.hide_later());
         }

@@ -14,14 +14,6 @@ pub struct Args {
     /// The model directory; embedded:de-en and embedded:en-de are inside the program [default: embedded:de-en]
     #[arg(long, short, value_parser = model(), value_name = "DIR")]
     pub(super) model: Option<PathBuf>,
-    /// Draw the sentence with the model after each checkpoint of this run, side by side
-    #[arg(
-        long,
-        value_name = "RUN",
-        requires = "picture",
-        conflicts_with_all = ["model", "file", "html", "json", "alignments", "heads"]
-    )]
-    pub(super) checkpoints: Option<PathBuf>,
     /// The source sentence
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     pub(super) sentence: Option<String>,

@@ -1,7 +1,6 @@
 //! `attention`: the attention weights of a model, as text, pages, pictures and tables.
 
 mod args;
-mod checkpoints;
 
 use std::path::Path;
 
@@ -17,9 +16,6 @@ pub use args::Args;
 
 /// Prints, draws or writes the attention of a model.
 pub fn run(args: Args) -> Result<()> {
-    if let Some(run) = &args.checkpoints {
-        return checkpoints::draw(&args, run);
-    }
     let translator = args.computing.load(args.model.as_slice())?;
     let mut output = Output::create(None, &[])?;
     let (mut kept, mut habits) = (Vec::new(), HeadHabits::default());

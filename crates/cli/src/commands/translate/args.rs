@@ -27,12 +27,8 @@ pub struct Args {
     pub(super) output: Option<PathBuf>,
     /// Read the whole input as one document in this format, and keep its markup, white space and lines. Sentences that are
     /// too long for the model are cut at clauses
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_parser = one_of(&Format::ALL, Format::name),
-        conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"]
-    )]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(&Format::ALL, Format::name),
+        conflicts_with_all = ["nbest", "prefix", "token_ids", "json", "shard"])]
     pub(super) format: Option<Format>,
     /// Language of the document, such as `de`: its abbreviations end no sentence [default: --source-language, else
     /// the first in the name of the model (de-en), else en]

@@ -86,9 +86,7 @@ fn to_json(Alternative { text, hypothesis }: &Alternative) -> Value {
         FinishReason::Limit => "limit",
     };
     json!({
-        "translation": text,
-        "score": hypothesis.score,
-        "tokens": hypothesis.tokens,
+        "translation": text, "score": hypothesis.score, "tokens": hypothesis.tokens,
         "finish": finish,
     })
 }
