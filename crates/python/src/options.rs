@@ -16,15 +16,31 @@ use serde_json::{Map, Value};
 use crate::error::BurnformerError;
 
 /// The names of all keywords: the keys of `generation.json`, and those of a call alone.
-const NAMES: &str = "\
-    beam_size n_best length_penalty min_length max_length max_length_factor max_length_extra \
-    no_repeat_ngram suppress beam_rule at_limit sampling small_letters second_search keep_parts \
-    batch_size batch_tokens longest truncate source_language target_language glossary shortlist";
-
-/// The names of all keywords.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.split(' ')
-}
+pub const NAMES: [&str; 23] = [
+    "beam_size",
+    "n_best",
+    "length_penalty",
+    "min_length",
+    "max_length",
+    "max_length_factor",
+    "max_length_extra",
+    "no_repeat_ngram",
+    "suppress",
+    "beam_rule",
+    "at_limit",
+    "sampling",
+    "small_letters",
+    "second_search",
+    "keep_parts",
+    "batch_size",
+    "batch_tokens",
+    "longest",
+    "truncate",
+    "source_language",
+    "target_language",
+    "glossary",
+    "shortlist",
+];
 
 /// A function that takes keywords of a translation.
 pub struct Function {
@@ -37,7 +53,6 @@ pub struct Function {
 }
 
 /// Keywords as they were given, each checked by itself.
-#[derive(Default)]
 pub struct Options {
     search: SearchSettings,
     batch_size: Option<usize>,
@@ -68,14 +83,23 @@ impl Options {
         function: &Function,
     ) -> PyResult<Self> {
         let Function { name: function, own, refused } = function;
-        let search = SearchSettings { n_best: 1, ..search };
-        let mut options = Self { search, longest: LONGEST_SENTENCE, ..Self::default() };
+        let mut options = Self {
+            search: SearchSettings { n_best: 1, ..search },
+            batch_size: None,
+            batch_tokens: None,
+            longest: LONGEST_SENTENCE,
+            truncate: false,
+            source_language: None,
+            target_language: None,
+            glossary: None,
+            shortlist: None,
+        };
         let mut beam_is_given = false;
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
             let name: String = name.extract()?;
-            if refused.contains(&&*name) || names().all(|known| known != name) {
-                let known = names().filter(|name| !refused.contains(name));
-                let known = own.iter().copied().chain(known);
+            if refused.contains(&&*name) || !NAMES.contains(&&*name) {
+                let known = NAMES.iter().filter(|name| !refused.contains(*name));
+                let known = own.iter().chain(known).copied();
                 let known = known.collect::<Vec<_>>().join(", ");
                 let message = format!("{function}() takes no keyword {name:?}; there are {known}");
                 return Err(PyTypeError::new_err(message));
