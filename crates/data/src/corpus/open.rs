@@ -113,22 +113,25 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     if [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| first.starts_with(*mark)) {
         return Some("utf-16");
     }
-    let zeros =
-        [0, 1].map(|start| first.iter().skip(start).step_by(2).filter(|&&byte| byte == 0).count());
-    let is_utf8 = str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true);
-    // The upper bytes of most scripts are small, and Han, kana and Hangul are not UTF-8 for long.
-    let is_small = |byte: &&u8| **byte < b' ' && !b"\r\n".contains(byte);
-    let is_wide = !is_utf8 || 8 * first.iter().filter(is_small).count() >= first.len();
-    if zeros == [0, 0] || !is_wide {
-        return None;
-    }
     let units = first.as_chunks::<4>().0;
-    let all = |is_wide: fn(&[u8; 4]) -> bool| !units.is_empty() && units.iter().all(is_wide);
+    let all = |is_wide: fn(&[u8; 4]) -> bool| units.len() > 1 && units.iter().all(is_wide);
     if all(|unit| unit[3] == 0 && unit[2] <= 0x10) {
         return Some("utf-32le");
     }
     if all(|unit| unit[0] == 0 && unit[1] <= 0x10) {
         return Some("utf-32be");
+    }
+    let count = |start: usize, is_counted: fn(u8) -> bool| {
+        first.iter().skip(start).step_by(2).filter(|&&byte| is_counted(byte)).count()
+    };
+    let zeros = [0, 1].map(|start| count(start, |byte| byte == 0));
+    let is_utf8 = str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true);
+    // The upper bytes of most scripts are small, and Han, kana and Hangul are not UTF-8 for long.
+    let small = [0, 1].map(|start| count(start, |byte| byte < b' ' && !b"\r\n".contains(&byte)));
+    let [few, many] = [small[0].min(small[1]), small[0].max(small[1])];
+    // A zero alone on its line is a fault of another kind.
+    if first.len() < 3 || (is_utf8 && (few > 0 || 3 * many < first.len())) {
+        return None;
     }
     match zeros[0].cmp(&zeros[1]) {
         Ordering::Less => Some("utf-16le"),
