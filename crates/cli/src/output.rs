@@ -264,8 +264,22 @@ pub fn exit_code(result: Result<()>) -> u8 {
         let _ = usage.print();
         return WRONG_USAGE;
     }
-    say(format_args!("error: {}", message(&error)));
+    say(format_args!("error: {}", with_remedy(message(&error))));
     1
+}
+
+/// `message` with the remedy for limits of the system, whatever else it advises to check.
+fn with_remedy(message: String) -> String {
+    let remedies = [
+        ("(os error 20)", "there is a file in the place of a folder; name another path"),
+        ("(os error 24)", "raise the limit on open files (`ulimit -n`)"),
+        ("(os error 27)", "raise the limit on the size of files (`ulimit -f`)"),
+    ];
+    let mut known = remedies.iter().filter(|_| cfg!(unix));
+    match known.find_map(|(code, remedy)| Some((message.split_once(code)?.0, code, remedy))) {
+        Some((cause, code, remedy)) => format!("{cause}{code}; {remedy}"),
+        None => message,
+    }
 }
 
 /// The error and its causes, without those that it has already named itself.
@@ -283,6 +297,18 @@ pub fn message(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_limit_of_the_system_has_its_remedy() {
+        for (code, remedy) in [(20, "another path"), (24, "ulimit -n"), (27, "ulimit -f")] {
+            let cause = io::Error::from_raw_os_error(code);
+            let message = with_remedy(format!("a/b: {cause}; check the disk"));
+            assert!(message.starts_with("a/b: ") && message.contains(remedy), "{message}");
+            assert!(!message.contains("check the disk"), "{message}");
+        }
+        assert_eq!(with_remedy("a; check the disk".into()), "a; check the disk");
+    }
 
     #[test]
     fn a_cause_is_named_once() {

@@ -11,6 +11,12 @@ use crate::{commands, device, output};
 /// code. Signals, standard streams and the memory of the whole process are the program's from then on, so that a process
 /// calls it once, before it starts any thread.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    if let Err(usage) = check_threads() {
+        return exit_code(Err(usage));
+    }
+    // A write beyond `ulimit -f` is then an error with a message, not the end of the process. If that fails, it stays one.
+    #[cfg(unix)]
+    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default()));
     burnformer_core::allocator::keep_freed_memory();
     burnformer_study::register();
     device::prepare();
@@ -22,6 +28,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(usage) => return exit_code(output::print_usage(usage)),
     };
     exit_code(device::guarded("", || run_command(command)))
+}
+
+/// The most threads that `RAYON_NUM_THREADS` may ask for: with tens of thousands, a process never gets to work.
+const MOST_THREADS: usize = 1024;
+
+fn check_threads() -> anyhow::Result<()> {
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    match asked.unwrap_or(0_u128) {
+        threads if threads > MOST_THREADS as u128 => Err(output::wrong_usage(format_args!(
+            "RAYON_NUM_THREADS is {threads}, and {MOST_THREADS} are the most; unset it for one thread a processor"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Train, score and run translation models: the Transformer of "Attention Is All You Need".

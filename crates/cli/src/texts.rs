@@ -5,9 +5,9 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use burnformer_data::DataError;
-use burnformer_data::corpus::{is_pipe, is_standard_input, repeated_pipe};
+use burnformer_data::corpus::{MAX_LINE_BYTES, is_pipe, is_standard_input, repeated_pipe};
 use burnformer_files::{Readers, Temporary, remove_leftovers};
 use burnformer_train::config::DataSettings;
 use burnformer_train::{TextName, Texts};
@@ -158,15 +158,52 @@ fn to_file(from: &Path, folder: &Path) -> Result<Temporary> {
         true => Box::new(io::stdin().lock()),
         false => Box::new(File::open(from).map_err(unreadable)?),
     };
-    let mut buffer = vec![0; 1 << 16];
+    let (mut buffer, mut lines, mut has_lines, mut length) = (vec![0; 1 << 16], 0, None, 0);
     loop {
         match input.read(&mut buffer) {
             Ok(0) => return Ok(file),
-            Ok(count) => file.write_all(&buffer[..count]).with_context(unwritable)?,
+            Ok(count) => {
+                let bytes = &buffer[..count];
+                if *has_lines.get_or_insert_with(|| !is_compressed(bytes)) {
+                    check_ends(from)?;
+                    let last = bytes.iter().rposition(|byte| b"\r\n".contains(byte));
+                    length = last.map_or(length + count, |last| count - last - 1);
+                    lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                    if length > MAX_LINE_BYTES {
+                        let (path, line) = (shown(from).into(), lines + 1);
+                        let limit = MAX_LINE_BYTES;
+                        return Err(DataError::LineTooLong { path, line, limit }.into());
+                    }
+                }
+                file.write_all(bytes).with_context(unwritable)?;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(unreadable(cause).into()),
         }
     }
+}
+
+/// Whether a text begins as gzip or zstd does.
+fn is_compressed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// Refuses a device such as `/dev/urandom`, which never ends and would fill the disk. A terminal ends.
+fn check_ends(from: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::io::IsTerminal;
+        use std::os::unix::fs::FileTypeExt;
+        let path = if is_standard_input(from) { Path::new("/dev/stdin") } else { from };
+        let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device());
+        let is_terminal = || File::open(path).is_ok_and(|file| file.is_terminal());
+        ensure!(
+            !is_device || is_terminal(),
+            "{}: it is a device, which never ends; name a file or a pipe with text",
+            shown(from)
+        );
+    }
+    Ok(())
 }
 
 /// The name of the text at `path` in messages.

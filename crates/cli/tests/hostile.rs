@@ -79,6 +79,13 @@ impl Server {
         Duration::from_millis(ticks * 10)
     }
 
+    /// The most bytes of memory that the process has had.
+    fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
     /// Asks the server to end, and returns its exit code and how long that took.
     fn end(&mut self) -> (Option<i32>, Duration) {
         let begun = Instant::now();
@@ -352,7 +359,11 @@ fn clients_that_stop_in_the_middle_lock_out_nobody() {
 fn a_long_request_does_not_keep_other_models_out() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start(1024, "--lazy --memory 1");
-    let long = visit(&server.address, "/v1/sentences", &long_sentences(7), 8 * SECOND);
+    let mut body = long_sentences(7);
+    body["sentences"].as_array_mut().unwrap().truncate(40);
+    let (address, text) = (server.address.clone(), body.to_string());
+    let long =
+        spawn(move || request(&address, "POST", "/v1/sentences", &text, 100 * SECOND).unwrap());
     sleep(SECOND);
     let begun = Instant::now();
     let body = json!({"q": "house", "source": "en", "target": "de"});
@@ -360,6 +371,93 @@ fn a_long_request_does_not_keep_other_models_out() {
     println!("another model: {:.2?}", begun.elapsed());
     assert_eq!(status, 200, "{text}");
     assert!(begun.elapsed() < 6 * SECOND, "{:?}", begun.elapsed());
-    assert!(server.log.lock().unwrap().contains("requests ended"));
-    long.join().unwrap();
+    assert!(server.log.lock().unwrap().contains("requests wait"));
+    let (status, text) = long.join().unwrap();
+    assert_eq!(status, 200, "{text}");
+}
+
+/// Bytes of a form whose fields are as many as its length allows.
+fn many_fields() -> String {
+    let body = "q=&".repeat(699_000);
+    bytes("POST", "/translate", &body)
+        .replace("application/json", "application/x-www-form-urlencoded")
+}
+
+#[test]
+fn side_paths_have_the_limits_of_the_main_path() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut server = Server::start(1024, "");
+    let address = server.address.clone();
+    let address = address.as_str();
+
+    during(&server, "links of a sentence without end", || {
+        let words = |count| json!({"sentences": ["Haus ".repeat(count)], "source": "de", "target": "en", "links": true, "alternatives": 10});
+        let clients =
+            [3_000, 33_000].map(|count| visit(address, "/v1/sentences", &words(count), 4 * SECOND));
+        clients.into_iter().for_each(|client| client.join().unwrap());
+    });
+    during(&server, "a request of 49,000 lines", || {
+        let client =
+            visit(address, "/translate", &document("Das\n".repeat(49_000), "text"), 5 * SECOND);
+        while !client.is_finished() {
+            let (status, text) = request(address, "GET", "/ready", "", HEALTH).expect("an answer");
+            assert_eq!(status, 200, "{text}");
+            sleep(SECOND / 10);
+        }
+        client.join().unwrap();
+    });
+    during(&server, "forms of many fields", || {
+        let clients: Vec<_> = (0..60)
+            .map(|_| {
+                let address = address.to_owned();
+                spawn(move || {
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    let _ = stream.write_all(many_fields().as_bytes());
+                    sleep(2 * SECOND);
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|client| client.join().unwrap());
+    });
+    during(&server, "sixty documents", || {
+        let html = document("<b>.</b>".repeat(24_000), "html");
+        let clients: Vec<_> =
+            (0..60).map(|_| visit(address, "/translate", &html, 6 * SECOND)).collect();
+        sleep(SECOND);
+        let begun = Instant::now();
+        let (status, text) =
+            server.post("/translate", &document("<p>Das Haus.</p>".repeat(1_200), "html"));
+        println!("another document: {:.2?}", begun.elapsed());
+        assert!(
+            status == 200 && begun.elapsed() < PATIENCE,
+            "{status} in {:?}: {}",
+            begun.elapsed(),
+            text.len()
+        );
+        clients.into_iter().for_each(|client| client.join().unwrap());
+    });
+    let memory = server.peak_memory();
+    println!("memory: {} MB", memory >> 20);
+    assert!(memory < 1 << 30, "{memory}");
+    assert_eq!(server.end().0, Some(0));
+}
+
+#[test]
+fn a_slow_upload_arrives_during_a_flood_of_connections() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = Server::start(64, "");
+    let body = json!({"q": "Das Haus. ".repeat(1_000)}).to_string();
+    let whole = bytes("POST", "/detect", &body);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let mut flood = Vec::new();
+    for part in whole.as_bytes().chunks(whole.len().div_ceil(20)) {
+        stream.write_all(part).expect("the upload goes on");
+        for _ in 0..40 {
+            flood.extend(TcpStream::connect(&server.address));
+        }
+        sleep(SECOND / 5);
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

@@ -1,12 +1,14 @@
 //! Connections, none of which may hold up the others or the end of the server, however slow its client is.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Body, BodyDataStream, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -17,13 +19,13 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::api::Shared;
 use crate::api::error::ApiError;
+use crate::api::{Shared, bearer};
 use crate::lock::locked;
 
 /// The most connections at the same time, if the system allows so many.
@@ -43,6 +45,23 @@ const LONGEST_DISCARDED: Duration = Duration::from_secs(5);
 /// How long a connection may be without a whole request before it can be closed for another one, so that a request on its way
 /// arrives however many clients connect at once.
 const GRACE: Duration = Duration::from_millis(100);
+/// The same after a part of a body has come, as long as no more than half of the connections are so.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The bytes of all bodies that are held together, from their first byte to the answer.
+const ALL_BODIES: usize = 128 << 20;
+/// The first bytes of each body, which always have room.
+const SMALL_BODY: usize = 16 << 10;
+/// So many more bytes of a body are progress of its client.
+const PROGRESS: usize = 1 << 10;
+/// How long a body may wait for room, and how long it may keep its room without progress when little is left.
+const LONGEST_STALL: Duration = Duration::from_secs(2);
+
+/// Room for the bodies of all requests, in units of [`PROGRESS`] bytes, if each has up to `most` bytes.
+pub(crate) fn room(most: usize) -> Arc<Semaphore> {
+    let units = most.saturating_mul(4).max(ALL_BODIES) / PROGRESS;
+    Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS)))
+}
 
 /// What the handlers of a request are told of its connection.
 #[derive(Clone)]
@@ -54,12 +73,13 @@ pub(crate) struct Connection {
     turns: Arc<Semaphore>,
 }
 
-/// Since when the server has waited for the client of a connection: to send a whole request or to read an answer. `None` while
-/// the client waits for the server.
-type Waiting = Arc<Mutex<Option<Instant>>>;
+/// Since when the server has waited for the client of a connection, to send more of a request or to read an answer, and whether a
+/// part of a body has come. `None` while the client waits for the server.
+type Waiting = Arc<Mutex<Option<(Instant, bool)>>>;
 
 /// A connection as the server sees it.
 struct Open {
+    peer: IpAddr,
     waiting: Waiting,
     task: AbortHandle,
 }
@@ -107,12 +127,12 @@ pub(crate) async fn serve(
                 if open.len() >= most {
                     close_one(&mut open);
                 }
-                let waiting = Waiting::new(Some(Instant::now()).into());
+                let waiting = Waiting::new(Some((Instant::now(), false)).into());
                 let connection =
                     Connection { peer: peer.ip(), waiting: waiting.clone(), turns: turns.clone() };
                 let answer =
                     answer(stream, service.clone(), connection, times.idle, closed.clone());
-                open.push(Open { waiting, task: tasks.spawn(answer) });
+                open.push(Open { peer: peer.ip(), waiting, task: tasks.spawn(answer) });
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -158,14 +178,22 @@ fn most() -> usize {
     MOST
 }
 
-/// The place of the connection whose client the server has waited for longest, if that is longer than its grace.
+/// The place of the connection without progress for longest, of those from the address with the most connections, if that is
+/// longer than its grace.
 fn slowest(open: &[Open]) -> Option<usize> {
-    let since = |(place, open): (usize, &Open)| Some(((*locked(&open.waiting))?, place));
-    let waiting = open.iter().enumerate().filter_map(since);
-    waiting.min().filter(|(since, _)| since.elapsed() >= GRACE).map(|(_, place)| place)
+    let mut sizes = HashMap::<IpAddr, usize>::new();
+    open.iter().for_each(|open| *sizes.entry(open.peer).or_default() += 1);
+    let sends = |open: &&Open| locked(&open.waiting).is_some_and(|(_, sends)| sends);
+    let are_few = 2 * open.iter().filter(sends).count() <= open.len();
+    let since = |(place, open): (usize, &Open)| {
+        let (since, sends) = (*locked(&open.waiting))?;
+        let grace = if sends && are_few { LONGEST_PAUSE } else { GRACE };
+        (since.elapsed() >= grace).then_some((Reverse(sizes[&open.peer]), since, place))
+    };
+    open.iter().enumerate().filter_map(since).min().map(|(.., place)| place)
 }
 
-/// Closes the connection whose client the server has waited for longest.
+/// Closes the slowest connection.
 fn close_one(open: &mut Vec<Open>) {
     if let Some(place) = slowest(open) {
         tracing::warn!("too many connections: closed the one that has waited for longest");
@@ -203,52 +231,89 @@ async fn answer(
 pub(crate) async fn read(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let limits = service.limits;
-    let body = match timeout(limits.time, whole(body, limits.body)).await {
-        Ok(Ok(body)) => body,
+    let is_wrong = |key: &str| !service.keys.allow(Some(key));
+    if !body.is_end_stream() && bearer(&parts.headers).is_some_and(is_wrong) {
+        discard(body.into_data_stream()).await;
+        return ApiError::key().into_response();
+    }
+    let connection = parts.extensions.get::<Connection>().cloned();
+    let set = |since| connection.iter().for_each(|connection| *locked(&connection.waiting) = since);
+    let whole = whole(body, limits.body, &service.bodies, || set(Some((Instant::now(), true))));
+    let (body, _room) = match timeout(limits.time, whole).await {
+        Ok(Ok(whole)) => whole,
         Ok(Err(error)) => return error.into_response(),
         Err(_) => return ApiError::too_late(limits.time).into_response(),
     };
-    let connection = parts.extensions.get::<Connection>().cloned();
     let busy = connection.as_ref().filter(|_| !LIGHT.contains(&parts.uri.path()));
     let turn = busy.map(|connection| connection.turns.try_acquire());
     if let Some(Err(_)) = turn {
         tracing::warn!("too many requests at the same time: refused one");
         return ApiError::too_many().into_response();
     }
-    let set = |since| connection.iter().for_each(|connection| *locked(&connection.waiting) = since);
     set(None);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    set(Some(Instant::now()));
+    set(Some((Instant::now(), false)));
     response
 }
 
-/// All bytes of `body`.
+/// All bytes of `body`, and the `room` that they take beyond the first few. It calls `progress` while they come.
 ///
 /// # Errors
-/// If they are more than `most`, or do not come.
-async fn whole(body: Body, most: usize) -> Result<Vec<u8>, ApiError> {
+/// If they are more than `most`, do not come, or have no room.
+async fn whole(
+    body: Body,
+    most: usize,
+    room: &Arc<Semaphore>,
+    progress: impl Fn(),
+) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), ApiError> {
     if body.size_hint().lower() > (most + MOST_DISCARDED) as u64 {
         return Err(ApiError::too_large("body", "the body is too large"));
     }
     let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
-    while let Some(chunk) = stream.next().await {
+    let (mut held, mut noted, mut at) = (None::<OwnedSemaphorePermit>, 0, Instant::now());
+    loop {
         let broken = |_| ApiError::body("the body cannot be read", "send it whole");
-        let chunk = chunk.map_err(broken)?;
+        let chunk = match timeout(LONGEST_STALL, stream.next()).await {
+            Ok(Some(chunk)) => chunk.map_err(broken)?,
+            Ok(None) => return Ok((bytes, held)),
+            Err(_) => Default::default(),
+        };
         if bytes.len() + chunk.len() > most {
-            let mut discarded = 0;
-            let discard = async {
-                while let Some(Ok(chunk)) = stream.next().await {
-                    discarded += chunk.len();
-                    if discarded > MOST_DISCARDED {
-                        return;
-                    }
-                }
-            };
-            // What does not come in time is left, and the connection closed.
-            let _ = timeout(LONGEST_DISCARDED, discard).await;
+            discard(stream).await;
             return Err(ApiError::too_large("body", "the body is too large"));
         }
         bytes.extend_from_slice(&chunk);
+        if bytes.len() >= noted + PROGRESS || noted == 0 && !bytes.is_empty() {
+            progress();
+            (noted, at) = (bytes.len(), Instant::now());
+        }
+        let needed = bytes.len().saturating_sub(SMALL_BODY).div_ceil(PROGRESS);
+        let more = needed - held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if more > 0 {
+            let found = timeout(LONGEST_STALL, room.clone().acquire_many_owned(more as u32)).await;
+            let found = found.ok().and_then(Result::ok).ok_or_else(ApiError::too_many)?;
+            match &mut held {
+                Some(held) => held.merge(found),
+                None => held = Some(found),
+            }
+        }
+        let is_short = room.available_permits() < 2 * most / PROGRESS;
+        if held.is_some() && is_short && at.elapsed() > LONGEST_STALL {
+            return Err(ApiError::too_late(LONGEST_STALL));
+        }
     }
-    Ok(bytes)
+}
+
+/// Reads the rest of a body that is refused, and leaves what does not come in time.
+async fn discard(mut stream: BodyDataStream) {
+    let mut discarded = 0;
+    let discard = async {
+        while let Some(Ok(chunk)) = stream.next().await {
+            discarded += chunk.len();
+            if discarded > MOST_DISCARDED {
+                return;
+            }
+        }
+    };
+    let _ = timeout(LONGEST_DISCARDED, discard).await;
 }

@@ -17,7 +17,8 @@ use crate::lock::locked;
 use crate::metrics::Metrics;
 use crate::queue::{Queue, QueueSettings};
 
-/// How long requests may keep a model after another one was asked for that has no memory beside it.
+/// How long requests may keep a model after another one was asked for that has no memory beside it. What is not translated
+/// then waits until the model is loaded again.
 const LONGEST_HELD: Duration = Duration::from_secs(4);
 
 /// Where a model comes from.
@@ -226,7 +227,7 @@ impl Models {
         }
     }
 
-    /// Unloads a model, and waits until nobody has it any more. Requests that take too long are ended.
+    /// Unloads a model, and waits until nobody has it any more. Requests that take too long wait for it again.
     async fn unload(&self, slot: &Slot) {
         let Some(queue) = slot.queue() else { return };
         let (lives, end) = (queue.lives(), queue.unload());
@@ -236,7 +237,7 @@ impl Models {
         let mut ended = false;
         while lives() && begun.elapsed() < self.longest {
             if !ended && begun.elapsed() > LONGEST_HELD {
-                tracing::warn!(pair = %slot.source.pair, "requests ended: another model is asked for");
+                tracing::warn!(pair = %slot.source.pair, "requests wait: another model is asked for");
                 end();
                 ended = true;
             }

@@ -52,6 +52,7 @@ impl Server {
             keys: Keys::new(&settings.keys),
             limits,
             files: KeptFiles::new(MOST_KEPT),
+            bodies: connections::room(limits.body),
             looking: Arc::new(Semaphore::new(queue.workers.max(1))),
             prefix: prefix(&settings.prefix)?,
         });

@@ -1,7 +1,7 @@
 //! Texts of any length through the queue.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use burnformer_documents::{Document, Format, PendingSentence, Translated};
 use burnformer_glossary::{Glossary, Wanted, longest, wanted};
@@ -11,15 +11,16 @@ use crate::api::{Service, Shared};
 use crate::compute::compute;
 use crate::engine::{Candidate, Choice, Work};
 use crate::language::LanguagePair;
+use crate::lock::locked;
 use crate::queue::Queue;
 
 /// What the sentences of a request go through.
 pub(crate) struct Path {
     pub service: Shared,
-    pub queue: Arc<Queue>,
+    pub pair: LanguagePair,
     pub choice: Choice,
-    /// What tells this model's sentences from another's in the cache.
-    pub pair: String,
+    /// The queue of the model, which is not unloaded for a while as long as somebody has it.
+    held: Mutex<Option<Arc<Queue>>>,
     /// Prescribed translations of terms, the first glossary before the others.
     pub glossaries: Vec<Arc<Glossary>>,
 }
@@ -70,19 +71,32 @@ impl Service {
         choice: Choice,
         own: Arc<Glossary>,
     ) -> Result<Path, ApiError> {
-        let queue = match self.models.queue(pair).await {
-            Some(queue) => queue.map_err(|_| ApiError::not_loaded(pair))?,
-            None => {
-                let message = format!("no model translates {pair}");
-                return Err(ApiError::bad("target", message, "a pair of /languages"));
-            }
-        };
         let glossaries = [own].into_iter().chain(self.models.glossary(pair)).collect();
-        Ok(Path { service: self.clone(), queue, choice, pair: pair.to_string(), glossaries })
+        let (service, pair, held) = (self.clone(), pair.clone(), Mutex::default());
+        let path = Path { service, pair, choice, held, glossaries };
+        path.queue().await?;
+        Ok(path)
     }
 }
 
 impl Path {
+    /// The queue of the model, which is loaded again if it was unloaded for another one.
+    ///
+    /// # Errors
+    /// [`ApiError`] if there is no such model, or if it cannot be loaded.
+    pub async fn queue(&self) -> Result<Arc<Queue>, ApiError> {
+        let held = locked(&self.held).take().filter(|queue| !queue.is_unloaded());
+        if let Some(queue) = held {
+            return Ok(locked(&self.held).insert(queue).clone());
+        }
+        let pair = &self.pair;
+        let message = || format!("no model translates {pair}");
+        let none = || ApiError::bad("target", message(), "a pair of /languages");
+        let queue = self.service.models.queue(pair).await.ok_or_else(none)?;
+        let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
+        Ok(locked(&self.held).insert(queue).clone())
+    }
+
     /// Translates `texts`, each whole: the best translation and up to `choice.n_best − 1` others.
     ///
     /// An alternative takes for every sentence its next best translation, or the best where there are no more. The sentences
@@ -98,7 +112,8 @@ impl Path {
     ) -> Result<Vec<Translations>, ApiError> {
         let (ranks, most) = (self.choice.n_best.max(1), self.service.limits.characters);
         let size = texts.iter().map(String::len).sum();
-        let (engine, glossaries) = (self.queue.engine().clone(), self.glossaries.clone());
+        let engine = self.queue().await?.engine().clone();
+        let glossaries = self.glossaries.clone();
         let parse = move || {
             let fits = |sentence: &str| engine.fits(sentence);
             let parse = |text: &String| Document::parse(text, format, Some(&language), &fits);
@@ -145,17 +160,24 @@ impl Path {
     /// # Errors
     /// [`ApiError`].
     pub async fn sentences(&self, all: Vec<Work>) -> Result<Vec<Vec<Candidate>>, ApiError> {
-        let cache = &self.service.cache;
+        let (cache, pair) = (&self.service.cache, self.pair.to_string());
         let mut answers: Vec<Option<Vec<Candidate>>> =
-            all.iter().map(|work| cache.get(&self.pair, work, self.choice)).collect();
-        let missing: Vec<usize> =
+            all.iter().map(|work| cache.get(&pair, work, self.choice)).collect();
+        let mut missing: Vec<usize> =
             (0..all.len()).filter(|&place| answers[place].is_none()).collect();
         self.service.metrics.cached(all.len() - missing.len());
-        let asked: Vec<Work> = missing.iter().map(|&place| all[place].clone()).collect();
-        let found = self.queue.translate(asked.clone(), self.choice).await?;
-        for ((place, work), candidates) in missing.into_iter().zip(asked).zip(found) {
-            cache.put(&self.pair, work, self.choice, &candidates);
-            answers[place] = Some(candidates);
+        while !missing.is_empty() {
+            let queue = self.queue().await?;
+            let asked: Vec<Work> = missing.iter().map(|&place| all[place].clone()).collect();
+            let found = queue.translate(asked.clone(), self.choice).await?;
+            let unloaded = queue.is_unloaded();
+            let done = |candidates: &[Candidate]| !unloaded || !candidates.is_empty();
+            let found = missing.iter().zip(asked).zip(found);
+            for ((&place, work), candidates) in found.filter(|(_, candidates)| done(candidates)) {
+                cache.put(&pair, work, self.choice, &candidates);
+                answers[place] = Some(candidates);
+            }
+            missing.retain(|&place| answers[place].is_none());
         }
         Ok(answers.into_iter().map(Option::unwrap_or_default).collect())
     }

@@ -231,7 +231,7 @@ fn model_source(
 /// The keys of a file.
 fn read_keys(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let lines = text.lines().map(str::trim);
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let keys = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned);
     let keys: Vec<String> = keys.collect();
     anyhow::ensure!(

@@ -6,4 +6,4 @@ mod weights;
 pub(crate) use align::strongest;
 pub use align::{AlignmentOptions, Link, pharaoh, word_alignment};
 pub(crate) use weights::pieces;
-pub use weights::{Attention, AttentionWeights, HeadWeights, Piece};
+pub use weights::{Attention, AttentionWeights, HeadWeights, MOST_LINKED, Piece};

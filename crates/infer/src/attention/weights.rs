@@ -1,5 +1,8 @@
 use burnformer_data::Tokenizer;
 
+/// The most tokens of each side that are linked. Time and memory of attention weights grow with the product of the lengths.
+pub const MOST_LINKED: usize = 400;
+
 /// The weights of one attention head. The weights of each query sum to 1 over the keys, or to 0 if the query sees no
 /// key.
 #[derive(Clone, Debug, PartialEq)]

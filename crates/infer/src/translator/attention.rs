@@ -3,9 +3,10 @@
 use burnformer_data::Tokenizers;
 
 use super::load::Translator;
+use super::options::LONGEST_SENTENCE;
 use crate::attention::{Attention, pieces};
 use crate::error::InferError;
-use crate::ids::{check_pairs, closed};
+use crate::ids::{check_pairs, closed, first_too_long};
 use crate::model::SpecialIds;
 
 impl Translator {
@@ -13,13 +14,30 @@ impl Translator {
     /// `source`.
     ///
     /// # Errors
-    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so many tokens,
+    /// [`InferError::SourceTooLong`] or [`InferError::TargetTooLong`] if the model does not take so many tokens, or if there
+    /// are more than [`LONGEST_SENTENCE`], since the weights grow with the product of the lengths;
     /// [`InferError::NoAttention`] for an ensemble.
     pub fn attention(&self, source: &str, target: &str) -> Result<Attention, InferError> {
+        let Tokenizers { source: reader, target: writer } = &self.tokenizers;
+        self.attention_of(&reader.encode(source), &writer.encode(target))
+    }
+
+    /// The same of ids, with or without their `</s>`.
+    pub(super) fn attention_of(
+        &self,
+        source: &[u32],
+        target: &[u32],
+    ) -> Result<Attention, InferError> {
         let SpecialIds { bos, eos, .. } = self.model.special();
-        let source = closed(&self.tokenizers.source.encode(source), eos);
-        let target = closed(&self.tokenizers.target.encode(target), eos);
-        let (sources, targets) = ([source], [target]);
+        let limit = LONGEST_SENTENCE;
+        let too_long = |ids: &[u32]| first_too_long([ids].into_iter(), eos, limit);
+        if let Some((sentence, length)) = too_long(source) {
+            return Err(InferError::SourceTooLong { sentence, length, limit });
+        }
+        if let Some((sentence, length)) = too_long(target) {
+            return Err(InferError::TargetTooLong { sentence, length, limit });
+        }
+        let (sources, targets) = ([closed(source, eos)], [closed(target, eos)]);
         check_pairs(&*self.model, &sources, &targets)?;
         let ([source], [target]) = (sources, targets);
         let weights = self.model.attention(&source, &target).ok_or(InferError::NoAttention)?;

@@ -6,7 +6,7 @@ use burnformer_data::Tokenizer;
 
 use super::capitals::{is_in_capitals, small_in_place};
 use super::load::Translator;
-use crate::attention::{Attention, HeadWeights, strongest};
+use crate::attention::{Attention, HeadWeights, MOST_LINKED, strongest};
 use crate::error::InferError;
 
 /// A token of a translation and the token of its source that it attends to most, as ranges of bytes of the two texts.
@@ -23,9 +23,9 @@ impl Translator {
     /// of the heads of the last decoder layer, at the positions where the model predicts the tokens.
     ///
     /// Ranges are exact where the tokeniser gives a text back as it was. Where it normalises (as SentencePiece models do)
-    /// they are those of the normalised text, scaled to the length of the given one. The list is empty where there is
-    /// no attention to go by: for a model without cross-attention, for an ensemble, and where one of the texts is empty or
-    /// longer than the model takes.
+    /// they are those of the normalised text, scaled to the length of the given one. Of each text the first
+    /// [`MOST_LINKED`] tokens are linked, or those that the model takes if they are fewer. The list is empty where there is
+    /// no attention to go by: for a model without cross-attention, for an ensemble, and where one of the texts is empty.
     ///
     /// # Errors
     /// Those of [`attention`](Self::attention), except in these cases.
@@ -38,19 +38,19 @@ impl Translator {
     }
 
     fn links_of(&self, source: &str, target: &str) -> Result<Vec<TextLink>, InferError> {
-        let attention = match self.attention(source, target) {
-            Ok(attention) => attention,
-            Err(
-                InferError::NoAttention
-                | InferError::SourceTooLong { .. }
-                | InferError::TargetTooLong { .. },
-            ) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
+        let most =
+            MOST_LINKED.min(self.model.max_positions().unwrap_or(usize::MAX)).saturating_sub(1);
+        let (reader, writer) = (&self.tokenizers.source, &self.tokenizers.target);
+        let [mut read, mut written] = [reader.encode(source), writer.encode(target)];
+        [&mut read, &mut written].into_iter().for_each(|ids| ids.truncate(most));
+        let attention = match self.attention_of(&read, &written) {
+            Err(InferError::NoAttention) => return Ok(Vec::new()),
+            attention => attention?,
         };
         let Some(heads) = attention.weights.cross.last() else { return Ok(Vec::new()) };
         let weights = HeadWeights::mean(heads);
-        let sources = spans(&self.tokenizers.source, source);
-        let targets = spans(&self.tokenizers.target, target);
+        let sources = spans(reader, source, most);
+        let targets = spans(writer, target, most);
         debug_assert_eq!(targets.len() + 1, attention.target_output.len());
         Ok(strongest_sources(&attention, &weights)
             .into_iter()
@@ -70,15 +70,15 @@ fn strongest_sources(attention: &Attention, weights: &HeadWeights) -> Vec<Option
     (0..weights.queries).map(|query| strongest(&weights.row(query)[..words])).collect()
 }
 
-/// Where each token of `text` stands in it, in bytes: from the end of the token before to its own end, without the
+/// Where each token of `text`, up to `most`, stands in it, in bytes: from the end of the token before to its own end, without the
 /// white space between.
-fn spans(tokenizer: &Tokenizer, text: &str) -> Vec<Range<usize>> {
+fn spans(tokenizer: &Tokenizer, text: &str, most: usize) -> Vec<Range<usize>> {
     let ids = tokenizer.encode(text);
     let whole = tokenizer.decode(&ids);
     let visible = tokenizer.visible(text);
     let places = places_of(&visible, text);
     let mut begin = 0;
-    (1..=ids.len())
+    (1..=ids.len().min(most))
         .map(|count| {
             let end = match count == ids.len() {
                 true => text.len(),
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn spans_cover_every_word_of_a_text_in_order() {
         for text in ["das alte Meer", "der Mann, der Größe hat 😀!", "a", "  das  Meer "] {
-            let spans = spans(&tokenizer(), text);
+            let spans = spans(&tokenizer(), text, MOST_LINKED);
             let covered: String = spans.iter().map(|span| &text[span.clone()]).collect();
             let letters = |text: &str| text.split_whitespace().collect::<String>();
             assert_eq!(letters(&covered), letters(text), "{spans:?}");
             assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{spans:?}");
         }
-        assert!(spans(&tokenizer(), "").is_empty());
+        assert!(spans(&tokenizer(), "", MOST_LINKED).is_empty());
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let text: String = plain.chars().flat_map(|c| [c, '\u{AD}']).collect();
         let parts = |text: &str| {
             let visible = |span: Range<usize>| text[span].replace('\u{AD}', "").trim().to_owned();
-            spans(&tokenizer(), text).into_iter().map(visible).collect::<Vec<_>>()
+            spans(&tokenizer(), text, MOST_LINKED).into_iter().map(visible).collect::<Vec<_>>()
         };
         assert_eq!(parts(&text), parts(plain));
     }

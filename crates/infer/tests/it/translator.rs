@@ -8,8 +8,9 @@ use burn::tensor::Device;
 use burnformer_core::{Positions, TransformerConfig, model_dir};
 use burnformer_data::{Tokenizer, TokenizerSettings, Tokenizers};
 use burnformer_infer::{
-    AlignmentOptions, FinishReason, InferError, LongSources, Request, SearchSettings,
-    TranslateOptions, Translator, perplexity, save_text_files, word_alignment,
+    AlignmentOptions, FinishReason, InferError, LONGEST_SENTENCE, LongSources, MOST_LINKED,
+    Request, SearchSettings, TranslateOptions, Translator, perplexity, save_text_files,
+    word_alignment,
 };
 
 const LINES: [&str; 5] = ["the house is small", "", "a small dog", "the dog sees the house", "   "];
@@ -274,6 +275,24 @@ fn a_model_with_other_special_ids_is_refused() {
     save(dir.path(), &swapped, &Tokenizers::joint(tokenizer(280)), 1);
     let error = refusal(dir.path());
     assert!(matches!(error, InferError::SpecialId { token: "<s>", model: 2, tokenizer: 1 }));
+}
+
+#[test]
+fn attention_and_links_of_any_text_have_bounded_weights() {
+    let translator = load(&joint(1));
+    let short = "the house is small";
+    for count in [100, 399, 400, 2000, 50_000] {
+        let long = "dog ".repeat(count);
+        for (source, target) in [(&*long, short), (short, &*long), (&*long, &*long)] {
+            let links = translator.links(source, target).unwrap();
+            assert!(links.len() < MOST_LINKED, "{count}");
+            let all = links.iter().flat_map(|it| [(&it.source, source), (&it.target, target)]);
+            all.for_each(|(range, text)| assert!(text.get(range.clone()).is_some(), "{range:?}"));
+            let found = translator.attention(source, target);
+            assert!(found.is_ok() || count > LONGEST_SENTENCE / 4, "{count}");
+            assert!(found.is_err() || count < 50_000, "{count}");
+        }
+    }
 }
 
 #[test]

@@ -111,7 +111,8 @@ async fn look(
     };
     let weights = async {
         let path = service.path(&pair, Choice::default(), Arc::default()).await?;
-        weights(&service.looking, path.queue.engine().clone(), sentence, translation).await
+        let engine = path.queue().await?.engine().clone();
+        weights(&service.looking, engine, sentence, translation).await
     };
     service.in_time(weights).await
 }

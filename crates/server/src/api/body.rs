@@ -35,12 +35,19 @@ where
         if kind(request.headers())?.ends_with("json") {
             let body = std::mem::take(request.body_mut());
             let bytes = to_bytes(body, usize::MAX).await.map_err(unread)?;
-            if !bytes.is_empty() {
-                return compute(0, move || read_json(&bytes, LENIENT)).await?.map(Self);
+            let size = bytes.len();
+            if size > 0 {
+                let (service, headers) = (state.clone(), request.headers().clone());
+                let read = move || {
+                    service.check_key(&headers, key(&bytes).as_deref())?;
+                    read_json(&bytes, LENIENT)
+                };
+                return compute(size, read).await?.map(Self);
             }
         }
         let parts = form(request, state.limits.texts + MOST_FIELDS).await?;
-        compute(0, move || read_form(parts, LENIENT)).await?.map(Self)
+        let size = parts.iter().map(|part| part.bytes.len()).sum();
+        compute(size, move || read_form(parts, LENIENT)).await?.map(Self)
     }
 }
 
@@ -58,6 +65,16 @@ fn kind(headers: &HeaderMap) -> Result<String, ApiError> {
     coding.map_or(Ok(()), |coding| Err(ApiError::content_encoding(coding)))?;
     let kind = text(header::CONTENT_TYPE).unwrap_or("application/json");
     Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// The key in a body of JSON, of which nothing else is kept.
+fn key(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Key {
+        api_key: Option<String>,
+    }
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    serde_json::from_slice::<Key>(bytes).ok()?.api_key
 }
 
 fn read_json<T: DeserializeOwned + PartialSchema>(

@@ -187,9 +187,7 @@ impl From<QueueError> for ApiError {
         let message = error.to_string();
         match error {
             QueueError::Full { retry, .. } => Self::busy(message, retry),
-            QueueError::Stopped | QueueError::Unloaded => {
-                Self::busy(message, Duration::from_secs(1))
-            }
+            QueueError::Stopped => Self::busy(message, Duration::from_secs(1)),
             QueueError::Engine(EngineError::Request(_)) => {
                 Self::new(StatusCode::BAD_REQUEST, message)
             }

@@ -1,5 +1,6 @@
 //! Documents sent and fetched as files.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::Json;
@@ -70,12 +71,23 @@ pub(crate) async fn translate_file(
     let api_key = bearer(&headers).map(str::to_owned).or(sent.api_key);
     let owner = match api_key.filter(|_| service.keys.are_required()) {
         Some(key) => Owner::Key(key),
-        None => Owner::Peer(connection.peer),
+        None => Owner::Peer(client(connection.peer, &headers)),
     };
-    let key = service.files.put(owner, &plain(&name), text);
+    let key = service.files.put(owner, &plain(&name), text).ok_or_else(ApiError::too_many)?;
     let (origin, prefix) = (origin(&headers), prefix(&service, &headers));
     let translated_file_url = format!("{origin}{prefix}/download_file/{key}");
     Ok(Json(FileResponse { translated_file_url }))
+}
+
+/// The address of the client, of which one in IPv6 has a network of 64 bits. A proxy on this machine tells it at the end of
+/// `X-Forwarded-For`.
+fn client(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let told = headers.get_all("x-forwarded-for").iter().next_back();
+    let told = told.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+    match told.filter(|_| peer.is_loopback()).unwrap_or(peer) {
+        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
+        address => address,
+    }
 }
 
 /// Where the client found the server: a proxy that ends TLS says so in `X-Forwarded-Proto`. A value that is no host is ignored.

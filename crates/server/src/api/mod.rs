@@ -41,6 +41,8 @@ pub(crate) struct Service {
     pub keys: Keys,
     pub limits: Limits,
     pub files: KeptFiles,
+    /// Room for the bodies of requests.
+    pub bodies: Arc<Semaphore>,
     /// Permits to compute attention weights, one for each batch that may be translated at the same time.
     pub looking: Arc<Semaphore>,
     /// The beginning of every path as clients see it, where no proxy tells it.

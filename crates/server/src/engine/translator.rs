@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burnformer_documents::Link;
 use burnformer_infer::{
     AlignmentOptions, Alternative, Doubt, Hypothesis, InferError, LengthPenalty, LongSources,
-    Request, Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
+    MOST_LINKED, Request, Shortlist, TextLink, TranslateOptions, Translation, Translator, doubts,
 };
 use burnformer_view::Sentence;
 
@@ -118,9 +118,13 @@ impl Engine for TranslatorEngine {
         let request = self.request(work).map_err(engine_error)?;
         let tokens = request.source.len().min(self.translator.longest_source(&options));
         let searches = self.translator.searches(&work.text, &options);
-        let cost = (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
+        let searched =
+            (tokens + request.prefix.len() + 1) * request.rows(&options.search) * searches;
+        // A pass over both texts for each translation.
+        let linked =
+            if work.links { 2 * tokens.min(MOST_LINKED) * options.search.n_best } else { 0 };
         self.translator.check_requests(vec![request], &options).map_err(engine_error)?;
-        Ok(cost)
+        Ok(searched + linked)
     }
 
     fn fits(&self, sentence: &str) -> bool {

@@ -15,9 +15,6 @@ pub enum QueueError {
         /// When to try again.
         retry: Duration,
     },
-    /// The model was unloaded for another one.
-    #[error("the model was unloaded for another one that was asked for; try again")]
-    Unloaded,
     /// The server is being stopped.
     #[error("the server is being stopped")]
     Stopped,

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use rayon::ThreadPoolBuilder;
 use tokio::sync::oneshot;
 
@@ -24,6 +25,10 @@ const COST_PER_SENTENCE: usize = 128;
 /// Requests of at most so many sentences are taken as long as there is room. Larger ones leave a quarter of it, so that they
 /// cannot shut out the others.
 const FEW: usize = 16;
+/// A request waits in portions of this share of the room, two at a time, so that a large one leaves room to others.
+const PORTIONS: usize = 16;
+/// How long a portion waits before it looks for room again.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// The sizes of a [`Queue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +36,8 @@ pub struct QueueSettings {
     /// The most sentences in a batch; at least 1. A batch costs at most 128 times as much, counted in tokens × beam, so that
     /// long sentences and wide searches have smaller batches.
     pub batch: usize,
-    /// The most sentences that wait; a request beyond it is refused, unless the queue is empty.
+    /// The most sentences that wait; a request beyond it is refused. A large request waits in portions, so that it can have any
+    /// size.
     pub waiting: usize,
     /// How long a batch that is not full waits for more sentences. Zero is best on a processor: while one batch is
     /// translated, the next gathers.
@@ -112,7 +118,7 @@ impl Queue {
         move || shared.strong_count() > 0
     }
 
-    /// Ends the queue even if requests still have it: they are answered by [`QueueError::Unloaded`].
+    /// Ends the queue even if requests still have it: they are answered by what is translated already.
     pub(crate) fn unload(&self) -> impl Fn() + Send + use<> {
         let shared = Arc::downgrade(&self.shared);
         move || {
@@ -136,8 +142,13 @@ impl Queue {
         (state.sentences >= waiting).then_some((state.sentences, retry))
     }
 
+    /// Whether the model was unloaded for another one.
+    pub(crate) fn is_unloaded(&self) -> bool {
+        self.shared.lock().stopped
+    }
+
     /// Translates `work` and waits for the candidates of every sentence, in order. Sentences whose translations are not
-    /// finished when the returned future is dropped are left.
+    /// finished when the returned future is dropped are left, and have no candidates when the model is unloaded.
     ///
     /// # Errors
     /// [`QueueError`]; then no translation is returned.
@@ -147,15 +158,47 @@ impl Queue {
         }
         let engine = self.engine().clone();
         let size = work.iter().map(Work::size).sum();
-        let items = compute(size, move || priced(&*engine, work, choice)).await??;
+        let mut items = compute(size, move || priced(&*engine, work, choice)).await??;
+        let places: Vec<usize> = items.iter().map(|item| item.place).collect();
+        let portion = (self.shared.settings.waiting / PORTIONS).max(FEW);
+        let portions = std::iter::from_fn(|| {
+            let rest = items.split_off(portion.min(items.len()));
+            let mut items = std::mem::replace(&mut items, rest);
+            items.iter_mut().enumerate().for_each(|(place, item)| item.place = place);
+            (!items.is_empty()).then_some(items)
+        });
         let leaving = Leaving::default();
-        let answer = self.put(items, choice, leaving.0.clone())?;
-        answer.await.unwrap_or(Err(QueueError::Stopped))
+        let answer = |(number, items)| self.portion(items, choice, leaving.0.clone(), number > 0);
+        let found = stream::iter(portions.enumerate()).map(answer).buffered(2);
+        let found: Vec<_> = found.try_concat().await?;
+        let mut answers = vec![Vec::new(); places.len()];
+        places.into_iter().zip(found).for_each(|(place, found)| answers[place] = found);
+        Ok(answers)
+    }
+
+    /// The candidates of `items`. If there is no room for them, it `waits` where an earlier portion of the request is
+    /// translated already.
+    async fn portion(
+        &self,
+        mut items: VecDeque<Item>,
+        choice: Choice,
+        left: Arc<AtomicBool>,
+        waits: bool,
+    ) -> Answer {
+        let count = items.len();
+        loop {
+            match self.put(&mut items, choice, left.clone()) {
+                Ok(answer) => return answer.await.unwrap_or(Err(QueueError::Stopped)),
+                Err(QueueError::Full { .. }) if waits => tokio::time::sleep(AGAIN).await,
+                Err(QueueError::Stopped) => return Ok(vec![Vec::new(); count]),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn put(
         &self,
-        items: VecDeque<Item>,
+        items: &mut VecDeque<Item>,
         choice: Choice,
         left: Arc<AtomicBool>,
     ) -> Result<oneshot::Receiver<Answer>, QueueError> {
@@ -174,7 +217,7 @@ impl Queue {
             let retry = state.pace.wait(state.sentences, workers);
             return Err(QueueError::Full { waiting: state.sentences, retry });
         }
-        state.put(choice, items, left, reply);
+        state.put(choice, std::mem::take(items), left, reply);
         drop(state);
         self.shared.wake.notify_all();
         Ok(answer)

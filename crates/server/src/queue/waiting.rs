@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::answer::{Answer, QueueError};
+use super::answer::Answer;
 use super::pace::Pace;
 use crate::engine::{Candidate, Choice, Work};
 use crate::lock::locked;
@@ -140,12 +140,14 @@ impl State {
         self.sentences = self.requests.values().map(|request| request.items.len()).sum();
     }
 
-    /// Answers all requests by [`QueueError::Unloaded`], those in running batches too, and takes no more.
+    /// Answers all requests by what is translated already, and takes no more.
     pub(super) fn unload(&mut self) {
         for asked in self.asked.drain(..).filter_map(|asked| asked.upgrade()) {
             let mut gathered = locked(&asked);
             gathered.left.store(true, Ordering::Relaxed);
-            gathered.send(Err(QueueError::Unloaded));
+            let none = vec![Vec::new(); gathered.answers.len()];
+            let answers = std::mem::replace(&mut gathered.answers, none);
+            gathered.send(Ok(answers));
         }
         self.stop();
     }

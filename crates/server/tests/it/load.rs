@@ -272,3 +272,59 @@ fn large_requests_do_not_shut_out_small_ones() {
     let statuses: Vec<u16> = lists.into_iter().map(|list| list.join().unwrap().0).collect();
     assert!(statuses.contains(&503) && statuses.contains(&200), "{statuses:?}");
 }
+
+#[test]
+fn a_request_larger_than_the_queue_leaves_room_to_others() {
+    let server = Arc::new(Running::start(Arc::new(slow(20)), |settings| {
+        (settings.queue.batch, settings.queue.waiting) = (4, 64);
+        settings.limits.texts = 2_000;
+    }));
+    let lines: Vec<String> = (0..800).map(|line| format!("line {line}")).collect();
+    let long = ask(&server, json!(lines));
+    for number in 0..10 {
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(server.get("/ready").0, 200);
+        assert_eq!(ask(&server, json!(format!("short {number}"))).join().unwrap().0, 200);
+    }
+    assert!(!long.is_finished());
+    let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
+    assert_eq!(long.join().unwrap().1["translatedText"], json!(expected));
+}
+
+#[test]
+fn a_long_request_goes_on_when_its_model_is_loaded_again() {
+    let server = Arc::new(Running::start(Arc::new(slow(100)), |settings| {
+        (settings.preload, settings.memory, settings.queue.batch) = (false, 1, 4);
+    }));
+    let lines: Vec<String> = (0..240).map(|line| format!("line {line}")).collect();
+    let long = ask(&server, json!(lines));
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = std::time::Instant::now();
+    let body = json!({"q": "a", "source": "en", "target": "de"});
+    assert_eq!(server.post("/translate", body).0, 200);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(!long.is_finished());
+    let expected: Vec<String> = lines.iter().map(|line| line.to_uppercase()).collect();
+    let (status, answer) = long.join().unwrap();
+    assert_eq!((status, &answer["translatedText"]), (200, &json!(expected)));
+}
+
+#[test]
+fn without_a_key_nothing_is_read_but_the_key() {
+    let server = Running::start(Arc::new(slow(0)), |settings| settings.keys = vec!["one".into()]);
+    let texts = vec![""; 600_000];
+    let body =
+        |key: &str| json!({"q": texts, "source": "de", "target": "en", "api_key": key}).to_string();
+    let (json, path) = ("application/json", "/translate");
+    for (headers, body, expected) in [
+        (&[("authorization", "Bearer two")][..], body("one"), 403),
+        (&[], body("two"), 403),
+        (&[], "{".into(), 403),
+        (&[], body("one"), 400),
+        (&[("authorization", "Bearer one")], body("two"), 400),
+    ] {
+        assert_eq!(server.send(path, json, headers, body.as_bytes()).0, expected);
+    }
+    let asked = json!({"q": "a", "source": "de", "target": "en", "api_key": "one"}).to_string();
+    assert_eq!(server.send(path, json, &[], format!("\u{feff}{asked}").as_bytes()).0, 200);
+}

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::tracker::Tracker;
 use super::{Phrase, Terms};
-use crate::attention::HeadWeights;
+use crate::attention::{HeadWeights, MOST_LINKED};
 use crate::hypothesis::{FinishReason, Hypothesis};
 use crate::model::StepModel;
 use crate::search::Request;
@@ -51,7 +51,7 @@ impl AfterTerm {
 /// The search for `request` that goes on after `found`, a translation of it, up to the first word that a missing term
 /// replaces, and the term. The first `fixed` tokens stay.
 ///
-/// `None` if no term is missing, if the model has no attention to go by, or the source tokens of the missing terms are not
+/// `None` if no term is missing, if the model has no attention to go by or a side has more than [`MOST_LINKED`] tokens, or the source tokens of the missing terms are not
 /// known.
 pub(crate) fn after_term(
     model: &dyn StepModel,
@@ -70,6 +70,9 @@ pub(crate) fn after_term(
         return None;
     }
     let source = request.closed(model.special().eos);
+    if source.len().max(found.tokens.len()) > MOST_LINKED {
+        return None;
+    }
     let attention = model.attention(&source, &found.tokens)?;
     let weights = HeadWeights::mean(attention.cross.last()?);
     let words = words(&request.terms, tokens, fixed.max(request.prefix.len()));
