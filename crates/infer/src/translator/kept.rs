@@ -46,6 +46,11 @@ impl Translator {
         let with_terms = |own: &Lost| self.with_parts(&requests[own.place], own.numbers.clone());
         let again = self.keep_by(again, with_terms, |_, text| text, requests, options, all);
         let gapped = |own: &Lost| {
+            let Request { terms, prefix, .. } = &requests[own.place];
+            // Prescribed words have their places in the whole sentence.
+            if !terms.phrases.is_empty() || !prefix.is_empty() {
+                return None;
+            }
             let source = self.tokenizers.source.encode(&Gapped::new(&own.source).text);
             let source = [&options.languages.source[..], &source].concat();
             Some(Request { terms: Terms::default(), source, ..requests[own.place].clone() })
