@@ -26,6 +26,8 @@ pub use burnformer_train as train;
 #[cfg(feature = "program")]
 mod commands;
 #[cfg(feature = "program")]
+mod conversion;
+#[cfg(feature = "program")]
 pub mod device;
 #[cfg(feature = "program")]
 pub mod embedded;

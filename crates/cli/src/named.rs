@@ -10,7 +10,7 @@ use burnformer_interop::TextFiles;
 use burnformer_train::user_cache;
 use serde::{Deserialize, Serialize};
 
-use crate::commands::import;
+use crate::conversion;
 use crate::output::note;
 
 /// What is known of a model that was converted: the file beside its directory.
@@ -94,7 +94,7 @@ fn convert(from: &Path, to: &Path) -> Result<()> {
         }
         return Ok(burnformer_core::model_dir::verify(to)?);
     }
-    let (_, package) = import::convert(None, from, to, &TextFiles::default(), true)?;
+    let (_, package) = conversion::convert(None, from, to, &TextFiles::default(), true)?;
     for remark in &package.remarks {
         note(format_args!("note: {remark}"));
     }

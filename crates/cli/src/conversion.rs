@@ -1,0 +1,67 @@
+//! Models of other systems as model directories.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use burn::tensor::Device;
+use burnformer_core::model_dir;
+use burnformer_infer::{
+    Batching, NeuralModel, Request, SearchSettings, TranslateOptions, Translator,
+    search as infer_search,
+};
+use burnformer_interop::{Format, InteropError, Package, TextFiles};
+
+/// Converts the model at `path`, whose format is found out if it is not given, into the new model directory `out`. The
+/// directory appears there once it has been loaded and has translated. A `bare` one needs no tokeniser.
+///
+/// # Errors
+/// If the model cannot be read or cannot translate, or the directory cannot be written.
+pub fn convert(
+    format: Option<Format>,
+    path: &Path,
+    out: &Path,
+    files: &TextFiles,
+    bare: bool,
+) -> Result<(Format, Package)> {
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(InteropError::Occupied { path: out.into() }.into());
+    }
+    let (format, package) = burnformer_interop::import(path, format, files)?;
+    let name = path.display();
+    if !bare && !package.has_tokenizers() {
+        bail!(
+            "{name}: no tokeniser is beside the model (source.spm and target.spm, or tokenizer.json), without which it \
+             translates no text; name its SentencePiece models with --sentencepiece SOURCE TARGET (or one for both), or take \
+             --no-tokenizer to inspect and export it"
+        );
+    }
+    let beside = burnformer_files::folder_of(out);
+    let cannot = || format!("{}: cannot be written", out.display());
+    fs::create_dir_all(beside).with_context(cannot)?;
+    let made = tempfile::tempdir_in(beside).with_context(cannot)?;
+    let dir = made.path().join("model");
+    package.save(&dir)?;
+    try_out(&dir, &package).with_context(|| format!("{name}: was read and cannot be used"))?;
+    // Windows renames onto no folder, not even an empty one.
+    let _ = fs::remove_dir(out);
+    fs::rename(&dir, out).with_context(cannot)?;
+    Ok((format, package))
+}
+
+/// Loads the model directory `dir` and translates a few words, or ids without a tokeniser.
+fn try_out(dir: &Path, package: &Package) -> Result<()> {
+    let device = Device::flex();
+    let search = SearchSettings { max_length: Some(8), ..SearchSettings::greedy() };
+    if package.has_tokenizers() {
+        let translator = Translator::load(dir, &device)?;
+        let options = TranslateOptions { search, ..translator.options() };
+        translator.translate(&["a 1"], &options)?;
+        return Ok(());
+    }
+    let (config, model) = model_dir::load(dir, &device)?;
+    let model = NeuralModel::new(config, model, &device);
+    let request = Request::new(vec![package.config.eos]);
+    infer_search(&model, &[request], &search, &Batching::default())?;
+    Ok(())
+}
