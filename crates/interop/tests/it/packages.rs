@@ -139,7 +139,8 @@ fn vocabularies_are_those_of_their_sides_or_are_asked_for() {
         ("a.vocab.yml", "b.vocab.yml"),
         ("z-vocab.yml", "b-vocab.yml"),
     ];
-    let decoders: [(&str, fn(&str, &str) -> String); 9] = [
+    type Decoder = (&'static str, fn(&str, &str) -> String);
+    let decoders: [Decoder; 9] = [
         ("", |_, _| String::new()),
         ("decoder.yml", |a, b| format!("vocabs:\n  - {a}\n  - {b}\n")),
         ("decoder.yml", |a, b| format!("vocabs: [{a}, '{b}'] # source, target\n")),
