@@ -17,10 +17,13 @@ use std::process::{Child, Command, Stdio};
 use common::{pairs, run, stderr, stdout, write_pairs};
 
 /// Parts of commands that cannot be run here, each with the reason.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 12] = [
     ("pip install", "needs the wheel, which `cargo xtask wheel --test` builds and installs"),
     ("hf:Helsinki-NLP", "needs the hub; tests/it/named.rs has a local one"),
     ("firefox:de-en", "needs Mozilla's server; crates/hub tests a local one"),
+    ("apt-get download", "needs Debian's packages; the reader has their messages"),
+    ("dpkg-deb", "unpacks them"),
+    ("msgunfmt", "needs gettext"),
     ("cargo install", "compiles the program, which the test has"),
     ("cargo xtask test", "is the suite of which this test is a part"),
     ("--device wgpu", "needs a build for graphics cards, and one to compute on"),
@@ -173,6 +176,16 @@ impl Reader {
         let mut gz = flate2::write::GzEncoder::new(gz, flate2::Compression::fast());
         gz.write_all(tsv.as_bytes()).unwrap();
         gz.finish().unwrap();
+        let messages = include_str!("it/messages.tsv").lines().skip(1).map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            [columns[0], columns[3]]
+        });
+        let message = |number: usize, [en, ko]: [&str; 2]| {
+            format!("msgid \"{en} {number}\"\nmsgstr \"{ko} {number}\"\n\n")
+        };
+        let messages: Vec<_> = messages.collect();
+        let all = (0..25).flat_map(|number| messages.iter().map(move |&it| message(number, it)));
+        fs::write(work.join("messages.po"), all.collect::<String>()).unwrap();
         fs::write(work.join("page.html"), "<p>eins <b>zwei</b> drei.</p>\n").unwrap();
     }
 

@@ -101,10 +101,8 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
 
 /// Refuses text whose first bytes are those of UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
-    match wide_encoding(&first[..first.len().min(BUFFER)]) {
-        Some(encoding) => Err(DataError::Wide { path: path.into(), encoding }),
-        None => Ok(()),
-    }
+    let encoding = wide_encoding(&first[..first.len().min(BUFFER)]);
+    encoding.map_or(Ok(()), |encoding| Err(DataError::Wide { path: path.into(), encoding }))
 }
 
 /// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are wider than a byte. It
@@ -114,7 +112,7 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         return Some("utf-16");
     }
     let units = first.as_chunks::<4>().0;
-    let all = |is_wide: fn(&[u8; 4]) -> bool| units.len() > 1 && units.iter().all(is_wide);
+    let all = |is_wide: fn(&[u8; 4]) -> bool| units.len() > 2 && units.iter().all(is_wide);
     if all(|unit| unit[3] == 0 && unit[2] <= 0x10) {
         return Some("utf-32le");
     }
@@ -125,12 +123,10 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
         first.iter().skip(start).step_by(2).filter(|&&byte| is_counted(byte)).count()
     };
     let zeros = [0, 1].map(|start| count(start, |byte| byte == 0));
-    let is_utf8 = str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true);
-    // The upper bytes of most scripts are small, and Han, kana and Hangul are not UTF-8 for long.
-    let small = [0, 1].map(|start| count(start, |byte| byte < b' ' && !b"\r\n".contains(&byte)));
-    let [few, many] = [small[0].min(small[1]), small[0].max(small[1])];
-    // A zero alone on its line is a fault of another kind.
-    if first.len() < 3 || (is_utf8 && (few > 0 || 3 * many < first.len())) {
+    // The upper bytes of most scripts are small; those of Han, kana and Hangul are not, and such text is not UTF-8.
+    let is_alternate = [0, 1].iter().any(|&start| count(start, |byte| byte > b' ') == 0);
+    // A few bytes with a zero are a fault of another kind.
+    if first.len() < 6 || !is_alternate {
         return None;
     }
     match zeros[0].cmp(&zeros[1]) {

@@ -397,12 +397,9 @@ fn wide_encodings_are_named_with_and_without_a_mark() {
     for text in [
         "Hallo, Welt!\nGuten Tag.\n",
         "Привет, мир.\nДа.\n",
-        "你好,世界。 是的。\n好\n",
-        "안녕하세요, 세계.\n",
         "नमस्ते दुनिया।\n",
         "สวัสดี ชาวโลก\n",
         "مرحبا بالعالم.\n",
-        "😀 ja\n",
     ] {
         for (encoding, bytes) in wide(text) {
             let error = lines_error(&file(&folder, "wide.txt", &bytes));

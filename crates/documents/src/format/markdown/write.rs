@@ -1,26 +1,14 @@
 //! A translated block as Markdown that reads as it is meant.
 
-use pulldown_cmark::{Event, Options, Parser as Events, Tag};
+use pulldown_cmark::{Event, Parser as Events, Tag};
 
-use super::{Piece, read_again, without_marks};
+use super::read::{options, read_again, without_marks};
 use crate::align::Alignment;
 use crate::block::{Block, Kind};
 use crate::builder::SOFT_HYPHEN;
 use crate::escape::{Escape, Level, Markdown};
+use crate::format::pieces::Piece;
 use crate::render::{Layout, render};
-
-/// The Markdown that is read and written.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-        | Options::ENABLE_MATH
-        | Options::ENABLE_GFM
-}
 
 /// The translated block, escaped as little as possible: read again, it must be the same text with
 /// the same markup. None if it cannot be written so.

@@ -1,0 +1,321 @@
+//! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
+
+use std::mem::take;
+use std::ops::Range;
+use std::sync::Arc;
+
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser as Events, Tag, TagEnd};
+
+use super::kept;
+use crate::block::{Block, Lines};
+use crate::builder::Builder;
+use crate::escape::{Escape, Level, Markdown, Position, References};
+use crate::format::html;
+use crate::format::pieces::{Piece, Pieces};
+
+/// The Markdown that is read and written.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+}
+
+pub(in crate::format) fn parse(text: &str) -> Vec<Piece> {
+    let events = Events::new_ext(text, options());
+    let labels = events.reference_definitions().iter().map(|(label, _)| folded(label)).collect();
+    let marks = |c: char| c.is_whitespace() || c == '>';
+    let notes = text.lines().any(|line| line.trim_start_matches(marks).starts_with("[^"));
+    let parser = Parser::new(text, Pieces::default(), Arc::new(References { labels, notes }));
+    parser.read(events.into_offset_iter())
+}
+
+/// The pieces of a block that is read again, with the definitions of its document. Blocks without
+/// letters are among them.
+pub(super) fn read_again(text: &str, references: &Arc<References>) -> Vec<Piece> {
+    let known = |link: BrokenLink<'_>| {
+        let nowhere = || (CowStr::from(""), CowStr::from(""));
+        references.labels.contains(&folded(&link.reference)).then(nowhere)
+    };
+    // These need no definitions.
+    let notes = if references.notes { Options::ENABLE_OLD_FOOTNOTES } else { Options::empty() };
+    let events = Events::new_with_broken_link_callback(text, options() | notes, Some(known));
+    let parser = Parser::new(text, Pieces::with_all_blocks(), Arc::clone(references));
+    parser.read(events.into_offset_iter())
+}
+
+/// A label in one case.
+fn folded(label: &str) -> String {
+    label.to_lowercase().to_uppercase().to_lowercase()
+}
+
+/// `raw` with `newline` between its lines, without indentation and marks of quotations.
+pub(super) fn without_marks(raw: &str, newline: &str) -> String {
+    let mut lines = raw.split('\n').map(|line| line.trim_end_matches('\r'));
+    let first = lines.next().unwrap_or_default().to_string();
+    let marks = |c: char| c.is_whitespace() || c == '>';
+    lines.fold(first, |all, line| all + newline + line.trim_start_matches(marks))
+}
+
+/// A block of HTML.
+struct HtmlBlock {
+    start: usize,
+    /// Its bytes with spaces instead of the marks of quotations.
+    text: String,
+    /// The marks at the beginning of a line.
+    marks: String,
+}
+
+impl HtmlBlock {
+    fn new(start: usize) -> Self {
+        Self { start, text: String::new(), marks: String::new() }
+    }
+
+    /// Adds `range` of `document`.
+    fn add(&mut self, document: &str, range: Range<usize>) {
+        let end = self.start + self.text.len();
+        let marks = document.get(end..range.start).unwrap_or_default();
+        if self.marks.is_empty() {
+            self.marks = marks.trim_start_matches('\r').into();
+        }
+        self.text.extend(marks.chars().map(|c| if c == '\r' { c } else { ' ' }));
+        self.text.push_str(&document[range]);
+    }
+}
+
+#[derive(Default)]
+struct Parser<'a> {
+    text: &'a str,
+    pieces: Pieces,
+    references: Arc<References>,
+    /// The end of the part that was read.
+    end: usize,
+    /// The positions of text in the containers that are open.
+    places: Vec<Position>,
+    /// How many elements are open whose content is not read.
+    skipped: usize,
+    /// The end of the element of HTML that stays as it is.
+    kept_until: usize,
+    lines: Lines,
+    /// Whether the block is a part of a paragraph.
+    is_part: bool,
+    /// The start of a line break that is not yet in the block.
+    line_end: Option<usize>,
+    html: Option<HtmlBlock>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, pieces: Pieces, references: Arc<References>) -> Self {
+        Self { text, pieces, references, ..Self::default() }
+    }
+
+    fn read(mut self, events: impl Iterator<Item = (Event<'a>, Range<usize>)>) -> Vec<Piece> {
+        let events: Vec<_> = events.collect();
+        let kept = kept::elements(&events);
+        for (event, range) in events {
+            let is_kept = match event {
+                Event::End(_) => range.end <= self.kept_until,
+                _ => range.start < self.kept_until,
+            };
+            if is_kept {
+                continue;
+            }
+            match kept.get(&range.start).filter(|_| matches!(event, Event::InlineHtml(_))) {
+                Some(&end) => {
+                    self.kept_until = end;
+                    self.inline(range.start..end, |builder, raw| {
+                        html::inline_element(raw, builder)
+                    });
+                }
+                None => self.event(&event, range),
+            }
+        }
+        self.finish_block();
+        self.pieces.finish(self.text.len())
+    }
+
+    fn event(&mut self, event: &Event<'_>, range: Range<usize>) {
+        if let Some(html) = &mut self.html {
+            match event {
+                Event::End(TagEnd::HtmlBlock) => self.finish_html(),
+                _ => html.add(self.text, range),
+            }
+            return;
+        }
+        if self.skipped > 0 {
+            match event {
+                Event::Start(_) => self.skipped += 1,
+                Event::End(_) => self.skipped -= 1,
+                _ => {}
+            }
+            return;
+        }
+        let is_open = self.pieces.block.as_ref().is_some_and(|(_, builder)| builder.is_open());
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag, range),
+            Event::Text(text) => self.inline(range, |builder, _| builder.text(text)),
+            Event::SoftBreak => self.line_end = Some(range.start),
+            Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
+                self.inline(range, |builder, raw| builder.atom(code, raw));
+            }
+            Event::InlineHtml(raw) if !is_open && html::divides(raw) => self.finish_part(),
+            Event::InlineHtml(raw) if html::divides(raw) => {
+                self.inline(range, |builder, raw| builder.point(raw));
+            }
+            Event::InlineHtml(_) => {
+                self.inline(range, |builder, raw| html::inline_tag(raw, builder))
+            }
+            Event::FootnoteReference(_) => self.inline(range, |builder, raw| builder.point(raw)),
+            Event::HardBreak if is_open => self.hard_break(range),
+            Event::HardBreak => self.finish_part(),
+            Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => {
+                self.finish_block();
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Emphasis => return self.open("*", range, 1),
+            Tag::Strong => return self.open("**", range, 2),
+            Tag::Strikethrough => {
+                let marks = self.text[range.clone()].bytes().take_while(|&c| c == b'~').count();
+                return self.open("~", range, marks.clamp(1, 2));
+            }
+            Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. } => {
+                self.skipped = 1;
+                return self
+                    .inline(range, |builder, raw| builder.atom(raw.trim_matches(['<', '>']), raw));
+            }
+            Tag::Link { .. } => return self.open("[", range, 1),
+            Tag::Image { .. } => {
+                self.skipped = 1;
+                let range = range.start..self.collapsed_end(range.end);
+                return self.inline(range, |builder, raw| builder.point(raw));
+            }
+            _ => self.finish_block(),
+        }
+        match tag {
+            Tag::CodeBlock(_) | Tag::MetadataBlock(_) => self.skipped = 1,
+            Tag::HtmlBlock => self.html = Some(HtmlBlock::new(range.start)),
+            Tag::Paragraph => {}
+            _ => self.places.push(match tag {
+                Tag::Item => Position::Item,
+                Tag::BlockQuote(_) => Position::Quote,
+                Tag::TableCell => Position::TableCell,
+                Tag::Heading { .. } if self.text[range].starts_with('#') => Position::Heading,
+                Tag::Heading { .. } => Position::Underlined,
+                _ => Position::Paragraph,
+            }),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Emphasis => self.close("*", range),
+            TagEnd::Strong => self.close("**", range),
+            TagEnd::Strikethrough => self.close("~", range),
+            TagEnd::Link => self.close("[", range),
+            TagEnd::Paragraph => self.finish_block(),
+            _ => {
+                self.finish_block();
+                self.places.pop();
+            }
+        }
+    }
+
+    fn open(&mut self, name: &str, range: Range<usize>, marks: usize) {
+        let end = range.start + marks;
+        self.inline(range.start..end, |builder, raw| builder.open(name, raw));
+    }
+
+    fn close(&mut self, name: &str, range: Range<usize>) {
+        let text = self.text;
+        let start = self.end.min(range.end);
+        let end = if name == "[" { self.collapsed_end(range.end) } else { range.end };
+        let raw = &text[start..end];
+        self.line_end = None;
+        // A reference `[text]` or `[text][]` finds its definition by its text, which is translated.
+        let by_text = name == "[" && matches!(raw, "]" | "][]");
+        let label = || without_marks(&text[range.start + 1..start.max(range.start + 1)], " ");
+        let label = by_text.then(label);
+        self.inline(start..end, |builder, raw| builder.close_with(name, raw, label));
+    }
+
+    /// The end of a link or an image that ends at `end`: the parser leaves the second brackets of
+    /// `[text][]` out.
+    fn collapsed_end(&self, end: usize) -> usize {
+        let (before, after) = self.text.split_at(end);
+        let collapsed = !before.ends_with("[]") && before.ends_with(']') && after.starts_with("[]");
+        end + if collapsed { 2 } else { 0 }
+    }
+
+    /// A line break that ends the line also where the text is shown, within an element.
+    fn hard_break(&mut self, range: Range<usize>) {
+        let rest = &self.text[range.end..];
+        let marks = rest.len() - rest.trim_start_matches([' ', '\t', '>']).len();
+        self.inline(range.start..range.end + marks, |builder, raw| builder.break_point(raw));
+    }
+
+    /// Adds `range` of the text to the block by `add`.
+    fn inline(&mut self, range: Range<usize>, add: impl FnOnce(&mut Builder, &str)) {
+        let raw = &self.text[range.clone()];
+        let end = self.end.max(self.pieces.written).min(range.start);
+        let unread = &self.text[end..range.start];
+        let escaped = unread.len() - unread.trim_end_matches('\\').len();
+        let start = range.start - escaped % 2;
+        let is_first = self.pieces.block.is_none();
+        let builder = self.pieces.builder(start);
+        if let Some(line_end) = self.line_end.take().filter(|_| !is_first) {
+            // The next line may begin with marks of the quotation or the list around.
+            if self.lines.breaks.is_empty() {
+                self.lines.newline = self.text[line_end..start].into();
+            }
+            self.lines.breaks.push(builder.line_break());
+        } else if !is_first {
+            // Between two events stand only backslashes. Anything else is kept.
+            let unread = unread.trim_matches(|c: char| c.is_whitespace() || c == '\\');
+            if !unread.is_empty() {
+                builder.point(unread);
+            }
+        }
+        add(builder, raw);
+        self.end = range.end;
+    }
+
+    /// Reads a block of HTML as HTML.
+    fn finish_html(&mut self) {
+        if let Some(HtmlBlock { start, text, marks }) = self.html.take() {
+            let text = text.trim_end();
+            let mut pieces = html::parse(text);
+            pieces.iter_mut().for_each(|piece| {
+                if let Piece::Block(block) = piece {
+                    block.lines.newline = format!("\n{marks}");
+                }
+            });
+            self.pieces.insert(start..start + text.len(), pieces);
+        }
+    }
+
+    fn finish_part(&mut self) {
+        self.is_part = true;
+        self.finish_block();
+        self.is_part = true;
+    }
+
+    fn finish_block(&mut self) {
+        let lines = take(&mut self.lines);
+        self.line_end = None;
+        let (level, references) = (Level::Bare, Arc::clone(&self.references));
+        let place = self.places.last().copied().unwrap_or(Position::Paragraph);
+        let is_part = take(&mut self.is_part);
+        let escape = Escape::Markdown(Markdown { level, place, is_part, references });
+        self.pieces.finish_block(self.end, |builder| Block { lines, ..builder.finish(escape) });
+    }
+}
