@@ -4,32 +4,14 @@
 use std::collections::HashMap;
 
 use crate::PieceType;
-use crate::merge::merge;
+use crate::merge::{Merger, Symbol, merge};
 use crate::normalizer::MOST_SYMBOLS;
 use crate::segment::Segment;
-use crate::trie::{Node, ROOT, Trie};
+use crate::trie::{ROOT, Trie};
 use crate::vocabulary::Vocabulary;
 
 /// How many nested merges are undone before an unused piece is left as it is.
 const DEEPEST: usize = 100;
-
-/// A part of the text, joined from characters.
-pub struct Symbol {
-    start: usize,
-    end: usize,
-    /// The node of the symbol's text in the tree of pieces, if a piece begins with it.
-    node: Option<Node>,
-    /// Whether this is a user-defined symbol, which is never joined.
-    is_frozen: bool,
-}
-
-impl Symbol {
-    /// Makes this the symbol of `node`, which it becomes together with `right`.
-    #[inline]
-    pub fn join(&mut self, right: &Self, node: Node) {
-        (self.end, self.node) = (right.end, Some(node));
-    }
-}
 
 /// Segments `text`, which is normalised.
 pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segment> {
@@ -49,31 +31,7 @@ pub fn segment(vocabulary: &Vocabulary, frozen: &Trie, text: &str) -> Vec<Segmen
     segments
 }
 
-/// The merges of a vocabulary over a text.
-pub struct Merger<'a> {
-    vocabulary: &'a Vocabulary,
-    text: &'a str,
-    /// The length of the first half of each unused piece, which is cut again after it.
-    halves: HashMap<&'a str, usize>,
-}
-
 impl Merger<'_> {
-    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of the symbol that they become;
-    /// `None` if they cannot be joined.
-    #[inline]
-    pub fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
-        if left.is_frozen || right.is_frozen {
-            return None;
-        }
-        let pieces = &self.vocabulary.ordinary;
-        let node = pieces.walk(left.node?, &self.text.as_bytes()[right.start..right.end])?;
-        let id = pieces.value(node)?;
-        if self.vocabulary.kind(id) == PieceType::Unused {
-            self.halves.insert(&self.text[left.start..right.end], left.end - left.start);
-        }
-        Some((rank(self.vocabulary.score(id)), node))
-    }
-
     /// Adds the segment `start..end`; an unused piece is added as the parts from which it was joined.
     fn cut_again(&self, start: usize, end: usize, depth: usize, out: &mut Vec<Segment>) {
         let text = &self.text[start..end];
@@ -92,12 +50,6 @@ impl Merger<'_> {
         };
         out.push(Segment { start, end, id });
     }
-}
-
-/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
-fn rank(score: f32) -> u32 {
-    let bits = score.to_bits();
-    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
 }
 
 /// The length of the symbol at the start of `text` that is not cut further, and whether it is a user-defined symbol.

@@ -2,9 +2,11 @@
 //! are joined first, the leftmost of equals.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
-use crate::bpe::{Merger, Symbol};
+use crate::PieceType;
+use crate::trie::Node;
+use crate::vocabulary::Vocabulary;
 
 /// The place of no symbol.
 const NOWHERE: u32 = u32::MAX;
@@ -28,6 +30,48 @@ pub fn merge(merges: &mut Merger, symbols: Vec<Symbol>) -> impl Iterator<Item = 
         candidates.extend(row.candidate(merges, candidate.left, after));
     }
     row.links.into_iter().filter(|link| link.after != GONE).map(|link| link.symbol)
+}
+
+/// A part of the text, joined from characters.
+pub struct Symbol {
+    pub start: usize,
+    pub end: usize,
+    /// The node of the symbol's text in the tree of pieces, if a piece begins with it.
+    pub node: Option<Node>,
+    /// Whether this is a user-defined symbol, which is never joined.
+    pub is_frozen: bool,
+}
+
+/// The merges of a vocabulary over a text.
+pub struct Merger<'a> {
+    pub vocabulary: &'a Vocabulary,
+    pub text: &'a str,
+    /// The length of the first half of each unused piece, which is cut again after it.
+    pub halves: HashMap<&'a str, usize>,
+}
+
+impl Merger<'_> {
+    /// The rank of the merge of two neighbours, of which the lowest is done first, and the node of the symbol that they become;
+    /// `None` if they cannot be joined.
+    #[inline]
+    fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
+        if left.is_frozen || right.is_frozen {
+            return None;
+        }
+        let pieces = &self.vocabulary.ordinary;
+        let node = pieces.walk(left.node?, &self.text.as_bytes()[right.start..right.end])?;
+        let id = pieces.value(node)?;
+        if self.vocabulary.kind(id) == PieceType::Unused {
+            self.halves.insert(&self.text[left.start..right.end], left.end - left.start);
+        }
+        Some((rank(self.vocabulary.score(id)), node))
+    }
+}
+
+/// A number that falls where `score` rises in the total order of IEEE 754, by which the library compares.
+fn rank(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if score.is_sign_negative() { bits } else { !bits & (u32::MAX >> 1) }
 }
 
 /// Symbols with their neighbours, each in the place of its first part.
@@ -87,7 +131,7 @@ impl Row {
     fn join(&mut self, candidate: &Candidate) -> (u32, u32) {
         let (head, tail) = self.links.split_at_mut(candidate.right as usize);
         let (left, right) = (&mut head[candidate.left as usize], &mut tail[0]);
-        left.symbol.join(&right.symbol, candidate.joined);
+        (left.symbol.end, left.symbol.node) = (right.symbol.end, Some(candidate.joined));
         left.joins += 1;
         left.after = std::mem::replace(&mut right.after, GONE);
         let around = (left.before, left.after);
